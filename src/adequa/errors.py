@@ -1,0 +1,22 @@
+"""The one error a user can cause: a sentence on what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AdequaError(Exception):
+    """Bad input, settings or files. The command line prints the sentence and exits with code 2."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt word, ready to append to a sentence; empty when nothing is near.
+
+    >>> nearest("chfr", ["bleu", "chrf", "ter"])
+    ' Did you mean "chrf"?'
+    >>> nearest("xyzzy", ["bleu", "chrf", "ter"])
+    ''
+    """
+    close = get_close_matches(word.lower(), list(known), n=1, cutoff=0.5)
+    return f' Did you mean "{close[0]}"?' if close else ""

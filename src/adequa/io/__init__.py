@@ -1,0 +1,1 @@
+"""Reading and writing: files in, segments out; results in, files out."""

@@ -1,0 +1,1 @@
+"""Metrics: the contract, the registry and one lexical metric a file."""

@@ -1,0 +1,109 @@
+"""The Metric contract: settings in, sufficient statistics a segment, scores out.
+
+A metric is a frozen dataclass whose fields are its settings, so that its repr, its signature and
+its command-line settings come from one place. It defines three small functions:
+
+- `statistics(segments)`, one row of numbers a segment that add up over segments;
+- `segment_scores(statistics)`, one score a row;
+- `system_scores(totals)`, one score a row of summed statistics.
+
+Everything else (streaming, documents, resampling) is arithmetic on those rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import ClassVar
+
+import numpy as np
+
+from adequa import __version__
+from adequa.errors import AdequaError
+from adequa.segments import FloatArray, Scores, Segments, Signature
+
+
+class Metric(ABC):
+    """Turns segments into one score each and a system score."""
+
+    name: ClassVar[str]
+    higher_is_better: ClassVar[bool]
+    range: ClassVar[tuple[float, float]]  # (lowest, highest); infinite where there is no bound
+    # Most references a segment may have; None where the definition takes any number.
+    max_references: ClassVar[int | None] = None
+    # True where a segment's statistics depend on the other segments, so that a corpus cannot be
+    # scored in batches (NIST's information weights).
+    needs_whole_corpus: ClassVar[bool] = False
+
+    @abstractmethod
+    def statistics(self, segments: Segments) -> FloatArray:
+        """Sufficient statistics, shape (segments, k)."""
+
+    @abstractmethod
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        """One score for each row of statistics."""
+
+    @abstractmethod
+    def system_scores(self, totals: FloatArray) -> FloatArray:
+        """One system score for each row of summed statistics."""
+
+    def score(self, segments: Segments) -> Scores:
+        """Score segments, each by itself and all together."""
+        statistics = self.checked_statistics(segments)
+        return Scores(
+            signature=self.signature(segments.reference_count),
+            segments=self.segment_scores(statistics),
+            system=float(self.system_scores(statistics.sum(axis=0, keepdims=True))[0]),
+            statistics=statistics,
+        )
+
+    def checked_statistics(self, segments: Segments) -> FloatArray:
+        """`statistics`, after a check that this metric can take these segments."""
+        if not len(segments):
+            raise AdequaError(f"There are no segments for {self.name} to score.")
+        if self.max_references is not None:
+            for row, references in enumerate(segments.references, 1):
+                if len(references) > self.max_references:
+                    raise AdequaError(
+                        f"{self.name} is defined for {self.max_references} reference a segment, "
+                        f"but segment {row} has {len(references)}."
+                    )
+        return self.statistics(segments)
+
+    def signature(self, reference_count: int | None) -> Signature:
+        """The line that names this score: every setting, and the version that computed it."""
+        return Signature(
+            self.name,
+            (
+                ("nrefs", "var" if reference_count is None else str(reference_count)),
+                *self.signature_fields(),
+            ),
+        )
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        """Every setting that changes the score. By default all settings, then our version."""
+        settings = ((f.name, _written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
+        return (*settings, ("version", __version__))
+
+
+class MeanMetric(Metric):
+    """A metric whose system score is the mean of its segment scores."""
+
+    @abstractmethod
+    def score_segments(self, segments: Segments) -> FloatArray:
+        """One score a segment."""
+
+    def statistics(self, segments: Segments) -> FloatArray:
+        scores = self.score_segments(segments)
+        return np.column_stack([scores, np.ones_like(scores)])
+
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        return statistics[:, 0] / statistics[:, 1]
+
+    def system_scores(self, totals: FloatArray) -> FloatArray:
+        return totals[:, 0] / totals[:, 1]
+
+
+def _written(value: object) -> str:
+    """A setting's value as it is written on the command line and in signatures."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

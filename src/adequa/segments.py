@@ -1,0 +1,101 @@
+"""Segments, Scores and Signature: the words of the project as frozen columnar dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.errors import AdequaError
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+_NO_IDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Units of translation, column by column: row i of every column belongs to segment i.
+
+    `references` holds one tuple a segment, because segments may have different numbers of
+    references. `ids` holds whatever else identifies a segment (`system`, `doc`, ...).
+
+    >>> segments = Segments(("a cat sat",), (("the cat sat", "a cat was sitting"),))
+    >>> len(segments), segments.reference_count
+    (1, 2)
+    """
+
+    hypotheses: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    sources: tuple[str, ...] | None = None
+    ids: Mapping[str, tuple[str, ...]] = field(default=_NO_IDS)
+
+    def __post_init__(self) -> None:
+        lengths = {"hypotheses": len(self.hypotheses), "references": len(self.references)}
+        if self.sources is not None:
+            lengths["sources"] = len(self.sources)
+        lengths |= {name: len(column) for name, column in self.ids.items()}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
+            raise AdequaError(f"Every segment needs one of each, but there are {counts}.")
+        for row, references in enumerate(self.references, 1):
+            if not references or not all(map(str.strip, references)):
+                raise AdequaError(
+                    f"Segment {row} has an empty reference; every segment needs reference text."
+                )
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+    @property
+    def reference_count(self) -> int | None:
+        """References a segment, or None where segments differ in it."""
+        counts = set(map(len, self.references))
+        return counts.pop() if len(counts) == 1 else None
+
+    def select(self, rows: Sequence[int]) -> Segments:
+        """The segments of these rows, in this order.
+
+        >>> pair = Segments(("a", "b"), (("x",), ("y",)))
+        >>> pair.select([1]).hypotheses
+        ('b',)
+        """
+        return Segments(
+            hypotheses=tuple(self.hypotheses[row] for row in rows),
+            references=tuple(self.references[row] for row in rows),
+            sources=None if self.sources is None else tuple(self.sources[row] for row in rows),
+            ids={name: tuple(column[row] for row in rows) for name, column in self.ids.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The short line that lets someone else get the same number.
+
+    >>> str(Signature("bleu", (("nrefs", "1"), ("tok", "13a"), ("version", "2.6.0"))))
+    'bleu|nrefs:1|tok:13a|version:2.6.0'
+    """
+
+    metric: str
+    fields: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.fields)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """What a metric says of segments: one score each, the system score, and what that came from.
+
+    `statistics` has one row a segment and adds up: any selection or resampling of segments gets
+    its system score from the sum of its rows, without looking at text again.
+    """
+
+    signature: Signature
+    segments: FloatArray
+    system: float
+    statistics: FloatArray
