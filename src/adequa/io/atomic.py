@@ -1,0 +1,91 @@
+"""Writing a file so that it is either complete or not there: readers never see half of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from adequa.errors import AdequaError
+from adequa.io.text import FilePath
+
+_STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
+
+
+@contextmanager
+def atomic_write(path: FilePath) -> Iterator[TextIO]:
+    """A text file to write, which takes its place under `path` only when all is written.
+
+    If anything goes wrong in between, what was there before stays as it was. Terminals, pipes
+    and devices cannot be replaced and are written to directly.
+    """
+    name = os.fspath(path)
+    try:
+        descriptor = _descriptor(name)
+        if descriptor is not None:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # what was printed before comes before
+            writing = _written(os.dup(descriptor))
+        elif (mode := _mode(path)) is not None and not stat.S_ISREG(mode):
+            writing = _written(os.open(path, os.O_WRONLY))
+        else:
+            writing = _replaced(Path(os.path.realpath(path)), mode)
+        with writing as handle:
+            yield handle
+    except BrokenPipeError:
+        raise  # whoever reads has stopped: not a mistake of the user
+    except FileNotFoundError as error:
+        raise AdequaError(f"{name} cannot be written: there is no folder for it.") from error
+    except IsADirectoryError as error:
+        raise AdequaError(f"{name} is a folder; give the name of a file in it.") from error
+    except OSError as error:
+        raise AdequaError(f"{name} cannot be written: {error.strerror or error}.") from error
+
+
+def _descriptor(name: str) -> int | None:
+    """The open file that a path such as /dev/stdout stands for.
+
+    It is written to through the descriptor itself, because opening the path again would start
+    at the beginning of a file that standard output was redirected to.
+    """
+    found = _DESCRIPTOR.fullmatch(name)
+    return int(found[1]) if found else _STANDARD.get(name)
+
+
+def _mode(path: FilePath) -> int | None:
+    try:
+        return Path(path).stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def _written(descriptor: int) -> Iterator[TextIO]:
+    with open(descriptor, "w", encoding="utf-8", newline="\n") as handle:
+        yield handle
+
+
+@contextmanager
+def _replaced(target: Path, mode: int | None) -> Iterator[TextIO]:
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(None, "the file is write-protected")
+    temporary = target.with_name(f".adequa-{os.urandom(6).hex()}.tmp")
+    # 0o666 less the umask, as for any new file, which the tempfile module does not offer.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with _written(descriptor) as handle:
+            yield handle
+            handle.flush()
+            os.fsync(descriptor)
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

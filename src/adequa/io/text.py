@@ -1,0 +1,197 @@
+"""Text in: bytes from a file, a pipe or standard input, decompressed, decoded, cut into lines."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, repeat
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from adequa.errors import AdequaError
+
+FilePath: TypeAlias = str | os.PathLike[str]
+# Told how many bytes of a file (as stored, so before decompression) were just read.
+Advance: TypeAlias = Callable[[int], None]
+
+STDIN = "-"
+_BLOCK = 1 << 16
+_COMPRESSIONS = {".gz": "gzip", ".xz": "xz"}
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+
+
+def ignore(_count: int) -> None:
+    """The `advance` of a caller who shows no progress."""
+
+
+def shown(path: FilePath) -> str:
+    """A file as error sentences name it."""
+    return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+
+
+def uncompressed_name(path: FilePath) -> str:
+    """A file's name without its folder and without the suffix of its compression.
+
+    >>> uncompressed_name("out/a.txt.gz")
+    'a.txt'
+    """
+    name = Path(path).name
+    return Path(name).stem if _compression(path) else name
+
+
+def text_format(path: FilePath) -> str:
+    """The suffix that says how a file is laid out, whether compressed or not.
+
+    >>> text_format("dev.JSONL.xz")
+    '.jsonl'
+    """
+    return Path(uncompressed_name(path)).suffix.lower()
+
+
+def unreadable(name: str, error: OSError) -> AdequaError:
+    """Why a file cannot be read, in a sentence."""
+    match error:
+        case FileNotFoundError():
+            return AdequaError(f"There is no file {name}.")
+        case IsADirectoryError():
+            return AdequaError(f"{name} is a folder, not a file.")
+        case _:
+            return AdequaError(f"{name} cannot be read: {error.strerror or error}.")
+
+
+def byte_blocks(
+    path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK
+) -> Iterator[bytes]:
+    """A file's content after decompression, block by block; `-` is standard input."""
+    name = shown(path)
+    try:
+        with _opened(path) as raw, _decompressed(_Counted(raw, advance), path) as stream:
+            while block := stream.read(block_size):
+                yield block
+    except _DAMAGED as error:
+        raise AdequaError(
+            f"{name} is not a whole {_compression(path)} file: "
+            "it is damaged, cut short, or not compressed at all."
+        ) from error
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
+def line_blocks(
+    path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK
+) -> Iterator[list[str]]:
+    r"""A file's lines, as many at a time as a block holds.
+
+    Lines end at `\n` or `\r\n` and nowhere else: `str.splitlines` and Python's text files also
+    cut at characters that occur inside segments, which would shift the alignment.
+    """
+    lines_before = 0
+    for block in _whole_lines(byte_blocks(path, advance=advance, block_size=block_size)):
+        if not lines_before:
+            block = block.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901
+        try:
+            lines = block.decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            raise _not_utf8(shown(path), block, error.start, lines_before) from error
+        unfinished = lines.pop()
+        if b"\r" in block:
+            lines = [line.removesuffix("\r") for line in lines]
+        if unfinished:
+            lines.append(unfinished)
+        if lines:
+            yield lines
+            lines_before += len(lines)
+
+
+def lines(path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK) -> Iterator[str]:
+    """A file's lines, one by one."""
+    return chain.from_iterable(line_blocks(path, advance=advance, block_size=block_size))
+
+
+def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
+    """Lines without the empty ones after the last that is not.
+
+    >>> list(without_trailing_blanks(["a", "", "b", "", ""]))
+    ['a', '', 'b']
+    """
+    blanks = 0
+    for line in lines:
+        if not line:
+            blanks += 1
+            continue
+        if blanks:
+            yield from repeat("", blanks)
+            blanks = 0
+        yield line
+
+
+class _Counted(io.RawIOBase):
+    """A binary stream that tells how many bytes were read from it."""
+
+    def __init__(self, raw: BinaryIO, advance: Advance) -> None:
+        self._raw = raw
+        self._advance = advance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what callers pass
+        block = self._raw.read(len(buffer))
+        buffer[: len(block)] = block
+        self._advance(len(block))
+        return len(block)
+
+
+def _compression(path: FilePath) -> str | None:
+    return _COMPRESSIONS.get(Path(path).suffix.lower())
+
+
+def _opened(path: FilePath) -> AbstractContextManager[BinaryIO]:
+    if os.fspath(path) != STDIN:
+        return Path(path).open("rb")
+    if sys.stdin is None:
+        raise AdequaError("Standard input is closed: there is nothing to read from it.")
+    return nullcontext(sys.stdin.buffer)
+
+
+def _decompressed(raw: io.RawIOBase, path: FilePath) -> AbstractContextManager[BinaryIO]:
+    buffered = io.BufferedReader(raw, _BLOCK)
+    match _compression(path):
+        case "gzip":
+            return gzip.GzipFile(fileobj=buffered, mode="rb")  # type: ignore[return-value]  # it reads bytes
+        case "xz":
+            return lzma.LZMAFile(buffered, mode="rb")  # type: ignore[return-value]  # it reads bytes
+        case _:
+            return buffered
+
+
+def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes, cut after line ends only, so that no character is split either."""
+    pending: list[bytes] = []
+    for block in blocks:
+        cut = block.rfind(b"\n") + 1
+        if not cut:
+            pending.append(block)  # joined once, however long the line
+            continue
+        yield b"".join([*pending, block[:cut]])
+        pending = [block[cut:]]
+    if rest := b"".join(pending):
+        yield rest
+
+
+def _not_utf8(name: str, block: bytes, at: int, lines_before: int) -> AdequaError:
+    line = lines_before + block.count(b"\n", 0, at) + 1
+    column = at - block.rfind(b"\n", 0, at)
+    utf16 = line == 1 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return AdequaError(
+        f"{name}, line {line}: byte {column} of the line (0x{block[at]:02x}) is not UTF-8; "
+        "convert the file, for example with: "
+        f"iconv -f {'UTF-16' if utf16 else 'ISO-8859-1'} -t UTF-8"
+    )

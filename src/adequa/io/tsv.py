@@ -1,0 +1,54 @@
+r"""TSV: a header, then one row a line; cells are cut at tabs and taken as they are.
+
+There is no quoting: a `"` is a `"`, because translations are full of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from adequa.errors import AdequaError
+from adequa.io.systems import stem
+from adequa.io.tables import Chunk, Table, Wanted, table_segments
+from adequa.io.text import FilePath, lines, shown, without_trailing_blanks
+from adequa.segments import Segments
+
+
+def read_tsv(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
+    """Segments from a TSV file."""
+    name = shown(path)
+    rows = without_trailing_blanks(lines(path, advance=wanted.advance))
+    header = next(rows, None)
+    if header is None:
+        raise AdequaError(f"{name} is empty: there is nothing to score.")
+    column_names = tuple(header.split("\t"))
+
+    def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
+        first_line = 2
+        while part := list(islice(rows, size)):
+            yield _chunk(name, column_names, columns, first_line, part)
+            first_line += len(part)
+
+    return table_segments(Table(name, column_names, chunks), wanted, stem(path))
+
+
+def _chunk(
+    name: str, header: tuple[str, ...], columns: tuple[str, ...], first_line: int, part: list[str]
+) -> Chunk:
+    cells = [line.split("\t") for line in part]
+    if set(map(len, cells)) != {len(header)}:
+        row = next(row for row, found in enumerate(cells) if len(found) != len(header))
+        raise AdequaError(
+            f"{name}, line {first_line + row} has {_cells(len(cells[row]))}, "
+            f"but the header names {len(header)}."
+        )
+    by_column = dict(zip(header, zip(*cells, strict=True), strict=True))
+    return Chunk(
+        {column: by_column[column] for column in columns},
+        lambda row: f"{name}, line {first_line + row}",
+    )
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell{'s' if count > 1 else ''}"
