@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -13,8 +13,6 @@ import numpy.typing as npt
 from adequa.errors import AdequaError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-
-_NO_IDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Segments:
     hypotheses: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     sources: tuple[str, ...] | None = None
-    ids: Mapping[str, tuple[str, ...]] = field(default=_NO_IDS)
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lengths = {"hypotheses": len(self.hypotheses), "references": len(self.references)}
@@ -42,11 +40,17 @@ class Segments:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
             raise AdequaError(f"Every segment needs one of each, but there are {counts}.")
-        for row, references in enumerate(self.references, 1):
-            if not references or not all(map(str.strip, references)):
-                raise AdequaError(
-                    f"Segment {row} has an empty reference; every segment needs reference text."
-                )
+        if not all(self.references) or not all(
+            map(str.strip, chain.from_iterable(self.references))
+        ):
+            row = next(
+                row
+                for row, references in enumerate(self.references, 1)
+                if not references or not all(map(str.strip, references))
+            )
+            raise AdequaError(
+                f"Segment {row} has an empty reference; every segment needs reference text."
+            )
 
     def __len__(self) -> int:
         return len(self.hypotheses)
@@ -70,6 +74,25 @@ class Segments:
             sources=None if self.sources is None else tuple(self.sources[row] for row in rows),
             ids={name: tuple(column[row] for row in rows) for name, column in self.ids.items()},
         )
+
+
+def concatenate(parts: Sequence[Segments]) -> Segments:
+    """Several batches as one, in order. All have the same columns.
+
+    >>> concatenate([Segments(("a",), (("x",),)), Segments(("b",), (("y",),))]).hypotheses
+    ('a', 'b')
+    """
+    first = parts[0]
+    return Segments(
+        hypotheses=tuple(chain.from_iterable(part.hypotheses for part in parts)),
+        references=tuple(chain.from_iterable(part.references for part in parts)),
+        sources=None
+        if first.sources is None
+        else tuple(chain.from_iterable(part.sources or () for part in parts)),
+        ids={
+            name: tuple(chain.from_iterable(part.ids[name] for part in parts)) for name in first.ids
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from adequa import __version__
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, Scores, Segments, Signature
+from adequa.version import __version__
 
 
 class Metric(ABC):
@@ -29,6 +29,7 @@ class Metric(ABC):
     name: ClassVar[str]
     higher_is_better: ClassVar[bool]
     range: ClassVar[tuple[float, float]]  # (lowest, highest); infinite where there is no bound
+    decimals: ClassVar[int] = 4  # places worth showing a person
     # Most references a segment may have; None where the definition takes any number.
     max_references: ClassVar[int | None] = None
     # True where a segment's statistics depend on the other segments, so that a corpus cannot be
@@ -82,7 +83,7 @@ class Metric(ABC):
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         """Every setting that changes the score. By default all settings, then our version."""
-        settings = ((f.name, _written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
+        settings = ((f.name, written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
         return (*settings, ("version", __version__))
 
 
@@ -104,6 +105,6 @@ class MeanMetric(Metric):
         return totals[:, 0] / totals[:, 1]
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
     """A setting's value as it is written on the command line and in signatures."""
     return str(value).lower() if isinstance(value, bool) else str(value)

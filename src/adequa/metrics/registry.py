@@ -1,0 +1,123 @@
+"""Metrics by name: a lazy table, and metrics from command-line words.
+
+The table maps a name to "module:Class", so that listing metrics imports none of them. A new metric
+is one new file and one line here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields
+from importlib import import_module
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+from adequa.errors import AdequaError, nearest
+from adequa.metrics.contract import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the table: where a metric lives and what to tell a user of it."""
+
+    target: str
+    summary: str
+
+
+METRICS: dict[str, Entry] = {
+    "bleu": Entry("adequa.metrics.bleu:Bleu", "n-gram precision with a brevity penalty"),
+    "sentbleu": Entry(
+        "adequa.metrics.sentbleu:SentBleu", "smoothed sentence BLEU, the WMT metrics-task baseline"
+    ),
+    "chrf": Entry("adequa.metrics.chrf:Chrf", "character n-gram F-score"),
+    "chrf++": Entry("adequa.metrics.chrf:ChrfPlusPlus", "chrF with word unigrams and bigrams"),
+    "nist": Entry("adequa.metrics.nist:Nist", "n-gram matches weighted by their information"),
+    "ter": Entry("adequa.metrics.ter:Ter", "word edits and phrase shifts per reference word"),
+    "wer": Entry("adequa.metrics.wer:Wer", "word edits per reference word"),
+    "per": Entry("adequa.metrics.per:Per", "word errors regardless of order per reference word"),
+    "cder": Entry("adequa.metrics.cder:Cder", "word edits with block moves per reference word"),
+    "character": Entry(
+        "adequa.metrics.character:Character", "character edits after word shifts (CharacTER)"
+    ),
+}
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The class behind a metric's name; imports only that metric."""
+    entry = METRICS.get(name)
+    if entry is None:
+        raise AdequaError(
+            f'There is no metric named "{name}".{nearest(name, METRICS)}'
+            " The command `adequa metrics` lists them all."
+        )
+    module, _, attribute = entry.target.partition(":")
+    found: type[Metric] = getattr(import_module(module), attribute)
+    return found
+
+
+def load_metric(specification: str, **settings: object) -> Metric:
+    """A metric from its name, with settings after a colon or as keyword arguments.
+
+    >>> load_metric("bleu:tokenize=intl,lowercase=true")
+    Bleu(lowercase=True, tokenize='intl', smooth_method='exp', smooth_value=None,
+         max_ngram_order=4, effective_order=False)
+    >>> load_metric("chrf", word_order=1).name
+    'chrf'
+    """
+    name, _, written = specification.partition(":")
+    found = metric_class(name.strip())
+    given = dict(settings)
+    for assignment in filter(None, written.split(",")):
+        key, equals, value = (part.strip() for part in assignment.partition("="))
+        if not equals:
+            raise AdequaError(
+                f'"{assignment}" in "{specification}" is not a setting;'
+                f" write settings as {name}:NAME=VALUE,NAME=VALUE."
+            )
+        given[key] = _parse(found, key, value)
+    for key in given:
+        _setting_type(found, key)
+    return found(**given)
+
+
+def settings_of(found: type[Metric]) -> dict[str, object]:
+    """The settings of a metric with their defaults.
+
+    >>> settings_of(metric_class("wer"))
+    {'tokenize': '13a', 'lowercase': False}
+    """
+    return {
+        setting.name: None if setting.default is MISSING else setting.default
+        for setting in fields(found)  # type: ignore[arg-type]  # every metric is a dataclass
+    }
+
+
+def _setting_type(found: type[Metric], key: str) -> Any:
+    known = settings_of(found)
+    if key not in known:
+        listed = ", ".join(known) or "none"
+        raise AdequaError(
+            f'{found.name} has no setting named "{key}".{nearest(key, known)}'
+            f" Its settings: {listed}."
+        )
+    return get_type_hints(found)[key]
+
+
+def _parse(found: type[Metric], key: str, text: str) -> object:
+    """The value of one setting as written by a user."""
+    wanted = _setting_type(found, key)
+    kinds = get_args(wanted) or (wanted,)
+    if NoneType in kinds and text.lower() == "none":
+        return None
+    kind = next(kind for kind in kinds if kind is not NoneType)
+    if kind is bool:
+        try:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+                text.lower()
+            ]
+        except KeyError:
+            raise AdequaError(f"{found.name}: {key} is true or false, not {text!r}.") from None
+    try:
+        return kind(text)
+    except ValueError:
+        number = "a whole number" if kind is int else "a number"
+        raise AdequaError(f"{found.name}: {key} must be {number}, not {text!r}.") from None

@@ -1,0 +1,124 @@
+"""sacreBLEU's metrics behind our contract: its counts, its formulas and its signature fields.
+
+sacreBLEU is used, not rewritten: text goes through the hooks of its metric base class (prepare a
+segment, collect reference information, count one segment, score counts), so every number is its
+own. What is added is that counts stay as arrays and that references shared by several systems are
+prepared once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adequa.errors import AdequaError, nearest
+from adequa.metrics.contract import Metric
+from adequa.segments import FloatArray, Segments
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric as SacrebleuScorer
+
+# References of at most this many segments are kept prepared for the next system. A batch of a
+# stream is far below it; a whole corpus passed at once is not worth its memory.
+KEPT_REFERENCES = 4096
+
+
+class SacrebleuMetric(Metric):
+    """Base of the metrics that sacreBLEU computes."""
+
+    @abstractmethod
+    def make_scorer(self, *, for_segments: bool) -> SacrebleuScorer:
+        """sacreBLEU's metric object with these settings, for system or for segment scores."""
+
+    def statistics(self, segments: Segments) -> FloatArray:
+        prepare = self._system_scorer._preprocess_segment  # noqa: SLF001 - see the module's text
+        count = self._system_scorer._compute_segment_statistics  # noqa: SLF001
+        return np.array(
+            [
+                count(prepare(hypothesis), information)
+                for hypothesis, information in zip(
+                    segments.hypotheses,
+                    self._reference_information(segments.references),
+                    strict=True,
+                )
+            ],
+            dtype=np.float64,
+        )
+
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        return _scores(self._segment_scorer, statistics)
+
+    def system_scores(self, totals: FloatArray) -> FloatArray:
+        return _scores(self._system_scorer, totals)
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        scorer = self._system_scorer
+        # sacreBLEU signs only once it has seen references; their number is signed by the caller.
+        signed = scorer._SIGNATURE_TYPE({**vars(scorer), "num_refs": 1}).format()  # noqa: SLF001
+        _, *settings, version = (_key_and_value(item) for item in signed.split("|"))
+        return (*settings, *self.unsigned_settings().items(), version)
+
+    def unsigned_settings(self) -> Mapping[str, str]:
+        """Settings off their default that change the score and that sacreBLEU does not sign."""
+        return {}
+
+    @cached_property
+    def _system_scorer(self) -> SacrebleuScorer:
+        return self.make_scorer(for_segments=False)
+
+    @cached_property
+    def _segment_scorer(self) -> SacrebleuScorer:
+        return self.make_scorer(for_segments=True)
+
+    @cached_property
+    def _last_references(self) -> list[tuple[object, list[dict[str, Any]]]]:
+        return []
+
+    def _reference_information(
+        self, references: tuple[tuple[str, ...], ...]
+    ) -> Iterable[dict[str, Any]]:
+        """What sacreBLEU needs to know of each segment's references.
+
+        Systems that are scored side by side share one tuple of references, recognised by identity:
+        the first system pays for the preparation, the others find it done.
+        """
+        if self._last_references and self._last_references[0][0] is references:
+            return self._last_references[0][1]
+        prepare = self._system_scorer._preprocess_segment  # noqa: SLF001
+        extract = self._system_scorer._extract_reference_info  # noqa: SLF001
+        made = (extract([prepare(reference) for reference in each]) for each in references)
+        if len(references) > KEPT_REFERENCES:
+            return made
+        self._last_references[:] = [(references, list(made))]
+        return self._last_references[0][1]
+
+
+def check_choice(setting: str, value: str, known: Iterable[str]) -> None:
+    """Raise unless `value` is one of the known values of a setting."""
+    choices = list(known)
+    if value not in choices:
+        raise AdequaError(
+            f'"{value}" is not a value of {setting}; choose one of {", ".join(choices)}.'
+            + nearest(value, choices)
+        )
+
+
+def check_at_least(setting: str, value: float, least: float) -> None:
+    """Raise unless a number setting has at least its least sensible value (and is no NaN)."""
+    if not value >= least:
+        raise AdequaError(f"{setting} must be at least {least:g}, not {value:g}.")
+
+
+def _scores(scorer: SacrebleuScorer, rows: FloatArray) -> FloatArray:
+    # Lists, because sacreBLEU's add-k smoothing would change an array's row in place.
+    score = scorer._compute_score_from_stats  # noqa: SLF001
+    return np.array([score(row).score for row in rows.tolist()], dtype=np.float64)
+
+
+def _key_and_value(item: str) -> tuple[str, str]:
+    key, _, value = item.partition(":")
+    return key, value

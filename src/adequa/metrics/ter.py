@@ -1,0 +1,42 @@
+"""Translation edit rate (Snover et al., 2006), computed by sacreBLEU."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import sacrebleu
+
+from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+
+
+@dataclass(frozen=True)
+class Ter(SacrebleuMetric):
+    """Word edits with shifts of phrases, per hundred reference words; lower is better.
+
+    Statistics a segment: fewest edits over the references, and the average reference length.
+
+    >>> from adequa.segments import Segments
+    >>> pair = Segments(("on the mat the cat sat",), (("the cat sat on the mat",),))
+    >>> round(Ter().score(pair).system, 2)  # one shift, six reference words
+    16.67
+    """
+
+    name: ClassVar[str] = "ter"
+    higher_is_better: ClassVar[bool] = False
+    range: ClassVar[tuple[float, float]] = (0, math.inf)
+    decimals: ClassVar[int] = 2
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
+
+    def make_scorer(self, *, for_segments: bool) -> sacrebleu.TER:  # noqa: ARG002 - one formula
+        return sacrebleu.TER(
+            normalized=self.normalized,
+            no_punct=self.no_punct,
+            asian_support=self.asian_support,
+            case_sensitive=self.case_sensitive,
+        )

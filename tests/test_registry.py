@@ -1,0 +1,56 @@
+"""Metrics by name, with settings as users write them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from adequa import AdequaError, load_metric
+from adequa.metrics.registry import METRICS, metric_class, settings_of
+
+
+def test_settings_are_parsed_by_their_type() -> None:
+    metric = load_metric("bleu: lowercase=yes , max_ngram_order=2,smooth_value=0.5")
+    assert metric == load_metric("bleu", lowercase=True, max_ngram_order=2, smooth_value=0.5)
+    assert load_metric("bleu:smooth_value=none") == load_metric("bleu")
+    assert load_metric("bleu:") == load_metric("bleu")
+
+
+@pytest.mark.parametrize(
+    ("specification", "sentence"),
+    [
+        ("blue", 'There is no metric named "blue". Did you mean "bleu"? The command'),
+        ("", 'There is no metric named "".'),
+        ("qqq", 'There is no metric named "qqq". The command `adequa metrics` lists them all.'),
+        ("bleu:tokenise=13a", 'bleu has no setting named "tokenise". Did you mean "tokenize"?'),
+        ("bleu:13a", '"13a" in "bleu:13a" is not a setting; write settings as bleu:NAME=VALUE'),
+        ("bleu:lowercase=maybe", "bleu: lowercase is true or false, not 'maybe'."),
+        ("bleu:max_ngram_order=two", "bleu: max_ngram_order must be a whole number, not 'two'."),
+        ("bleu:smooth_value=x", "bleu: smooth_value must be a number, not 'x'."),
+    ],
+)
+def test_bad_specifications(specification: str, sentence: str) -> None:
+    with pytest.raises(AdequaError, match=re.escape(sentence)):
+        load_metric(specification)
+
+
+def test_unknown_keyword_settings_are_refused() -> None:
+    with pytest.raises(AdequaError, match='chrf has no setting named "order"'):
+        load_metric("chrf", order=2)
+
+
+def test_listing_imports_no_metric() -> None:
+    code = (
+        "import sys; from adequa.metrics.registry import METRICS; assert METRICS;"
+        "print([m for m in sys.modules if m in {'sacrebleu', 'rapidfuzz', 'snowballstemmer'}])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_every_metric_takes_its_own_defaults(name: str) -> None:
+    assert load_metric(name, **settings_of(metric_class(name))) == load_metric(name)

@@ -1,0 +1,158 @@
+"""BLEU, chrF, chrF++ and TER are sacreBLEU's, to the last digit and signature field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from adequa import AdequaError, load_metric
+from adequa.segments import Segments, concatenate
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def lines(name: str) -> tuple[str, ...]:
+    return tuple((EXAMPLES / f"{name}.txt").read_text(encoding="utf-8").splitlines())
+
+
+# Real text with what goes wrong in it: nothing, punctuation only, symbols, other scripts.
+HYPOTHESES = (
+    *lines("literal"),
+    "",
+    "...",
+    "50 % (of) <it> & “that”",
+    "这是 一个 test",
+    "the the the",
+)
+FIRST = (
+    *lines("reference"),
+    "Not empty.",
+    "Yes...",
+    '50% of <it> & "that"',
+    "这是一个测试",
+    "the cat",
+)
+SECOND = (*lines("fluent"), "It is not.", "...", "50 % of it & that", "这是 test", "the the cat")
+
+ONE = Segments(HYPOTHESES, tuple(zip(FIRST, strict=True)))
+TWO = Segments(HYPOTHESES, tuple(zip(FIRST, SECOND, strict=True)))
+
+CASES: list[tuple[str, Callable[[], Any]]] = [
+    ("bleu", sacrebleu.BLEU),
+    ("bleu:tokenize=intl,lowercase=true", lambda: sacrebleu.BLEU(tokenize="intl", lowercase=True)),
+    ("bleu:smooth_method=floor", lambda: sacrebleu.BLEU(smooth_method="floor")),
+    ("bleu:smooth_method=add-k", lambda: sacrebleu.BLEU(smooth_method="add-k")),
+    ("bleu:tokenize=zh", lambda: sacrebleu.BLEU(tokenize="zh")),
+    ("chrf", sacrebleu.CHRF),
+    (
+        "chrf:whitespace=yes,eps_smoothing=yes",
+        lambda: sacrebleu.CHRF(whitespace=True, eps_smoothing=True),
+    ),
+    ("chrf++", lambda: sacrebleu.CHRF(word_order=2)),
+    ("chrf++:lowercase=true", lambda: sacrebleu.CHRF(word_order=2, lowercase=True)),
+    ("ter", sacrebleu.TER),
+    (
+        "ter:normalized=true,case_sensitive=true",
+        lambda: sacrebleu.TER(normalized=True, case_sensitive=True),
+    ),
+    (
+        "ter:no_punct=true,asian_support=true",
+        lambda: sacrebleu.TER(no_punct=True, asian_support=True),
+    ),
+]
+
+
+@pytest.mark.parametrize("segments", [ONE, TWO], ids=["one reference", "two references"])
+@pytest.mark.parametrize(("specification", "make"), CASES, ids=[case[0] for case in CASES])
+def test_equals_sacrebleu(specification: str, make: Callable[[], Any], segments: Segments) -> None:
+    theirs = make()
+    streams = list(zip(*segments.references, strict=True))
+    ours = load_metric(specification).score(segments)
+    assert ours.system == pytest.approx(theirs.corpus_score(HYPOTHESES, streams).score, abs=1e-9)
+    assert str(ours.signature) == f"{ours.signature.metric}|{theirs.get_signature()}"
+    if isinstance(theirs, sacrebleu.BLEU):
+        theirs.effective_order = True  # as sacrebleu.sentence_bleu sets it
+    expected = [
+        theirs.sentence_score(hypothesis, references).score
+        for hypothesis, references in zip(HYPOTHESES, segments.references, strict=True)
+    ]
+    np.testing.assert_allclose(ours.segments, expected, rtol=0, atol=1e-9)
+
+
+def test_sentence_bleu_function() -> None:
+    ours = load_metric("bleu").score(ONE).segments
+    theirs = [sacrebleu.sentence_bleu(h, [r]).score for h, r in zip(HYPOTHESES, FIRST, strict=True)]
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
+
+
+def test_references_may_differ_in_number() -> None:
+    """sacreBLEU writes a missing reference as None; here the segment simply has fewer."""
+    mixed = concatenate([ONE, TWO])
+    streams = [[*FIRST, *FIRST], [*([None] * len(FIRST)), *SECOND]]
+    theirs = sacrebleu.BLEU()
+    expected = theirs.corpus_score([*HYPOTHESES, *HYPOTHESES], streams)  # type: ignore[arg-type]
+    ours = load_metric("bleu").score(mixed)
+    assert ours.system == pytest.approx(expected.score, abs=1e-9)
+    assert str(ours.signature) == f"bleu|{theirs.get_signature()}"
+    assert "nrefs:var" in str(ours.signature)
+
+
+def test_add_k_smoothing_leaves_statistics_alone() -> None:
+    metric = load_metric("bleu:smooth_method=add-k")
+    statistics = metric.statistics(ONE)
+    before = statistics.copy()
+    metric.segment_scores(statistics)
+    np.testing.assert_array_equal(statistics, before)
+
+
+def test_shared_references_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = load_metric("chrf")
+    prepared = 0
+    extract = sacrebleu.CHRF._extract_reference_info
+
+    def counted(self: sacrebleu.CHRF, references: list[str]) -> Any:
+        nonlocal prepared
+        prepared += 1
+        return extract(self, references)
+
+    monkeypatch.setattr(sacrebleu.CHRF, "_extract_reference_info", counted)
+    for hypotheses in (HYPOTHESES, HYPOTHESES[::-1]):
+        metric.statistics(Segments(hypotheses, ONE.references))
+    assert prepared == len(ONE)
+
+
+def test_large_inputs_do_not_keep_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adequa.metrics.sacrebleu_adapter.KEPT_REFERENCES", 3)
+    streamed = load_metric("bleu").score(ONE)
+    np.testing.assert_array_equal(streamed.statistics, load_metric("bleu").statistics(ONE))
+
+
+@pytest.mark.parametrize(
+    ("specification", "sentence"),
+    [
+        ("bleu:tokenize=13b", '"13b" is not a value of tokenize'),
+        ("bleu:smooth_method=esp", 'Did you mean "exp"?'),
+        ("bleu:max_ngram_order=0", "max_ngram_order must be at least 1, not 0."),
+        ("bleu:smooth_value=-1", "smooth_value must be at least 0, not -1."),
+        ("bleu:smooth_value=nan", "smooth_value must be at least 0, not nan."),
+        ("chrf:char_order=0", "char_order must be at least 1, not 0."),
+        ("chrf:beta=0", "beta must be at least 1, not 0."),
+    ],
+)
+def test_bad_settings(specification: str, sentence: str) -> None:
+    with pytest.raises(AdequaError, match=re.escape(sentence)):
+        load_metric(specification)
+
+
+def test_a_tokenizer_that_is_not_installed_is_named() -> None:
+    if find_spec("MeCab"):
+        pytest.skip("MeCab is installed here")
+    with pytest.raises(AdequaError, match='The tokenizer "ja-mecab" cannot be used here'):
+        load_metric("bleu:tokenize=ja-mecab").score(ONE)

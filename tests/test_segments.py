@@ -1,0 +1,55 @@
+"""Segments check themselves; selections and joins keep rows together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adequa import AdequaError, Segments
+from adequa.segments import concatenate
+
+ROWS = st.lists(
+    st.tuples(st.text(), st.lists(st.text(min_size=1).filter(str.strip), min_size=1), st.text()),
+    min_size=1,
+    max_size=5,
+)
+
+
+def build(rows: list[tuple[str, list[str], str]]) -> Segments:
+    return Segments(
+        tuple(row[0] for row in rows),
+        tuple(tuple(row[1]) for row in rows),
+        tuple(row[2] for row in rows),
+        {"doc": tuple(row[2] for row in rows)},
+    )
+
+
+@given(rows=ROWS, data=st.data())
+def test_select_picks_whole_rows(
+    rows: list[tuple[str, list[str], str]], data: st.DataObject
+) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1)))
+    assert build(rows).select(chosen) == build([rows[row] for row in chosen])
+
+
+@given(parts=st.lists(ROWS, min_size=1, max_size=3))
+def test_concatenate_joins_in_order(parts: list[list[tuple[str, list[str], str]]]) -> None:
+    assert concatenate([build(part) for part in parts]) == build(
+        [r for part in parts for r in part]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((("a", "b"), (("x",),)), "there are 2 hypotheses, 1 references."),
+        ((("a",), (("x",),), ()), "there are 1 hypotheses, 1 references, 0 sources."),
+        ((("a",), (("x",),), None, {"doc": ()}), "1 references, 0 doc."),
+        ((("a", "b"), (("x",), ())), "Segment 2 has an empty reference"),
+        ((("a",), (("x", " \u3000"),)), "Segment 1 has an empty reference"),
+    ],
+)
+def test_rows_must_match(arguments: tuple[object, ...], sentence: str) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        Segments(*arguments)  # type: ignore[arg-type]
