@@ -1,0 +1,54 @@
+# Two commands: `make demo` shows what adequa does, `make test` checks everything.
+# Both set up .venv by themselves and reuse it the next time.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint types imports tests format benchmark clean
+
+demo: $(VENV)/.base
+	$(BIN)/adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
+	    -r examples/reference.txt -m bleu -m chrf -m meteor -m ter
+
+test: lint types imports tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports --no-logo
+
+tests: $(VENV)/.dev
+	$(BIN)/pytest -n auto
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+benchmark: $(VENV)/.dev
+	$(BIN)/python benchmarks/lexical.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	    { echo "adequa needs Python 3.10 or newer; name one with make PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.created pyproject.toml
+	$(PIP) install --editable .
+	@touch $@
+
+# The oracles that tests compare with are large and want little of what they declare.
+$(VENV)/.dev: $(VENV)/.base constraints-dev.txt requirements-oracles.txt
+	$(PIP) install --constraint constraints-dev.txt --editable '.[dev]'
+	$(PIP) install --no-deps --requirement requirements-oracles.txt
+	@touch $@

@@ -1,0 +1,208 @@
+"""`adequa score`: how good are these translations?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from adequa.cli.completion import complete_metric
+from adequa.errors import AdequaError
+
+if TYPE_CHECKING:
+    from adequa.io.text import Advance
+    from adequa.metrics.contract import Metric
+    from adequa.scoring.results import Results
+    from adequa.segments import Segments
+
+DEFAULT_METRICS = ("bleu", "chrf")
+
+
+class Read(Protocol):
+    """Reads batches of segments, telling how many bytes it has taken in."""
+
+    def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
+
+
+class Format(str, Enum):
+    """How results are written."""
+
+    text = "text"
+    json = "json"
+    tsv = "tsv"
+
+
+def score(
+    hypothesis: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-t", "--hypothesis", metavar="FILE", help="A system's output; repeat for more systems."
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-r", "--reference", metavar="FILE", help="A reference translation; repeat for several."
+        ),
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("-s", "--source", metavar="FILE", help="The source text.")
+    ] = None,
+    input_: Annotated[
+        str | None,
+        typer.Option(
+            "-i",
+            "--input",
+            metavar="FILE",
+            help="One file with everything: TSV, JSONL, JSON, Parquet or WMT XML; - reads TSV "
+            "from standard input. Columns: mt, ref, and optionally src, system, doc.",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="FIELD=NAME", help="Where a field stands in the input."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="NAME[:SETTING=VALUE,...]",
+            help=f"A metric; repeat for more. Default: {' and '.join(DEFAULT_METRICS)}.",
+            autocompletion=complete_metric,
+        ),
+    ] = None,
+    segments: Annotated[
+        bool, typer.Option("--segments", help="One score a segment instead of one a system.")
+    ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COLUMN", help="Also a score for each doc, or other column."),
+    ] = None,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="Default: text, or by the ending of the output file."),
+    ] = None,
+    decimals: Annotated[
+        int | None,
+        typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+) -> None:
+    """Score translations against references.
+
+    Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
+    """
+    if segments and by is not None:
+        raise AdequaError("--segments and --by cannot be combined; choose one.")
+    metrics = _labelled(metric or DEFAULT_METRICS)
+    read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], by)
+    results = _score(read, paths, metrics, segments, by, quiet)
+    if not quiet:
+        for note in _notes(results):
+            print(f"note: {note}", file=sys.stderr)
+    _write(_rendered(results, format_ or _format_of(output), decimals), output)
+
+
+def _labelled(specifications: Sequence[str]) -> dict[str, Metric]:
+    """Metrics by the name of their column: as short as tells them apart."""
+    from adequa.metrics.registry import load_metric
+
+    metrics = {specification: load_metric(specification) for specification in specifications}
+    names = [metric.name for metric in metrics.values()]
+    return {
+        metric.name if names.count(metric.name) == 1 else specification: metric
+        for specification, metric in metrics.items()
+    }
+
+
+def _reader(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    source: str | None,
+    table: str | None,
+    columns: Sequence[str],
+    by: str | None,
+) -> tuple[Read, list[str]]:
+    """How to read what the user named, and the files that it takes."""
+    from adequa.io import column_mapping, read_parallel, read_table
+
+    if table is not None:
+        if hypotheses or references or source is not None:
+            raise AdequaError("Give either one file with -i, or files with -t and -r; not both.")
+        mapping = column_mapping(columns)
+        keep = () if by is None else (by,)
+        return partial(read_table, table, columns=mapping, keep_ids=keep), [table]
+    if not hypotheses or not references:
+        raise AdequaError(
+            "Name the translations with -t and the reference with -r, or one file with -i;"
+            " `adequa score --help` shows all options."
+        )
+    if columns:
+        raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
+    sources = [] if source is None else [source]
+    return partial(read_parallel, hypotheses, references, source), [
+        *hypotheses,
+        *references,
+        *sources,
+    ]
+
+
+def _score(
+    read: Read,
+    paths: Sequence[str],
+    metrics: dict[str, Metric],
+    segments: bool,
+    by: str | None,
+    quiet: bool,
+) -> Results:
+    from adequa.cli.progress import progress
+    from adequa.io import total_bytes
+    from adequa.scoring.stream import score_stream
+
+    with progress("Scoring", total_bytes(paths), quiet=quiet) as advance:
+        return score_stream(read(advance=advance), metrics, keep_segments=segments, by=by)
+
+
+def _notes(results: Results) -> Iterator[str]:
+    """What a reader of the scores should know."""
+    for name, empty in results.empty_hypotheses.items():
+        count = results.segment_counts[name]
+        yield f"{empty} of {count} hypotheses of {name} are empty; they are scored as they are."
+    if len(set(results.segment_counts.values())) > 1:
+        counts = ", ".join(f"{name} {count}" for name, count in results.segment_counts.items())
+        yield f"the systems have different numbers of segments ({counts})."
+
+
+def _format_of(output: Path | None) -> Format:
+    endings = {".json": Format.json, ".tsv": Format.tsv}
+    return Format.text if output is None else endings.get(output.suffix, Format.text)
+
+
+def _rendered(results: Results, format_: Format, decimals: int | None) -> str:
+    from adequa.cli import render
+
+    write = {Format.text: render.as_text, Format.json: render.as_json, Format.tsv: render.as_tsv}
+    return write[format_](results, decimals)
+
+
+def _write(text: str, output: Path | None) -> None:
+    from adequa.io import atomic_write
+
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with atomic_write(output) as file:
+        file.write(text)

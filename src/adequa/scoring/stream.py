@@ -1,0 +1,148 @@
+"""Scores a stream of segments with several metrics at once, in memory that does not grow with it.
+
+Batches come in any order of systems. Each metric adds up sufficient statistics by system (and by
+group where asked), so a stream of any length costs a few numbers a system; segment scores, where
+asked for, cost eight bytes a segment and metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adequa.errors import AdequaError
+from adequa.metrics.contract import Metric
+from adequa.scoring.results import MetricResult, Results, SystemResult
+from adequa.segments import FloatArray, Segments, concatenate
+
+UNNAMED = "system"  # the name of a system that came without one
+
+
+def score_stream(
+    batches: Iterable[Segments],
+    metrics: Mapping[str, Metric],
+    *,
+    keep_segments: bool = False,
+    by: str | None = None,
+) -> Results:
+    """Score every system in a stream with every metric; `metrics` maps a label to a metric.
+
+    `by` names an id column: each system then also gets a score for each of its values.
+    """
+    systems: dict[str, _System] = {}
+    for batch in batches:
+        for name, segments in _split(batch, batch.ids.get("system")):
+            system = systems.setdefault(name, _System())
+            system.count(segments)
+            for label, metric in metrics.items():
+                if metric.needs_whole_corpus:
+                    system.waiting.setdefault(label, []).append(segments)
+                else:
+                    system.add(label, metric, segments, keep_segments, by)
+    for system in systems.values():
+        for label, parts in system.waiting.items():
+            system.add(label, metrics[label], concatenate(parts), keep_segments, by)
+    if not systems:
+        raise AdequaError("There is nothing to score: the input has no segments.")
+    return Results(
+        metrics=tuple(_result(label, metric, systems) for label, metric in metrics.items()),
+        segment_counts={name: system.segments for name, system in systems.items()},
+        empty_hypotheses={name: system.empty for name, system in systems.items() if system.empty},
+        grouped_by=by,
+    )
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Running sums of one metric over one system."""
+
+    total: FloatArray
+    groups: dict[str, FloatArray] = field(default_factory=dict)
+    segments: list[FloatArray] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _System:
+    """What is kept of one system while the stream goes by."""
+
+    segments: int = 0
+    empty: int = 0
+    reference_counts: set[int | None] = field(default_factory=set)
+    sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
+    waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
+
+    def count(self, segments: Segments) -> None:
+        self.segments += len(segments)
+        self.empty += sum(not hypothesis.strip() for hypothesis in segments.hypotheses)
+        self.reference_counts.add(segments.reference_count)
+
+    def add(
+        self, label: str, metric: Metric, segments: Segments, keep_segments: bool, by: str | None
+    ) -> None:
+        statistics = metric.checked_statistics(segments)
+        sums = self.sums.get(label)
+        if sums is None:
+            sums = self.sums[label] = _Sums(np.zeros(statistics.shape[1]))
+        sums.total += statistics.sum(axis=0)
+        if keep_segments:
+            sums.segments.append(metric.segment_scores(statistics))
+        if by is not None:
+            for group, part in _sum_by(_column(segments, by), statistics).items():
+                sums.groups[group] = sums.groups.get(group, 0) + part
+
+    @property
+    def reference_count(self) -> int | None:
+        return next(iter(self.reference_counts)) if len(self.reference_counts) == 1 else None
+
+
+def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> MetricResult:
+    counts = {system.reference_count for system in systems.values()}
+    return MetricResult(
+        name=label,
+        signature=metric.signature(counts.pop() if len(counts) == 1 else None),
+        higher_is_better=metric.higher_is_better,
+        decimals=metric.decimals,
+        systems=tuple(
+            _system_result(name, metric, system.sums[label]) for name, system in systems.items()
+        ),
+    )
+
+
+def _system_result(name: str, metric: Metric, sums: _Sums) -> SystemResult:
+    totals = np.stack([sums.total, *sums.groups.values()])
+    score, *group_scores = metric.system_scores(totals).tolist()
+    return SystemResult(
+        name=name,
+        score=score,
+        segments=np.concatenate(sums.segments) if sums.segments else None,
+        groups=dict(zip(sums.groups, group_scores, strict=True)) if sums.groups else None,
+    )
+
+
+def _split(segments: Segments, systems: tuple[str, ...] | None) -> Iterator[tuple[str, Segments]]:
+    """The parts of a batch, system by system."""
+    if systems is None:
+        yield UNNAMED, segments
+        return
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(systems):
+        rows.setdefault(name, []).append(row)
+    for name, chosen in rows.items():
+        yield name, (segments if len(rows) == 1 else segments.select(chosen))
+
+
+def _sum_by(column: tuple[str, ...], statistics: FloatArray) -> dict[str, FloatArray]:
+    """Summed rows of statistics for each value of a column, in order of first appearance."""
+    codes: dict[str, int] = {}
+    group_of_row = [codes.setdefault(value, len(codes)) for value in column]
+    sums = np.zeros((len(codes), statistics.shape[1]))
+    np.add.at(sums, group_of_row, statistics)
+    return dict(zip(codes, sums, strict=True))
+
+
+def _column(segments: Segments, name: str) -> tuple[str, ...]:
+    if name not in segments.ids:
+        raise AdequaError(f'The input has no column "{name}" to group the scores by.')
+    return segments.ids[name]

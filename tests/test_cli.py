@@ -1,0 +1,255 @@
+"""The command line as its users find it: output, exit codes and sentences."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+SYSTEMS = ("fluent", "literal", "broken")
+
+
+def adequa(
+    *arguments: str | Path, stdin: str = "", cwd: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "adequa", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=cwd,
+        check=False,
+    )
+
+
+def example(*more: str | Path) -> subprocess.CompletedProcess[str]:
+    systems = [argument for name in SYSTEMS for argument in ("-t", EXAMPLES / f"{name}.txt")]
+    return adequa("score", *systems, "-r", EXAMPLES / "reference.txt", *more)
+
+
+def test_text_table() -> None:
+    shown = example("-m", "bleu", "-m", "wer", "--decimals", "1")
+    assert shown.returncode == 0
+    assert shown.stderr == ""
+    header, *rows, blank, legend, bleu, wer = shown.stdout.splitlines()
+    assert header.split() == ["system", "bleu", "↑", "wer", "↓"]
+    assert [row.split()[0] for row in rows] == list(SYSTEMS)
+    assert all("*" in cell for cell in rows[0].split()[1:])  # the fluent one is the best
+    assert "*" not in "".join(rows[1:])
+    assert len({len(line) for line in (header, *rows)}) == 1
+    assert blank == ""
+    assert legend == "* best, ↑ higher is better, ↓ lower is better"
+    assert (
+        bleu == f"bleu|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
+    )
+    assert wer.startswith("wer|nrefs:1|tokenize:13a|lowercase:false|version:")
+
+
+def test_json_shape_and_values() -> None:
+    shown = example("-m", "chrf", "--format", "json", "--segments")
+    (metric,) = json.loads(shown.stdout)["metrics"]
+    assert list(metric) == ["name", "signature", "higher_is_better", "systems"]
+    assert [system["name"] for system in metric["systems"]] == list(SYSTEMS)
+    reference = (EXAMPLES / "reference.txt").read_text(encoding="utf-8").splitlines()
+    for system in metric["systems"]:
+        assert list(system) == ["name", "score", "segments"]
+        text = (EXAMPLES / f"{system['name']}.txt").read_text(encoding="utf-8").splitlines()
+        expected = sacrebleu.CHRF().corpus_score(text, [reference]).score
+        assert system["score"] == pytest.approx(expected, abs=1e-9)
+        sentences = [
+            sacrebleu.sentence_chrf(hypothesis, [each]).score
+            for hypothesis, each in zip(text, reference, strict=True)
+        ]
+        assert system["segments"] == pytest.approx(sentences, abs=1e-9)
+
+
+def test_json_has_segments_only_when_asked() -> None:
+    (metric,) = json.loads(example("-m", "wer", "--format", "json").stdout)["metrics"]
+    assert all(list(system) == ["name", "score"] for system in metric["systems"])
+
+
+def test_tsv() -> None:
+    lines = example("-m", "bleu", "-m", "ter", "--format", "tsv").stdout.splitlines()
+    assert lines[0] == "system\tbleu\tter"
+    assert [line.split("\t")[0] for line in lines[1:]] == list(SYSTEMS)
+    segments = example("-m", "wer", "--format", "tsv", "--segments", "--decimals", "3").stdout
+    first, second, *rest = segments.splitlines()
+    assert first == "system\tsegment\twer"
+    assert second.startswith("fluent\t1\t0.")
+    assert len(rest) == 3 * 36 - 1
+
+
+def test_text_segments() -> None:
+    lines = example("-m", "wer", "--segments").stdout.splitlines()
+    assert lines[0].split() == ["system", "segment", "wer", "↓"]
+    assert lines[1].split()[:2] == ["fluent", "1"]
+    assert lines[-2] == "↓ lower is better"
+
+
+def test_the_same_metric_twice_has_two_names() -> None:
+    shown = example("-m", "bleu", "-m", "bleu:lowercase=true", "-m", "chrf", "--format", "tsv")
+    assert shown.stdout.splitlines()[0] == "system\tbleu\tbleu:lowercase=true\tchrf"
+
+
+def test_tsv_on_standard_input_and_groups() -> None:
+    table = "mt\tref\tdoc\na b c d\ta b c d\tone\nx\ty\ttwo\na b\ta b\tone\n"
+    shown = adequa("score", "-i", "-", "-m", "wer", "--by", "doc", "--format", "json", stdin=table)
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout)
+    assert found["by"] == "doc"
+    (system,) = found["metrics"][0]["systems"]
+    assert system["groups"] == [{"name": "one", "score": 0.0}, {"name": "two", "score": 1.0}]
+    assert system["score"] == pytest.approx(1 / 7)
+    text = adequa("score", "-i", "-", "-m", "wer", "--by", "doc", stdin=table).stdout
+    assert "one  0.0000" in text
+    rows = adequa("score", "-i", "-", "-m", "wer", "--by", "doc", "--format", "tsv", stdin=table)
+    assert rows.stdout.splitlines()[0] == "system\tdoc\twer"
+
+
+def test_columns_by_other_names() -> None:
+    table = "out\tgold\tgold2\nb\ta\tb\n"
+    columns = ["--column", "mt=out", "--column", "ref=gold", "--column", "ref=gold2"]
+    shown = adequa("score", "-i", "-", *columns, "-m", "wer", "--format", "tsv", stdin=table)
+    assert shown.stdout.splitlines()[1].endswith("\t0.0")
+
+
+def test_empty_hypotheses_are_noted_and_scored(tmp_path: Path) -> None:
+    (tmp_path / "hyp.txt").write_text("a b\n\n", encoding="utf-8")
+    (tmp_path / "ref.txt").write_text("a b\nc d\n", encoding="utf-8")
+    arguments = ["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "wer"]
+    shown = adequa(*arguments, cwd=tmp_path)
+    assert "0.5000" in shown.stdout
+    assert (
+        shown.stderr == "note: 1 of 2 hypotheses of hyp are empty; they are scored as they are.\n"
+    )
+    assert adequa(*arguments, "-q", cwd=tmp_path).stderr == ""
+
+
+def test_systems_of_different_size_are_noted() -> None:
+    table = "system\tmt\tref\na\tx\tx\na\tx\tx\nb\tx\tx\n"
+    shown = adequa("score", "-i", "-", "-m", "wer", stdin=table)
+    assert shown.stderr == "note: the systems have different numbers of segments (a 2, b 1).\n"
+
+
+def test_output_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "scores.json"
+    assert example("-m", "wer", "-o", target).stdout == ""
+    assert json.loads(target.read_text(encoding="utf-8"))["metrics"]  # format by the file's ending
+    before = target.read_bytes()
+    failed = adequa("score", "-t", "none.txt", "-r", "none.txt", "-o", target)
+    assert failed.returncode == 2
+    assert target.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["score"], "Name the translations with -t and the reference with -r"),
+        (["score", "-t", "hyp.txt"], "Name the translations with -t and the reference with -r"),
+        (
+            ["score", "-t", "hyp.txt", "-r", "ref.txt", "-i", "x.tsv"],
+            "Give either one file with -i",
+        ),
+        (["score", "-t", "hyp.txt", "-r", "ref.txt", "--column", "mt=x"], "--column names columns"),
+        (["score", "-t", "nope.txt", "-r", "ref.txt"], "nope.txt"),
+        (["score", "-t", ".", "-r", "ref.txt"], ". is a folder, not a file."),
+        (["score", "-t", "empty.txt", "-r", "empty.txt"], "empty.txt is empty"),
+        (
+            ["score", "-t", "hyp.txt", "-r", "short.txt"],
+            "hyp.txt has 2 lines, short.txt has 1 line",
+        ),
+        (["score", "-t", "hyp.txt", "-r", "gap.txt"], "gap.txt, line 2"),
+        (["score", "-t", "latin.txt", "-r", "ref.txt"], "latin.txt, line 2"),
+        (["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "blue"], 'Did you mean "bleu"?'),
+        (["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "bleu:tok=13a"], "no setting named"),
+        (["score", "-t", "hyp.txt", "-r", "ref.txt", "--by", "doc"], '"doc"'),
+        (["score", "-t", "hyp.txt", "-r", "ref.txt", "--by", "d", "--segments"], "choose one"),
+        (["score", "-t", "hyp.txt", "-r", "ref.txt", "-o", "no/where.txt"], "no/where.txt"),
+        (["score", "-i", "x.docx"], "x.docx"),
+        (["score", "-i", "table.tsv", "--column", "mt=hyp"], '"hyp"'),
+        (["metrics", "chfr"], 'Did you mean "chrf"?'),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_2(
+    arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
+    (tmp_path / "hyp.txt").write_text("a\nb\n", encoding="utf-8")
+    (tmp_path / "ref.txt").write_text("a\nb\n", encoding="utf-8")
+    (tmp_path / "short.txt").write_text("a\n", encoding="utf-8")
+    (tmp_path / "gap.txt").write_text("a\n\n", encoding="utf-8")
+    (tmp_path / "empty.txt").write_text("", encoding="utf-8")
+    (tmp_path / "latin.txt").write_bytes(b"a\ncaf\xe9\n")
+    (tmp_path / "table.tsv").write_text("mt\tref\na\ta\n", encoding="utf-8")
+    shown = adequa(*arguments, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert shown.stderr.startswith("adequa: error: ")
+    assert sentence in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+def test_unknown_option_exits_2() -> None:
+    shown = adequa("score", "--nonsense")
+    assert shown.returncode == 2
+    assert "Traceback" not in shown.stderr
+
+
+def test_metrics_are_listed_with_their_settings() -> None:
+    listed = adequa("metrics").stdout
+    assert all(line.count("  ") for line in listed.splitlines()[:10])
+    assert "chrf       character n-gram F-score\n" in listed
+    described = adequa("metrics", "wer").stdout
+    assert "lower is better" in described
+    assert "tokenize   13a" in described
+
+
+def test_version_and_help() -> None:
+    from adequa import __version__
+
+    assert adequa("--version").stdout == f"adequa {__version__}\n"
+    assert "score" in adequa("--help").stdout
+    assert "score" in adequa().stderr + adequa().stdout
+
+
+def test_completion_offers_metrics() -> None:
+    from adequa.cli.completion import complete_metric
+
+    assert [name for name, _ in complete_metric("ch")] == ["chrf", "chrf++", "character"]
+    assert "_ADEQUA_COMPLETE" in adequa("--show-completion", "bash").stdout
+
+
+def test_a_reader_that_goes_away_is_no_traceback() -> None:
+    command = f'"{sys.executable}" -m adequa score -t examples/fluent.txt -r examples/reference.txt'
+    shown = subprocess.run(
+        ["bash", "-c", f"{command} -m wer --segments | head -n 1"],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert shown.stdout.startswith("system")
+    assert "Traceback" not in shown.stderr
+
+
+def test_no_bar_for_quick_work_on_a_terminal() -> None:
+    """On a terminal, standard error stays clean unless work takes long."""
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "adequa", "score", "-t", "fluent.txt", "-r", "reference.txt"]
+    shown = subprocess.run(
+        [*command, "-m", "wer"], stderr=writer, stdout=subprocess.PIPE, cwd=EXAMPLES, check=True
+    )
+    os.close(writer)
+    try:
+        seen = os.read(reader, 1000)
+    except OSError:  # Linux says so when the other end is closed and nothing was written
+        seen = b""
+    os.close(reader)
+    assert seen == b""
+    assert b"wer" in shown.stdout

@@ -1,0 +1,120 @@
+"""Scoring streams and lists: the same numbers however the segments arrive."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adequa
+from adequa import AdequaError, Segments, load_metric
+from adequa.scoring.stream import score_stream
+
+TEXTS = ["the cat sat on the mat", "a dog", "", "it is raining again today", "yes", "no no no"]
+REFERENCES = ["the cat sat on a mat", "a dog barks", "hello", "it rains again today", "yes", "no"]
+METRICS = {name: load_metric(name) for name in ("bleu", "chrf", "nist", "wer", "sentbleu")}
+
+
+def corpus(hypotheses: list[str], system: str) -> Segments:
+    return Segments(
+        tuple(hypotheses),
+        tuple((reference,) for reference in REFERENCES),
+        None,
+        {"system": (system,) * len(hypotheses), "doc": ("d1", "d2", "d1", "d2", "d1", "d3")},
+    )
+
+
+@settings(deadline=None)
+@given(cuts=st.sets(st.integers(1, len(TEXTS) - 1)), interleaved=st.booleans())
+def test_batches_and_their_order_do_not_matter(cuts: set[int], interleaved: bool) -> None:
+    forward, backward = corpus(TEXTS, "one"), corpus(TEXTS[::-1], "two")
+    edges = [0, *sorted(cuts), len(TEXTS)]
+    parts = [range(start, end) for start, end in pairwise(edges)]
+    batches = [[forward.select(part), backward.select(part)] for part in parts]
+    stream = (
+        [batch for pair in batches for batch in pair]
+        if interleaved
+        else [batches[i][system] for system in (0, 1) for i in range(len(parts))]
+    )
+    results = score_stream(stream, METRICS, keep_segments=True, by="doc")
+    for view in results.metrics:
+        for system, whole in zip(view.systems, (forward, backward), strict=True):
+            scores = METRICS[view.name].score(whole)
+            assert system.score == pytest.approx(scores.system, abs=1e-12)
+            assert system.segments is not None
+            np.testing.assert_allclose(system.segments, scores.segments, atol=1e-12)
+            assert view.signature == scores.signature
+            assert system.groups is not None
+            rows = [0, 2, 4]
+            expected = METRICS[view.name].system_scores(
+                scores.statistics[rows].sum(axis=0, keepdims=True)
+            )
+            assert list(system.groups) == ["d1", "d2", "d3"]
+            assert system.groups["d1"] == pytest.approx(expected[0], abs=1e-12)
+    assert results.empty_hypotheses == {"one": 1, "two": 1}
+    assert results.segment_counts == {"one": 6, "two": 6}
+
+
+def test_systems_mixed_in_one_batch_are_told_apart() -> None:
+    mixed = Segments(
+        ("a b c d", "x", "a b c d", "y"),
+        (("a b c d",),) * 4,
+        None,
+        {"system": ("good", "bad", "good", "bad")},
+    )
+    (view,) = score_stream([mixed], {"wer": load_metric("wer")}).metrics
+    assert {system.name: system.score for system in view.systems} == {"good": 0, "bad": 1}
+
+
+def test_nothing_to_score() -> None:
+    with pytest.raises(AdequaError, match="There is nothing to score"):
+        score_stream([], METRICS)
+
+
+def test_grouping_by_a_column_that_is_not_there() -> None:
+    segments = Segments(("a",), (("a",),))
+    with pytest.raises(AdequaError, match='no column "doc"'):
+        score_stream([segments], METRICS, by="doc")
+
+
+def test_reference_numbers_of_a_stream_are_signed() -> None:
+    one, two = Segments(("a",), (("a",),)), Segments(("a",), (("a", "b"),))
+    (view,) = score_stream([one, two], {"bleu": load_metric("bleu")}).metrics
+    assert ("nrefs", "var") in view.signature.fields
+
+
+def test_score_takes_any_iterable() -> None:
+    scores = adequa.score((text for text in ["a b"]), np.array(["a b"]), metric="wer")
+    assert scores.system == 0
+    assert adequa.score(["a"], [("b", "a")], load_metric("wer")).system == 0
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "sentence"),
+    [
+        ("a", ["a"], "hypotheses must be a list, not one str."),
+        (["a"], "a", "references must be a list, not one str."),
+        (None, ["a"], "hypotheses must be a list, not one NoneType."),
+        (["a", None], ["a", "b"], r"hypotheses\[1\] must be a string, but it is of type NoneType."),
+        (["a"], [["a", 3]], r"references\[0\]\[1\] must be a string, but it is of type int."),
+        (["a"], [3], r"references\[0\] must be a list, not one int."),
+        (["a"], ["a", "b"], "There are 1 hypotheses but references for 2 segments."),
+        (["a", "b", "c"], [["x"] * 3, ["y"] * 3], r"list\(zip\(\*references\)\)"),
+        (["a"], [""], "Segment 1 has an empty reference"),
+        ([], [], "There are no segments for bleu to score."),
+    ],
+)
+def test_bad_lists(hypotheses: object, references: object, sentence: str) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        adequa.score(hypotheses, references)  # type: ignore[arg-type]
+
+
+def test_public_names() -> None:
+    assert set(adequa.__all__) <= set(dir(adequa))
+    for name in adequa.__all__:
+        assert getattr(adequa, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = adequa.nothing
