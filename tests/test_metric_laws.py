@@ -161,6 +161,7 @@ OTHER_WORD: dict[str, object] = {
     "smooth_method": "floor",
     "smooth_value": 0.001,
     "modules": "exact",
+    "normalize": "lc_only",
 }
 # Where the tables are does not change a score; what is in them does, and has its own tests.
 NOT_SIGNED = {("meteor", "tables")}

@@ -31,6 +31,9 @@ METRICS: dict[str, Entry] = {
     "chrf": Entry("adequa.metrics.chrf:Chrf", "character n-gram F-score"),
     "chrf++": Entry("adequa.metrics.chrf:ChrfPlusPlus", "chrF with word unigrams and bigrams"),
     "nist": Entry("adequa.metrics.nist:Nist", "n-gram matches weighted by their information"),
+    "meteor": Entry(
+        "adequa.metrics.meteor:Meteor", "aligned words, by form, stem, synonym or paraphrase"
+    ),
     "ter": Entry("adequa.metrics.ter:Ter", "word edits and phrase shifts per reference word"),
     "wer": Entry("adequa.metrics.wer:Wer", "word edits per reference word"),
     "per": Entry("adequa.metrics.per:Per", "word errors regardless of order per reference word"),
