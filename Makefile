@@ -8,9 +8,12 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test lint types imports tests format benchmark clean
 
+DEMO := adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
+        -r examples/reference.txt -m bleu -m chrf -m meteor -m ter
+
 demo: $(VENV)/.base
-	$(BIN)/adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
-	    -r examples/reference.txt -m bleu -m chrf -m meteor -m ter
+	@echo '$$ $(DEMO)'
+	@$(BIN)/$(DEMO)
 
 test: lint types imports tests
 
@@ -40,15 +43,17 @@ clean:
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo "adequa needs Python 3.10 or newer; name one with make PYTHON=..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV), this once ..."
+	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.base: $(VENV)/.created pyproject.toml
-	$(PIP) install --editable .
+	@$(PIP) install --editable .
 	@touch $@
 
 # The oracles that tests compare with are large and want little of what they declare.
 $(VENV)/.dev: $(VENV)/.base constraints-dev.txt requirements-oracles.txt
-	$(PIP) install --constraint constraints-dev.txt --editable '.[dev]'
-	$(PIP) install --no-deps --requirement requirements-oracles.txt
+	@echo "Installing what the tests need ..."
+	@$(PIP) install --constraint constraints-dev.txt --editable '.[dev]'
+	@$(PIP) install --no-deps --requirement requirements-oracles.txt
 	@touch $@

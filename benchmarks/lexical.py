@@ -1,6 +1,6 @@
 """What lexical scoring costs here, beside sacreBLEU and the METEOR jar, in one run, as ratios.
 
-    ADEQUA_DATA=FOLDER python benchmarks/lexical.py [--segments 3000] [--rounds 3]
+    ADEQUA_DATA=FOLDER python benchmarks/lexical.py [--segments 3000] [--rounds 5]
 
 Reads WMT16 direct-assessment segments from the data folder. Every measurement is a fresh process
 (the caches of one rival never help the other), rivals take turns, and the least time of the rounds
@@ -151,7 +151,7 @@ def main() -> int:
     """Print the table; 1 where a limit is passed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--segments", type=int, default=3000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     passed = True
     print(f"{'':42}{'ours s':>9}{'theirs s':>10}{'ratio':>8}{'limit':>8}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # References of at most this many segments are kept prepared for the next system. A batch of a
 # stream is far below it; a whole corpus passed at once is not worth its memory.
-KEPT_REFERENCES = 4096
+KEPT_REFERENCES = 1024
 
 
 class SacrebleuMetric(Metric):

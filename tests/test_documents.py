@@ -1,0 +1,50 @@
+"""Every console example in the documents shows what the command really prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SET_UP = ("make ", "pip ")  # shown to readers, run by make itself
+# Numbers of versions, which are not what an example is about.
+VERSION = re.compile(r"(version:)[\w.]+")
+
+
+def examples() -> list[tuple[str, str, str]]:
+    found = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL):
+            for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = example.partition("\n")
+                found.append((document.name, command, output))
+    return found
+
+
+@pytest.mark.parametrize(("document", "command", "output"), examples())
+def test_example(document: str, command: str, output: str) -> None:
+    if command.startswith(SET_UP):
+        assert command.split()[1] in (ROOT / "Makefile").read_text() + "install"
+        return
+    folder = Path(sys.executable).parent
+    shown = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    assert VERSION.sub(r"\1*", shown.stdout) == VERSION.sub(r"\1*", output)
+
+
+def test_there_are_examples() -> None:
+    assert len(examples()) > 5
