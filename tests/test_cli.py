@@ -151,6 +151,23 @@ def test_output_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_an_output_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
+    for target in (tmp_path, tmp_path / "no" / "where.tsv"):
+        shown = adequa("score", "-t", "no-such-file", "-r", "no-such-file", "-o", target)
+        assert str(target) in shown.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_output_is_utf8_whatever_the_terminal_says(
+    encoding: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    (tmp_path / "système.txt").write_text("a\n", encoding="utf-8")
+    shown = adequa("score", "-t", "système.txt", "-r", "système.txt", "-m", "wer", cwd=tmp_path)
+    assert "système  0.0000" in shown.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

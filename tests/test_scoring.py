@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -56,6 +57,21 @@ def test_batches_and_their_order_do_not_matter(cuts: set[int], interleaved: bool
             assert system.groups["d1"] == pytest.approx(expected[0], abs=1e-12)
     assert results.empty_hypotheses == {"one": 1, "two": 1}
     assert results.segment_counts == {"one": 6, "two": 6}
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    """Running sums only: ten times the segments, the same memory."""
+
+    def peak(batches: int) -> int:
+        stream = (corpus(TEXTS, "one") for _ in range(batches))
+        tracemalloc.start()
+        score_stream(stream, {"wer": METRICS["wer"], "sentbleu": METRICS["sentbleu"]})
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    peak(5)  # fills the caches of the tokenizers
+    assert peak(400) < peak(40) + 300_000  # garbage that waits for its collection
 
 
 def test_systems_mixed_in_one_batch_are_told_apart() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -44,6 +45,11 @@ def _options(
 
 def main() -> None:
     """Run the command line. Bad input prints one sentence and exits with code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Results are UTF-8 wherever they go, as files written with -o are; a file name may
+            # hold bytes that are no text at all.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app(prog_name="adequa")
     except AdequaError as error:

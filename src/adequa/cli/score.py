@@ -104,8 +104,12 @@ def score(
 
     Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
     """
+    from adequa.io import check_writable
+
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
+    if output is not None:
+        check_writable(output)
     metrics = _labelled(metric or DEFAULT_METRICS)
     read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], by)
     results = _score(read, paths, metrics, segments, by, quiet)

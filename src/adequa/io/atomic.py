@@ -26,18 +26,37 @@ def atomic_write(path: FilePath) -> Iterator[TextIO]:
     and devices cannot be replaced and are written to directly.
     """
     name = os.fspath(path)
-    try:
-        descriptor = _descriptor(name)
+    with _failures_in_words(name):
+        descriptor, mode = _descriptor(name), _mode(path)
         if descriptor is not None:
             if sys.stdout is not None:
                 sys.stdout.flush()  # what was printed before comes before
             writing = _written(os.dup(descriptor))
-        elif (mode := _mode(path)) is not None and not stat.S_ISREG(mode):
+        elif mode is not None and not stat.S_ISREG(mode):
             writing = _written(os.open(path, os.O_WRONLY))
         else:
             writing = _replaced(Path(os.path.realpath(path)), mode)
         with writing as handle:
             yield handle
+
+
+def check_writable(path: FilePath) -> None:
+    """Raise what `atomic_write` would raise: better before a long piece of work than after it."""
+    name = os.fspath(path)
+    with _failures_in_words(name):
+        mode = _mode(path)
+        if _descriptor(name) is None and (mode is None or stat.S_ISREG(mode)):
+            temporary, descriptor = _temporary(Path(os.path.realpath(path)), mode)
+            os.close(descriptor)
+            temporary.unlink()
+        elif mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError
+
+
+@contextmanager
+def _failures_in_words(name: str) -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError:
         raise  # whoever reads has stopped: not a mistake of the user
     except FileNotFoundError as error:
@@ -71,13 +90,18 @@ def _written(descriptor: int) -> Iterator[TextIO]:
         yield handle
 
 
-@contextmanager
-def _replaced(target: Path, mode: int | None) -> Iterator[TextIO]:
+def _temporary(target: Path, mode: int | None) -> tuple[Path, int]:
+    """A new file beside the target, and its descriptor."""
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(None, "the file is write-protected")
     temporary = target.with_name(f".adequa-{os.urandom(6).hex()}.tmp")
     # 0o666 less the umask, as for any new file, which the tempfile module does not offer.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    return temporary, os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+@contextmanager
+def _replaced(target: Path, mode: int | None) -> Iterator[TextIO]:
+    temporary, descriptor = _temporary(target, mode)
     try:
         with _written(descriptor) as handle:
             yield handle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import sacrebleu
 
@@ -16,6 +17,7 @@ def check_tokenizer(name: str) -> None:
     check_choice("tokenize", name, TOKENIZERS)
 
 
+@cache  # sacreBLEU's tokenizers remember texts, so a new one a batch would remember in vain
 def word_splitter(tokenize: str, *, lowercase: bool) -> Callable[[str], list[str]]:
     """A function from a text to its words.
 
