@@ -201,8 +201,5 @@ def test_no_segments_is_an_error() -> None:
 
 def test_too_many_references_are_refused() -> None:
     segments = Segments(("a",), (("a", "b"),))
-    with pytest.raises(
-        AdequaError,
-        match="character is defined for 1 reference a segment, but segment 1 has 2.",
-    ):
+    with pytest.raises(AdequaError, match="character is defined for 1 reference a segment, not 2."):
         METRIC["character"].score(segments)

@@ -27,14 +27,25 @@ def test_settings_are_parsed_by_their_type() -> None:
         ("qqq", 'There is no metric named "qqq". The command `adequa metrics` lists them all.'),
         ("bleu:tokenise=13a", 'bleu has no setting named "tokenise". Did you mean "tokenize"?'),
         ("bleu:13a", '"13a" in "bleu:13a" is not a setting; write settings as bleu:NAME=VALUE'),
-        ("bleu:lowercase=maybe", "bleu: lowercase is true or false, not 'maybe'."),
+        ("bleu:lowercase=maybe", "bleu: lowercase must be true or false, not 'maybe'."),
+        ("bleu:lowercase=true,lowercase=no", "bleu: lowercase is given more than once."),
         ("bleu:max_ngram_order=two", "bleu: max_ngram_order must be a whole number, not 'two'."),
-        ("bleu:smooth_value=x", "bleu: smooth_value must be a number, not 'x'."),
+        ("bleu:smooth_value=x", "bleu: smooth_value must be a number or none, not 'x'."),
     ],
 )
 def test_bad_specifications(specification: str, sentence: str) -> None:
     with pytest.raises(AdequaError, match=re.escape(sentence)):
         load_metric(specification)
+
+
+def test_keyword_settings_are_checked_too() -> None:
+    assert load_metric("wer", lowercase="false") == load_metric("wer")  # and not a true string
+    assert load_metric("bleu", smooth_value=1) == load_metric("bleu:smooth_value=1.0")
+    for settings in ({"beta": 2.5}, {"beta": None}, {"beta": True}, {"lowercase": 1}):
+        with pytest.raises(AdequaError, match="chrf: (beta|lowercase) must be "):
+            load_metric("chrf", **settings)
+    with pytest.raises(AdequaError, match="lowercase is given more than once"):
+        load_metric("bleu:lowercase=true", lowercase=False)
 
 
 def test_unknown_keyword_settings_are_refused() -> None:

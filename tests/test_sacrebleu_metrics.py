@@ -139,11 +139,14 @@ def test_large_inputs_do_not_keep_references(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("bleu:tokenize=13b", '"13b" is not a value of tokenize'),
         ("bleu:smooth_method=esp", 'Did you mean "exp"?'),
-        ("bleu:max_ngram_order=0", "max_ngram_order must be at least 1, not 0."),
-        ("bleu:smooth_value=-1", "smooth_value must be at least 0, not -1."),
-        ("bleu:smooth_value=nan", "smooth_value must be at least 0, not nan."),
-        ("chrf:char_order=0", "char_order must be at least 1, not 0."),
-        ("chrf:beta=0", "beta must be at least 1, not 0."),
+        ("bleu:max_ngram_order=0", "max_ngram_order must be from 1 to 100, not 0."),
+        ("bleu:smooth_value=-1", "smooth_value must be from 0 to 1000, not -1."),
+        ("bleu:smooth_value=nan", "smooth_value must be from 0 to 1000, not nan."),
+        ("bleu:smooth_value=inf", "smooth_value must be from 0 to 1000, not inf."),
+        ("bleu:max_ngram_order=99999999999", "max_ngram_order must be from 1 to 100, not 1e+11."),
+        ("chrf:word_order=101", "word_order must be from 0 to 100, not 101."),
+        ("chrf:char_order=0", "char_order must be from 1 to 100, not 0."),
+        ("chrf:beta=0", "beta must be from 1 to 1000, not 0."),
     ],
 )
 def test_bad_settings(specification: str, sentence: str) -> None:

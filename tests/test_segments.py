@@ -46,6 +46,7 @@ def test_concatenate_joins_in_order(parts: list[list[tuple[str, list[str], str]]
         ((("a", "b"), (("x",),)), "there are 2 hypotheses, 1 references."),
         ((("a",), (("x",),), ()), "there are 1 hypotheses, 1 references, 0 sources."),
         ((("a",), (("x",),), None, {"doc": ()}), "1 references, 0 doc."),
+        ((("a",), ("xyz",)), "references holds one tuple of strings a segment"),
         ((("a", "b"), (("x",), ())), "Segment 2 has an empty reference"),
         ((("a",), (("x", " \u3000"),)), "Segment 1 has an empty reference"),
     ],

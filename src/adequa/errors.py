@@ -18,5 +18,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("xyzzy", ["bleu", "chrf", "ter"])
     ''
     """
-    close = get_close_matches(word.lower(), list(known), n=1, cutoff=0.5)
-    return f' Did you mean "{close[0]}"?' if close else ""
+    by_lower_case = {name.lower(): name for name in known}
+    close = get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.5)
+    return f' Did you mean "{by_lower_case[close[0]]}"?' if close else ""

@@ -40,6 +40,11 @@ class Segments:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
             raise AdequaError(f"Every segment needs one of each, but there are {counts}.")
+        if not set(map(type, self.references)) <= {tuple}:
+            raise AdequaError(
+                "references holds one tuple of strings a segment; for other kinds of lists there "
+                "is adequa.score."
+            )
         if not all(self.references) or not all(
             map(str.strip, chain.from_iterable(self.references))
         ):

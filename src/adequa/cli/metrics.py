@@ -41,7 +41,7 @@ def _described(name: str) -> str:
     facts = [
         ["direction", "higher is better" if found.higher_is_better else "lower is better"],
         ["range", f"{low:g} to {high:g}" if high < float("inf") else f"{low:g} and up"],
-        ["references", "any number" if found.max_references is None else "one"],
+        ["references", "any number" if found.max_references is None else str(found.max_references)],
     ]
     settings = [[setting, written(default)] for setting, default in settings_of(found).items()]
     return "\n".join(

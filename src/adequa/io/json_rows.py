@@ -13,8 +13,6 @@ from adequa.io.tables import Chunk, Table, Wanted, table_segments
 from adequa.io.text import FilePath, lines, shown, without_trailing_blanks
 from adequa.segments import Segments
 
-# Read where the first row has them, so a later row must not be the first to have them.
-_OPTIONAL = frozenset({"src", "system"})
 _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
 
 
@@ -30,11 +28,13 @@ def read_jsonl(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
         _objects([_parsed(first, f"{name}, line 1")], _counted_from(f"{name}, line", 1))[0]
     )
 
+    absent = _absent(column_names, wanted)
+
     def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
         first_line = 1
         while part := list(islice(rows, size)):
             place = _counted_from(f"{name}, line", first_line)
-            yield _chunk(_parsed_lines(part, place), column_names, columns, place)
+            yield _chunk(_parsed_lines(part, place), columns, absent, place)
             first_line += len(part)
 
     return table_segments(Table(name, column_names, chunks), wanted, stem(path))
@@ -56,12 +56,23 @@ def read_json_list(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
         raise AdequaError(f"{name} has no rows: there is nothing to score.")
     column_names = tuple(_objects(rows[:1], _counted_from(f"{name}, item", 1))[0])
 
+    absent = _absent(column_names, wanted)
+
     def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
         for start in range(0, len(rows), size):
             place = _counted_from(f"{name}, item", start + 1)
-            yield _chunk(rows[start : start + size], column_names, columns, place)
+            yield _chunk(rows[start : start + size], columns, absent, place)
 
     return table_segments(Table(name, column_names, chunks), wanted, stem(path))
+
+
+def _absent(column_names: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
+    """Parts that are read where the first row has them, and that it has not."""
+    return tuple(
+        part
+        for part in ("src", "system")
+        if part not in column_names and part not in wanted.columns
+    )
 
 
 def _counted_from(prefix: str, first: int) -> Callable[[int], str]:
@@ -107,12 +118,12 @@ def _all_objects(rows: Sequence[object]) -> TypeGuard[Sequence[dict[str, object]
 
 def _chunk(
     rows: Sequence[object],
-    column_names: tuple[str, ...],
     columns: tuple[str, ...],
+    absent: tuple[str, ...],
     place: Callable[[int], str],
 ) -> Chunk:
     objects = _objects(rows, place)
-    for late in _OPTIONAL.difference(column_names):
+    for late in absent:
         for number, row in enumerate(objects):
             if late in row:
                 raise AdequaError(

@@ -123,7 +123,8 @@ def table_layout(
         if id_name == "system":
             continue  # always kept
         (ids[id_name],) = parts["doc"] if id_name == "doc" and parts["doc"] else (id_name,)
-        _check_column(table, ids[id_name], "")
+        advice = " Say which one to read with --column doc=NAME." if id_name == "doc" else ""
+        _check_column(table, ids[id_name], advice)
     return Layout(
         mt=parts["mt"][0],
         refs=parts["ref"],

@@ -24,6 +24,7 @@ Advance: TypeAlias = Callable[[int], None]
 STDIN = "-"
 _BLOCK = 1 << 16
 _COMPRESSIONS = {".gz": "gzip", ".xz": "xz"}
+_MARKS = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz"}
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
@@ -187,6 +188,12 @@ def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _not_utf8(name: str, block: bytes, at: int, lines_before: int) -> AdequaError:
+    packed = next((kind for mark, kind in _MARKS.items() if block.startswith(mark)), None)
+    if packed and not lines_before:
+        return AdequaError(
+            f"{name} is a {packed} file by its first bytes; unpack it, or give its name the ending "
+            f"{'.gz' if packed == 'gzip' else '.xz'}."
+        )
     line = lines_before + block.count(b"\n", 0, at) + 1
     column = at - block.rfind(b"\n", 0, at)
     utf16 = line == 1 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))

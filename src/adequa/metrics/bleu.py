@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import sacrebleu
 
 from adequa.errors import AdequaError
-from adequa.metrics.sacrebleu_adapter import SacrebleuMetric, check_at_least, check_choice
+from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+from adequa.metrics.settings import check_between, check_choice, check_order
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Bleu(SacrebleuMetric):
     'bleu|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp'
     """
 
-    name: ClassVar[str] = "bleu"
-    higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0, 100)
-    decimals: ClassVar[int] = 2
+    name = "bleu"
+    higher_is_better = True
+    range = (0, 100)
+    decimals = 2
 
     lowercase: bool = False
     tokenize: str = "13a"
@@ -43,9 +43,9 @@ class Bleu(SacrebleuMetric):
     def __post_init__(self) -> None:
         check_choice("tokenize", self.tokenize, sacrebleu.BLEU.TOKENIZERS)
         check_choice("smooth_method", self.smooth_method, sacrebleu.BLEU.SMOOTH_DEFAULTS)
-        check_at_least("max_ngram_order", self.max_ngram_order, 1)
+        check_order("max_ngram_order", self.max_ngram_order)
         if self.smooth_value is not None:
-            check_at_least("smooth_value", self.smooth_value, 0)
+            check_between("smooth_value", self.smooth_value, 0, 1000)
 
     def make_scorer(self, *, for_segments: bool) -> sacrebleu.BLEU:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import ClassVar
 
 from adequa.metrics.error_rate import ErrorRate
 
@@ -25,7 +24,7 @@ class Cder(ErrorRate):
     0.5
     """
 
-    name: ClassVar[str] = "cder"
+    name = "cder"
 
     @staticmethod
     def edits(hypothesis: list[str], reference: list[str]) -> int:

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import ClassVar
 
 import numpy as np
 from rapidfuzz import process
@@ -42,10 +41,11 @@ class Character(MeanMetric):
     0.1071
     """
 
-    name: ClassVar[str] = "character"
-    higher_is_better: ClassVar[bool] = False
-    range: ClassVar[tuple[float, float]] = (0, math.inf)
-    max_references: ClassVar[int | None] = 1
+    name = "character"
+    higher_is_better = False
+    range = (0, math.inf)
+    max_references = 1
+    counted_with = ("sacrebleu",)  # its tokenizers
 
     tokenize: str = "none"
     lowercase: bool = False

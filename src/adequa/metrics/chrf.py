@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import sacrebleu
 
-from adequa.metrics.sacrebleu_adapter import SacrebleuMetric, check_at_least
+from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+from adequa.metrics.settings import check_between, check_order
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Chrf(SacrebleuMetric):
     72.08
     """
 
-    name: ClassVar[str] = "chrf"
-    higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0, 100)
-    decimals: ClassVar[int] = 2
+    name = "chrf"
+    higher_is_better = True
+    range = (0, 100)
+    decimals = 2
 
     char_order: int = 6
     word_order: int = 0
@@ -36,9 +36,9 @@ class Chrf(SacrebleuMetric):
     eps_smoothing: bool = False
 
     def __post_init__(self) -> None:
-        check_at_least("char_order", self.char_order, 1)
-        check_at_least("word_order", self.word_order, 0)
-        check_at_least("beta", self.beta, 1)
+        check_order("char_order", self.char_order)
+        check_order("word_order", self.word_order, 0)
+        check_between("beta", self.beta, 1, 1000)
 
     def make_scorer(self, *, for_segments: bool) -> sacrebleu.CHRF:  # noqa: ARG002 - one formula
         return sacrebleu.CHRF(
@@ -59,6 +59,6 @@ class Chrf(SacrebleuMetric):
 class ChrfPlusPlus(Chrf):
     """chrF with word n-grams up to 2 beside the character n-grams, 0 to 100."""
 
-    name: ClassVar[str] = "chrf++"
+    name = "chrf++"
 
     word_order: int = 2

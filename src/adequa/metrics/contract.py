@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import ClassVar
+from importlib.metadata import version
 
 import numpy as np
 
@@ -26,15 +26,19 @@ from adequa.version import __version__
 class Metric(ABC):
     """Turns segments into one score each and a system score."""
 
-    name: ClassVar[str]
-    higher_is_better: ClassVar[bool]
-    range: ClassVar[tuple[float, float]]  # (lowest, highest); infinite where there is no bound
-    decimals: ClassVar[int] = 4  # places worth showing a person
+    # What a metric says of itself. Most say it for the whole class; a trained one may say it for
+    # the instance.
+    name: str
+    higher_is_better: bool
+    range: tuple[float, float]  # lowest and highest; infinite where there is no bound
+    decimals: int = 4  # places worth showing a person
     # Most references a segment may have; None where the definition takes any number.
-    max_references: ClassVar[int | None] = None
+    max_references: int | None = None
     # True where a segment's statistics depend on the other segments, so that a corpus cannot be
     # scored in batches (NIST's information weights).
-    needs_whole_corpus: ClassVar[bool] = False
+    needs_whole_corpus: bool = False
+    # Packages whose version may change the score, beside our own.
+    counted_with: tuple[str, ...] = ()
 
     @abstractmethod
     def statistics(self, segments: Segments) -> FloatArray:
@@ -62,13 +66,11 @@ class Metric(ABC):
         """`statistics`, after a check that this metric can take these segments."""
         if not len(segments):
             raise AdequaError(f"There are no segments for {self.name} to score.")
-        if self.max_references is not None:
-            for row, references in enumerate(segments.references, 1):
-                if len(references) > self.max_references:
-                    raise AdequaError(
-                        f"{self.name} is defined for {self.max_references} reference a segment, "
-                        f"but segment {row} has {len(references)}."
-                    )
+        most = max(map(len, segments.references))
+        if self.max_references is not None and most > self.max_references:
+            raise AdequaError(
+                f"{self.name} is defined for {self.max_references} reference a segment, not {most}."
+            )
         return self.statistics(segments)
 
     def signature(self, reference_count: int | None) -> Signature:
@@ -82,9 +84,10 @@ class Metric(ABC):
         )
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
-        """Every setting that changes the score. By default all settings, then our version."""
+        """Every setting that changes the score. By default all settings, then the versions."""
         settings = ((f.name, written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
-        return (*settings, ("version", __version__))
+        packages = ((package, version(package)) for package in self.counted_with)
+        return (*settings, *packages, ("version", __version__))
 
 
 class MeanMetric(Metric):

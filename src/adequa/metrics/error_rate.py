@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -27,8 +26,9 @@ class ErrorRate(Metric):
     Statistics a segment: edits, average reference length.
     """
 
-    higher_is_better: ClassVar[bool] = False
-    range: ClassVar[tuple[float, float]] = (0, math.inf)
+    higher_is_better = False
+    range = (0, math.inf)
+    counted_with = ("sacrebleu",)  # its tokenizers
 
     tokenize: str = "13a"
     lowercase: bool = False

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from adequa.metrics.contract import Metric
-from adequa.metrics.sacrebleu_adapter import check_at_least
+from adequa.metrics.settings import check_order
 from adequa.metrics.words import check_tokenizer, word_splitter
 from adequa.segments import FloatArray, Segments
 
@@ -46,10 +46,11 @@ class Nist(Metric):
     [2.7516, 1.7233]
     """
 
-    name: ClassVar[str] = "nist"
-    higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0, math.inf)
-    needs_whole_corpus: ClassVar[bool] = True
+    name = "nist"
+    higher_is_better = True
+    range = (0, math.inf)
+    needs_whole_corpus = True
+    counted_with = ("sacrebleu",)  # its tokenizers
 
     lowercase: bool = True
     tokenize: str = "13a"
@@ -57,7 +58,7 @@ class Nist(Metric):
 
     def __post_init__(self) -> None:
         check_tokenizer(self.tokenize)
-        check_at_least("max_ngram_order", self.max_ngram_order, 1)
+        check_order("max_ngram_order", self.max_ngram_order)
 
     def statistics(self, segments: Segments) -> FloatArray:
         split = self._splitter()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
 
 from adequa.metrics.error_rate import ErrorRate
 
@@ -24,7 +23,7 @@ class Per(ErrorRate):
     0.1667
     """
 
-    name: ClassVar[str] = "per"
+    name = "per"
 
     @staticmethod
     def edits(hypothesis: list[str], reference: list[str]) -> int:

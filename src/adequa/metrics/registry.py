@@ -23,6 +23,15 @@ class Entry:
     summary: str
 
 
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_IN_WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    NoneType: "none",
+}
+
 METRICS: dict[str, Entry] = {
     "bleu": Entry("adequa.metrics.bleu:Bleu", "n-gram precision with a brevity penalty"),
     "sentbleu": Entry(
@@ -68,7 +77,7 @@ def load_metric(specification: str, **settings: object) -> Metric:
     """
     name, _, written = specification.partition(":")
     found = metric_class(name.strip())
-    given = dict(settings)
+    given = {key: _checked(found, key, value) for key, value in settings.items()}
     for assignment in filter(None, written.split(",")):
         key, equals, value = (part.strip() for part in assignment.partition("="))
         if not equals:
@@ -76,9 +85,9 @@ def load_metric(specification: str, **settings: object) -> Metric:
                 f'"{assignment}" in "{specification}" is not a setting;'
                 f" write settings as {name}:NAME=VALUE,NAME=VALUE."
             )
-        given[key] = _parse(found, key, value)
-    for key in given:
-        _setting_type(found, key)
+        if key in given:
+            raise AdequaError(f"{found.name}: {key} is given more than once.")
+        given[key] = _checked(found, key, value)
     return found(**given)
 
 
@@ -94,7 +103,8 @@ def settings_of(found: type[Metric]) -> dict[str, object]:
     }
 
 
-def _setting_type(found: type[Metric], key: str) -> Any:
+def _kinds(found: type[Metric], key: str) -> tuple[Any, ...]:
+    """The types that a setting may have."""
     known = settings_of(found)
     if key not in known:
         listed = ", ".join(known) or "none"
@@ -102,25 +112,33 @@ def _setting_type(found: type[Metric], key: str) -> Any:
             f'{found.name} has no setting named "{key}".{nearest(key, known)}'
             f" Its settings: {listed}."
         )
-    return get_type_hints(found)[key]
+    wanted = get_type_hints(found)[key]
+    return get_args(wanted) or (wanted,)
 
 
-def _parse(found: type[Metric], key: str, text: str) -> object:
-    """The value of one setting as written by a user."""
-    wanted = _setting_type(found, key)
-    kinds = get_args(wanted) or (wanted,)
+def _checked(found: type[Metric], key: str, value: object) -> object:
+    """The value of one setting: as it is, or parsed where it is written out."""
+    kinds = _kinds(found, key)
+    if type(value) in kinds:
+        return value
+    if isinstance(value, str):
+        return _parsed(found, key, value, kinds)
+    if float in kinds and type(value) is int:
+        return float(value)
+    raise AdequaError(f"{found.name}: {key} must be {_described(kinds)}, not {value!r}.")
+
+
+def _parsed(found: type[Metric], key: str, text: str, kinds: tuple[Any, ...]) -> object:
     if NoneType in kinds and text.lower() == "none":
         return None
     kind = next(kind for kind in kinds if kind is not NoneType)
-    if kind is bool:
-        try:
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
-                text.lower()
-            ]
-        except KeyError:
-            raise AdequaError(f"{found.name}: {key} is true or false, not {text!r}.") from None
     try:
-        return kind(text)
-    except ValueError:
-        number = "a whole number" if kind is int else "a number"
-        raise AdequaError(f"{found.name}: {key} must be {number}, not {text!r}.") from None
+        return _TRUTH[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        raise AdequaError(
+            f"{found.name}: {key} must be {_described(kinds)}, not {text!r}."
+        ) from None
+
+
+def _described(kinds: tuple[Any, ...]) -> str:
+    return " or ".join(_IN_WORDS[kind] for kind in kinds)

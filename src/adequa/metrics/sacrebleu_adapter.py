@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adequa.errors import AdequaError, nearest
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments
 
@@ -86,31 +85,17 @@ class SacrebleuMetric(Metric):
         Systems that are scored side by side share one tuple of references, recognised by identity:
         the first system pays for the preparation, the others find it done.
         """
-        if self._last_references and self._last_references[0][0] is references:
-            return self._last_references[0][1]
+        for known, prepared in tuple(self._last_references):  # a copy: other threads may set it
+            if known is references:
+                return prepared
         prepare = self._system_scorer._preprocess_segment  # noqa: SLF001
         extract = self._system_scorer._extract_reference_info  # noqa: SLF001
         made = (extract([prepare(reference) for reference in each]) for each in references)
         if len(references) > KEPT_REFERENCES:
             return made
-        self._last_references[:] = [(references, list(made))]
-        return self._last_references[0][1]
-
-
-def check_choice(setting: str, value: str, known: Iterable[str]) -> None:
-    """Raise unless `value` is one of the known values of a setting."""
-    choices = list(known)
-    if value not in choices:
-        raise AdequaError(
-            f'"{value}" is not a value of {setting}; choose one of {", ".join(choices)}.'
-            + nearest(value, choices)
-        )
-
-
-def check_at_least(setting: str, value: float, least: float) -> None:
-    """Raise unless a number setting has at least its least sensible value (and is no NaN)."""
-    if not value >= least:
-        raise AdequaError(f"{setting} must be at least {least:g}, not {value:g}.")
+        prepared = list(made)
+        self._last_references[:] = [(references, prepared)]
+        return prepared
 
 
 def _scores(scorer: SacrebleuScorer, rows: FloatArray) -> FloatArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,9 +30,10 @@ class SentBleu(MeanMetric):
     0.6435
     """
 
-    name: ClassVar[str] = "sentbleu"
-    higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0, 1)
+    name = "sentbleu"
+    higher_is_better = True
+    range = (0, 1)
+    counted_with = ("sacrebleu",)  # its tokenizers and n-gram counts
 
     lowercase: bool = True
     tokenize: str = "13a"

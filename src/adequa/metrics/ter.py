@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import sacrebleu
 
@@ -23,10 +22,10 @@ class Ter(SacrebleuMetric):
     16.67
     """
 
-    name: ClassVar[str] = "ter"
-    higher_is_better: ClassVar[bool] = False
-    range: ClassVar[tuple[float, float]] = (0, math.inf)
-    decimals: ClassVar[int] = 2
+    name = "ter"
+    higher_is_better = False
+    range = (0, math.inf)
+    decimals = 2
 
     normalized: bool = False
     no_punct: bool = False

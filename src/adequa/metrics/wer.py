@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rapidfuzz.distance import Levenshtein
 
@@ -23,7 +22,7 @@ class Wer(ErrorRate):
     1.0
     """
 
-    name: ClassVar[str] = "wer"
+    name = "wer"
 
     @staticmethod
     def edits(hypothesis: list[str], reference: list[str]) -> int:

@@ -76,7 +76,8 @@ def _strings(name: str, values: object) -> tuple[str, ...]:
 
 def _transposition_hint(references: tuple[object, ...], segments: int) -> str:
     """sacreBLEU takes one list a reference; here it is one list a segment."""
-    if all(isinstance(each, (list, tuple)) and len(each) == segments for each in references):
+    streams = [each for each in references if isinstance(each, (list, tuple))]
+    if streams and all(len(each) == segments for each in streams):
         return (
             " They look like one list for each reference; give one list for each segment:"
             " list(zip(*references))."

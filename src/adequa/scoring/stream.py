@@ -42,7 +42,8 @@ def score_stream(
                 else:
                     system.add(label, metric, segments, keep_segments, by)
     for system in systems.values():
-        for label, parts in system.waiting.items():
+        while system.waiting:
+            label, parts = system.waiting.popitem()
             system.add(label, metrics[label], concatenate(parts), keep_segments, by)
     if not systems:
         raise AdequaError("There is nothing to score: the input has no segments.")

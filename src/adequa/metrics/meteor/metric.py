@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -55,9 +56,9 @@ class Meteor(Metric):
     meteor|nrefs:1|id:meteor-1.5-wo-en-norm-0.85_0.2_0.6_0.75-ex_st-1.0_0.6|version:...
     """
 
-    name: ClassVar[str] = "meteor"
-    higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    name = "meteor"
+    higher_is_better = True
+    range = (0.0, 1.0)
 
     modules: str = "exact+stem"
     normalize: str = "norm"
@@ -112,6 +113,7 @@ class Meteor(Metric):
         )
         return (("id", "-".join(parts)), *self._digests(), ("version", __version__))
 
+    @cached_property
     def _matcher(self) -> Matcher:
         return Matcher(
             self._modules,
@@ -128,7 +130,7 @@ class Meteor(Metric):
         matched content words of hypothesis and reference, then the matched function words of
         both; chunks, 0 where the texts match completely in one.
         """
-        matcher = self._matcher()
+        matcher = self._matcher
         rows = range(len(segments))
         return np.concatenate(
             [

@@ -35,25 +35,23 @@ _DETACHMENT: Final = (
     ("est", "e"),
 )
 _SHORTEST: Final = 3  # shorter words keep their suffixes
+_REMEMBERED: Final = 1 << 16  # words
 
 
 class Synonyms:
-    """WordNet's synsets by word; each word is resolved once, when it is first asked for."""
+    """WordNet's synsets by word; a word is resolved when it is asked for, and remembered."""
 
     def __init__(self, bases: dict[str, list[str]], synsets: dict[str, str]) -> None:
         self._bases = bases
         self._synsets = synsets
-        self._known: dict[str, tuple[str, ...]] = {}
+        self.synsets_of = lru_cache(_REMEMBERED)(self._synsets_of)
 
-    def synsets_of(self, word: str) -> tuple[str, ...]:
+    def _synsets_of(self, word: str) -> tuple[str, ...]:
         """The ids of the synsets of a word and of its base forms."""
-        known = self._known.get(word)
-        if known is None:
-            ids = self._synsets.get(word, "").split()
-            for base in self._bases.get(word) or (self._detached(word),):
-                ids += self._synsets.get(base, "").split()
-            known = self._known[word] = tuple(dict.fromkeys(ids))
-        return known
+        ids = self._synsets.get(word, "").split()
+        for base in self._bases.get(word) or (self._detached(word),):
+            ids += self._synsets.get(base, "").split()
+        return tuple(dict.fromkeys(ids))
 
     def _detached(self, word: str) -> str:
         if len(word) < _SHORTEST or word.endswith("ss"):

@@ -1,0 +1,30 @@
+"""Checks that metrics make of their settings; each failure is a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adequa.errors import AdequaError, nearest
+
+HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
+
+
+def check_choice(setting: str, value: str, known: Iterable[str]) -> None:
+    """Raise unless `value` is one of the known values of a setting."""
+    choices = list(known)
+    if value not in choices:
+        raise AdequaError(
+            f'"{value}" is not a value of {setting}; choose one of {", ".join(choices)}.'
+            + nearest(value, choices)
+        )
+
+
+def check_between(setting: str, value: float, least: float, most: float) -> None:
+    """Raise unless a number lies between two bounds; NaN does not."""
+    if not least <= value <= most:
+        raise AdequaError(f"{setting} must be from {least:g} to {most:g}, not {value:g}.")
+
+
+def check_order(setting: str, value: int, least: int = 1) -> None:
+    """Raise unless a number makes sense as the highest order of n-grams."""
+    check_between(setting, value, least, HIGHEST_ORDER)
