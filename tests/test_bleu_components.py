@@ -39,7 +39,7 @@ def test_worked_by_hand() -> None:
     }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(hypothesis=SENTENCE.map(" ".join), references=REFERENCES, lowercase=st.booleans())
 def test_equals_sacrebleu(hypothesis: str, references: tuple[str, ...], lowercase: bool) -> None:
     segments = Segments((hypothesis,), (references,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -51,7 +52,7 @@ def test_text_table() -> None:
     assert (
         bleu == f"bleu|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
     )
-    assert wer.startswith("wer|nrefs:1|tokenize:13a|lowercase:false|version:")
+    assert wer.startswith("wer|nrefs:1|tokenize:13a|lowercase:false|sacrebleu:")
 
 
 def test_json_shape_and_values() -> None:
@@ -70,6 +71,27 @@ def test_json_shape_and_values() -> None:
             for hypothesis, each in zip(text, reference, strict=True)
         ]
         assert system["segments"] == pytest.approx(sentences, abs=1e-9)
+
+
+def test_json_of_many_segments_and_odd_names(tmp_path: Path) -> None:
+    """JSON is written piece by piece; every piece must fit."""
+    names = ['quote"d', "tab\tbed", "日本"]
+    rows = [
+        {"system": n, "mt": "a", "ref": "b" if k % 3 else "a"} for n in names for k in range(2500)
+    ]
+    (tmp_path / "in.json").write_text(json.dumps(rows), encoding="utf-8")
+    for more in ([], ["--segments"], ["--decimals", "1", "--segments"], ["--by", "system"]):
+        metrics = ["-m", "wer", "-m", "per"]
+        shown = adequa("score", "-i", "in.json", *metrics, "--format", "json", *more, cwd=tmp_path)
+        found = json.loads(shown.stdout)
+        assert [metric["name"] for metric in found["metrics"]] == ["wer", "per"]
+        for metric in found["metrics"]:
+            assert [system["name"] for system in metric["systems"]] == names
+            if "--segments" in more:
+                expected = [float(k % 3 > 0) for k in range(2500)]
+                assert all(system["segments"] == expected for system in metric["systems"])
+    tsv = adequa("score", "-i", "in.json", "-m", "wer", "--format", "tsv", cwd=tmp_path).stdout
+    assert [line.split("\t")[0] for line in tsv.splitlines()[1:]] == ['quote"d', "tab bed", "日本"]
 
 
 def test_json_has_segments_only_when_asked() -> None:
@@ -151,6 +173,16 @@ def test_output_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_output_never_replaces_input(tmp_path: Path) -> None:
+    (tmp_path / "hyp.txt").write_text("a\n", encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to("hyp.txt")
+    for target in ("hyp.txt", "./hyp.txt", "link.txt"):
+        shown = adequa("score", "-t", "hyp.txt", "-r", "hyp.txt", "-o", target, cwd=tmp_path)
+        assert shown.returncode == 2
+        assert "is read as input" in shown.stderr
+    assert (tmp_path / "hyp.txt").read_text(encoding="utf-8") == "a\n"
+
+
 def test_an_output_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
     for target in (tmp_path, tmp_path / "no" / "where.tsv"):
         shown = adequa("score", "-t", "no-such-file", "-r", "no-such-file", "-o", target)
@@ -187,6 +219,8 @@ def test_output_is_utf8_whatever_the_terminal_says(
         ),
         (["score", "-t", "hyp.txt", "-r", "gap.txt"], "gap.txt, line 2"),
         (["score", "-t", "latin.txt", "-r", "ref.txt"], "latin.txt, line 2"),
+        (["score", "-t", "table.tsv", "-r", "ref.txt"], "table.tsv is a table by its name"),
+        (["score", "-t", "packed.txt", "-r", "ref.txt"], "packed.txt is a gzip file"),
         (["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "blue"], 'Did you mean "bleu"?'),
         (["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "bleu:tok=13a"], "no setting named"),
         (["score", "-t", "hyp.txt", "-r", "ref.txt", "--by", "doc"], '"doc"'),
@@ -205,6 +239,7 @@ def test_bad_input_is_one_sentence_and_exit_2(
     (tmp_path / "short.txt").write_text("a\n", encoding="utf-8")
     (tmp_path / "gap.txt").write_text("a\n\n", encoding="utf-8")
     (tmp_path / "empty.txt").write_text("", encoding="utf-8")
+    (tmp_path / "packed.txt").write_bytes(gzip.compress(b"a\nb\n"))
     (tmp_path / "latin.txt").write_bytes(b"a\ncaf\xe9\n")
     (tmp_path / "table.tsv").write_text("mt\tref\na\ta\n", encoding="utf-8")
     shown = adequa(*arguments, cwd=tmp_path)
@@ -245,14 +280,20 @@ def test_completion_offers_metrics() -> None:
     assert "_ADEQUA_COMPLETE" in adequa("--show-completion", "bash").stdout
 
 
-def test_a_reader_that_goes_away_is_no_traceback() -> None:
-    command = f'"{sys.executable}" -m adequa score -t examples/fluent.txt -r examples/reference.txt'
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    # More than a pipe holds, so that writing meets the closed end.
+    (tmp_path / "text.txt").write_text("a\n" * 20_000, encoding="utf-8")
+    command = f'"{sys.executable}" -m adequa score -t text.txt -r text.txt -m wer --segments'
     shown = subprocess.run(
-        ["bash", "-c", f"{command} -m wer --segments | head -n 1"],
-        capture_output=True, text=True, cwd=ROOT, check=False,
-    )  # fmt: skip
-    assert shown.stdout.startswith("system")
-    assert "Traceback" not in shown.stderr
+        ["bash", "-c", f'{command} | head -n 1; echo "${{PIPESTATUS[0]}}"'],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert shown.stdout.splitlines()[0].startswith("system")
+    assert shown.stdout.splitlines()[1] == "1"
+    assert shown.stderr == ""
 
 
 def test_no_bar_for_quick_work_on_a_terminal() -> None:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SET_UP = ("make ", "pip ")  # shown to readers, run by make itself
 # Numbers of versions, which are not what an example is about.
-VERSION = re.compile(r"(version:)[\w.]+")
+VERSION = re.compile(r"((?:version|sacrebleu):)[\w.]+")
 
 
 def examples() -> list[tuple[str, str, str]]:
@@ -31,7 +31,9 @@ def examples() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(("document", "command", "output"), examples())
 def test_example(document: str, command: str, output: str) -> None:
     if command.startswith(SET_UP):
-        assert command.split()[1] in (ROOT / "Makefile").read_text() + "install"
+        tool, target = command.split()[:2]
+        made = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+        assert tool == "pip" or target in made
         return
     folder = Path(sys.executable).parent
     shown = subprocess.run(
@@ -48,3 +50,10 @@ def test_example(document: str, command: str, output: str) -> None:
 
 def test_there_are_examples() -> None:
     assert len(examples()) > 5
+
+
+def test_python_blocks_run() -> None:
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+            exec(compile(block, document.name, "exec"), {})

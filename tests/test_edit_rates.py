@@ -56,7 +56,7 @@ def test_wer_equals_jiwer() -> None:
     assert scores.system == pytest.approx(0.6666666666666666)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(hypothesis=SENTENCE, reference=REFERENCE)
 def test_wer_equals_the_definition(hypothesis: str, reference: str) -> None:
     row = list(range(len(reference) + 1))
@@ -77,7 +77,7 @@ def test_per_worked_by_hand() -> None:
     assert score(Per(), "a b", "a b a b") == pytest.approx(2 / 4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(hypothesis=st.text("abc", max_size=5), reference=st.text("abc", min_size=1, max_size=5))
 def test_per_is_the_wer_of_the_best_order_of_words(hypothesis: str, reference: str) -> None:
     orders = map(list, permutations(hypothesis))
@@ -109,14 +109,14 @@ def dijkstra(hypothesis: str, reference: str) -> int:
                 heapq.heappush(queue, (cost + differ, (i + 1, j + 1)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hypothesis=SENTENCE, reference=REFERENCE)
 def test_cder_is_the_cheapest_path(hypothesis: str, reference: str) -> None:
     measured = cover_disjoint_distance(list(hypothesis), list(reference))
     assert measured == dijkstra(hypothesis, reference)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(hypothesis=SENTENCE, reference=REFERENCE)
 def test_cder_is_at_most_wer(hypothesis: str, reference: str) -> None:
     pair = list(hypothesis), list(reference)
@@ -236,7 +236,7 @@ def shifts(words: list[str], goal: list[str]) -> list[tuple[int, list[str]]]:
     return made
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hypothesis=REFERENCE, reference=REFERENCE)
 def test_character_equals_the_definition(hypothesis: str, reference: str) -> None:
     measured = character_rate(list(hypothesis), list(reference))

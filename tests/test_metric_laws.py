@@ -68,7 +68,7 @@ def best(metric: Metric) -> float:
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - WHOLE_CORPUS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts=st.lists(TEXT, min_size=1, max_size=5))
 def test_identical_text_gets_the_best_segment_score(name: str, texts: list[str]) -> None:
     metric = METRIC[name]
@@ -77,7 +77,7 @@ def test_identical_text_gets_the_best_segment_score(name: str, texts: list[str])
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - WHOLE_CORPUS))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(texts=st.lists(st.lists(WORDS, min_size=6, max_size=12).map(" ".join), min_size=1))
 def test_identical_text_gets_the_best_system_score(name: str, texts: list[str]) -> None:
     """Corpus BLEU needs four words in a row for its highest order, hence the longer text."""
@@ -87,7 +87,7 @@ def test_identical_text_gets_the_best_system_score(name: str, texts: list[str]) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data(), segments=corpora())
 def test_order_of_segments_does_not_matter(
     name: str, data: st.DataObject, segments: Segments
@@ -101,7 +101,7 @@ def test_order_of_segments_does_not_matter(
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - WHOLE_CORPUS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(segments=corpora())
 def test_a_batch_equals_one_by_one(name: str, segments: Segments) -> None:
     metric = METRIC[name]
@@ -115,7 +115,7 @@ def test_a_batch_equals_one_by_one(name: str, segments: Segments) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(segments=corpora())
 def test_scores_are_finite_and_in_range(name: str, segments: Segments) -> None:
     metric = METRIC[name]
@@ -127,7 +127,7 @@ def test_scores_are_finite_and_in_range(name: str, segments: Segments) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(segments=corpora(least=2))
 def test_statistics_add_up_to_any_selection(name: str, segments: Segments) -> None:
     """Resampling is a matrix product: rows of weights times statistics."""

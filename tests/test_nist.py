@@ -140,7 +140,7 @@ CORPUS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(corpus=CORPUS)
 def test_equals_the_definition(corpus: list[tuple[str, list[str]]]) -> None:
     hypotheses, references = [h for h, _ in corpus], [r for _, r in corpus]
@@ -153,7 +153,7 @@ def test_equals_the_definition(corpus: list[tuple[str, list[str]]]) -> None:
     assert scores.system == pytest.approx(system, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pairs=st.lists(st.tuples(*[st.text("abcd", min_size=5, max_size=12)] * 2), min_size=1))
 def test_equals_nltk_with_one_reference(pairs: list[tuple[str, str]]) -> None:
     """NLTK cannot score hypotheses all shorter than five words: it divides by their 5-grams."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 
 import pytest
 
@@ -11,32 +12,67 @@ from adequa.cli.progress import progress
 
 
 class Terminal(io.StringIO):
+    """A terminal that tells when something is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
+
     def isatty(self) -> bool:
         return True
 
+    def write(self, text: str) -> int:
+        self.written.set()
+        return super().write(text)
 
-def shown_after_work(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, patience: float, quiet: bool = False
-) -> str:
-    monkeypatch.setattr("sys.stderr", stream)
+
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Standard error as a terminal; no fixture, because pytest sets its own after fixtures."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(module, "PATIENCE", patience)
-    with progress("Scoring", 10, quiet=quiet) as advance:
-        advance(4)
-        advance(1)
-    return stream.getvalue()
+    monkeypatch.setenv("COLUMNS", "100")
+    return terminal
 
 
 def test_long_work_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = shown_after_work(monkeypatch, Terminal(), patience=-1)
-    assert "Scoring" in shown
-    assert "50%" in shown
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with progress("Scoring", 10, quiet=False) as work:
+        work.read(5)
+        work.scored(1234)
+        assert terminal.written.wait(30)  # by the clock: no more work is reported
+    assert "Scoring" in terminal.getvalue()
+    assert "50%" in terminal.getvalue()
+    assert "1,234 segments" in terminal.getvalue()
+
+
+def test_work_after_all_is_read_shows_no_percentage(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with progress("Scoring", 10, quiet=False) as work:
+        work.read(10)
+        assert terminal.written.wait(30)
+    last = terminal.getvalue().rpartition("Scoring")[2]
+    assert "segments" in last
+    assert "%" not in last
 
 
 def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown_after_work(monkeypatch, Terminal(), patience=60) == ""
+    terminal = open_terminal(monkeypatch)
+    with progress("Scoring", 10, quiet=False) as work:
+        work.read(10)
+    assert terminal.getvalue() == ""
 
 
 def test_quiet_or_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown_after_work(monkeypatch, Terminal(), patience=-1, quiet=True) == ""
-    assert shown_after_work(monkeypatch, io.StringIO(), patience=-1) == ""
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with progress("Scoring", 10, quiet=True) as work:
+        work.read(10)
+        work.scored(1)
+    plain = io.StringIO()
+    monkeypatch.setattr("sys.stderr", plain)
+    with progress("Scoring", 10, quiet=False) as work:
+        work.read(10)
+    assert terminal.getvalue() == plain.getvalue() == ""

@@ -86,6 +86,28 @@ def test_equals_sacrebleu(specification: str, make: Callable[[], Any], segments:
     np.testing.assert_allclose(ours.segments, expected, rtol=0, atol=1e-9)
 
 
+def test_by_hand() -> None:
+    pair = Segments(("the cat sat on the mat",), (("the cat sat on a mat",),))
+    # 5 of 6 words (one "the" is clipped), 3 of 5 pairs, 2 of 4 triples, 1 of 3; equal lengths.
+    by_hand = 100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** (1 / 4)
+    assert load_metric("bleu").score(pair).system == pytest.approx(by_hand, abs=1e-9)
+    # Of "abc" and "abd": 2 of 3 characters, 1 of 2 pairs, 0 of 1 triple, both ways round.
+    letters = Segments(("abc",), (("abd",),))
+    by_hand = 100 * (2 / 3 + 1 / 2 + 0) / 3
+    assert load_metric("chrf").score(letters).system == pytest.approx(by_hand, abs=1e-9)
+    # chrF++ adds 0 of 1 word; neither text has a pair of words.
+    by_hand = 100 * (2 / 3 + 1 / 2 + 0 + 0) / 4
+    assert load_metric("chrf++").score(letters).system == pytest.approx(by_hand, abs=1e-9)
+    # Snover et al. (2006), figure 1: a shift of "this week", two substitutions and an insertion,
+    # 4 edits over 13 words.
+    snover = Segments(
+        ("THIS WEEK THE SAUDIS denied information published in the new york times",),
+        (("SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times",),),
+    )
+    assert load_metric("ter").score(snover).system == pytest.approx(100 * 4 / 13, abs=1e-9)
+    assert load_metric("wer:lowercase=true").score(snover).system > 4 / 13
+
+
 def test_sentence_bleu_function() -> None:
     ours = load_metric("bleu").score(ONE).segments
     theirs = [sacrebleu.sentence_bleu(h, [r]).score for h, r in zip(HYPOTHESES, FIRST, strict=True)]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import adequa
@@ -28,7 +28,6 @@ def corpus(hypotheses: list[str], system: str) -> Segments:
     )
 
 
-@settings(deadline=None)
 @given(cuts=st.sets(st.integers(1, len(TEXTS) - 1)), interleaved=st.booleans())
 def test_batches_and_their_order_do_not_matter(cuts: set[int], interleaved: bool) -> None:
     forward, backward = corpus(TEXTS, "one"), corpus(TEXTS[::-1], "two")
@@ -57,6 +56,17 @@ def test_batches_and_their_order_do_not_matter(cuts: set[int], interleaved: bool
             assert system.groups["d1"] == pytest.approx(expected[0], abs=1e-12)
     assert results.empty_hypotheses == {"one": 1, "two": 1}
     assert results.segment_counts == {"one": 6, "two": 6}
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_order_of_systems_does_not_matter(metric: str) -> None:
+    one, two = corpus(TEXTS, "one"), corpus(TEXTS[::-1], "two")
+    chosen = {metric: METRICS[metric]}
+    found = [
+        {system.name: system.score for system in score_stream(stream, chosen).metrics[0].systems}
+        for stream in ([one, two], [two, one], [one], [two])
+    ]
+    assert found[0] == found[1] == {**found[2], **found[3]}
 
 
 def test_memory_does_not_grow_with_the_stream() -> None:

@@ -74,7 +74,7 @@ SENTENCE = st.lists(st.sampled_from("abc"), max_size=9)
 REFERENCES = st.lists(SENTENCE.filter(bool), min_size=1, max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(hypothesis=SENTENCE, references=REFERENCES)
 def test_equals_the_definition(hypothesis: list[str], references: list[list[str]]) -> None:
     measured = score(" ".join(hypothesis), *map(" ".join, references))

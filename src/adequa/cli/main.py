@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated
@@ -55,8 +54,3 @@ def main() -> None:
     except AdequaError as error:
         print(f"adequa: error: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`). Point standard output at nothing, so that
-        # the interpreter's last flush has somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)

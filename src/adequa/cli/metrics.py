@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -20,40 +21,34 @@ def metrics(
     ] = None,
 ) -> None:
     """List the metrics, or the settings of one."""
+    shown = _listed() if name is None else _described(name)
+    typer.echo("".join(shown), nl=False)
+
+
+def _listed() -> Iterator[str]:
     from adequa.cli.table import aligned
     from adequa.metrics.registry import METRICS
 
-    if name is None:
-        typer.echo(aligned([[known, entry.summary] for known, entry in METRICS.items()]))
-        typer.echo("\n`adequa metrics NAME` shows a metric's settings;", nl=False)
-        typer.echo(" use them as `-m NAME:SETTING=VALUE,SETTING=VALUE`.")
-    else:
-        typer.echo(_described(name))
+    yield from aligned(lambda: [[name, entry.summary] for name, entry in METRICS.items()])
+    yield "\n`adequa metrics NAME` shows a metric's settings;"
+    yield " use them as `-m NAME:SETTING=VALUE,SETTING=VALUE`.\n"
 
 
-def _described(name: str) -> str:
+def _described(name: str) -> Iterator[str]:
     from adequa.cli.table import aligned
     from adequa.metrics.contract import written
     from adequa.metrics.registry import METRICS, metric_class, settings_of
 
     found = metric_class(name)
     low, high = found.range
+    most = found.max_references
     facts = [
         ["direction", "higher is better" if found.higher_is_better else "lower is better"],
         ["range", f"{low:g} to {high:g}" if high < float("inf") else f"{low:g} and up"],
-        ["references", "any number" if found.max_references is None else str(found.max_references)],
+        ["references", "any number" if most is None else str(most)],
     ]
     settings = [[setting, written(default)] for setting, default in settings_of(found).items()]
-    return "\n".join(
-        [
-            f"{name}: {METRICS[name].summary}",
-            "",
-            aligned(facts),
-            "",
-            *(
-                ["Settings and their defaults:", aligned(settings)]
-                if settings
-                else ["No settings."]
-            ),
-        ]
-    )
+    yield f"{name}: {METRICS[name].summary}\n\n"
+    yield from aligned(lambda: facts)
+    yield "\nSettings and their defaults:\n"
+    yield from aligned(lambda: settings)

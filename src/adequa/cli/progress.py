@@ -3,49 +3,66 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Timer
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 
 
+@dataclass(frozen=True)
+class Work:
+    """Where work that is being done reports to."""
+
+    read: Callable[[int], None]  # bytes that were just read
+    scored: Callable[[int], None]  # segments that were just scored
+
+
 @contextmanager
-def progress(label: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Gives a function to call with each amount of work done, in the units of `total`."""
+def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Work]:
+    """A bar that shows how much of the input is read, and how many segments are scored.
+
+    Where all is read before the scoring, as with a short or a JSON file, how far the work is
+    cannot be known from bytes: the bar then only moves, and the segments count on.
+    """
     if quiet or not sys.stderr.isatty():
-        yield lambda _amount: None
+        yield Work(read=lambda _: None, scored=lambda _: None)
         return
 
+    from rich import progress as rich_progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%" if total else ""),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+    bar = rich_progress.Progress(
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TextColumn("{task.fields[segments]:,} segments"),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TextColumn("left"),
+        rich_progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(label, total=total)
-    started = time.monotonic()
+    task_id = bar.add_task(label, total=total_bytes, segments=0)
+    task = bar.tasks[0]
 
-    def advance(amount: int) -> None:
-        bar.advance(task, amount)
-        if not bar.live.is_started and time.monotonic() - started > PATIENCE:
-            bar.start()
+    def read(count: int) -> None:
+        bar.advance(task_id, count)
+        if task.total is not None and task.completed >= task.total:
+            task.total = None
 
+    def scored(count: int) -> None:
+        bar.update(task_id, segments=task.fields["segments"] + count)
+
+    # By the clock and not by the work: a single batch may take longer than anyone waits.
+    timer = Timer(PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
-        yield advance
+        yield Work(read, scored)
     finally:
+        timer.cancel()
+        timer.join()
         if bar.live.is_started:
             bar.stop()

@@ -1,149 +1,160 @@
-"""Results as text, JSON or TSV: pure functions from Results to a string."""
+"""Results as text, JSON or TSV: from Results to pieces of text, a line or so at a time.
+
+Pieces and not one string, because `--segments` may print millions of rows; their scores stay in
+arrays until they are written.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 from adequa.cli.table import aligned, printable
 from adequa.scoring.results import MetricResult, Results, SystemResult
+from adequa.segments import FloatArray
 
 BEST = "*"
+_PIECE = 1000  # scores that are written at a time
+
+# What identifies a row, and its score under each metric.
+Row: TypeAlias = tuple[list[str], list[float]]
 
 
-def as_text(results: Results, decimals: int | None) -> str:
+def as_text(results: Results, decimals: int | None) -> Iterator[str]:
     """An aligned table, the best of each column marked, and the signatures below."""
-    metrics = results.metrics
-    parts = [_system_table(metrics, decimals)]
-    if _has_segments(metrics):
-        parts = [_text_rows(["system", "segment"], _segment_rows(metrics), metrics, decimals)]
-    elif results.grouped_by is not None:
-        header = ["system", results.grouped_by]
-        parts.append(_text_rows(header, _group_rows(metrics), metrics, decimals))
-    parts.append("\n".join(_legend(metrics)))
-    return "\n\n".join(parts) + "\n"
-
-
-def as_tsv(results: Results, decimals: int | None) -> str:
-    """One row a system, or a segment or a group where those were asked for; a header on top."""
-    if _has_segments(results.metrics):
-        header, rows = ["system", "segment"], _segment_rows(results.metrics)
-    elif results.grouped_by is not None:
-        header, rows = ["system", results.grouped_by], _group_rows(results.metrics)
+    if results.has_segments:
+        yield from _text_rows(results, ["system", "segment"], decimals)
     else:
-        header, rows = ["system"], _system_rows(results.metrics)
-    lines = [[*header, *(metric.name for metric in results.metrics)]]
-    for keys, scores in rows:
-        lines.append([*map(printable, keys), *(_exact(score, decimals) for score in scores)])
-    return "".join("\t".join(line) + "\n" for line in lines)
+        yield from _text_rows(results, ["system"], decimals)
+        if results.grouped_by is not None:
+            yield "\n"
+            yield from _text_rows(results, ["system", results.grouped_by], decimals)
+    yield "\n"
+    yield _legend(results) + "\n"
+    yield from (f"{metric.signature}\n" for metric in results.metrics)
 
 
-def as_json(results: Results, decimals: int | None) -> str:
-    """The stable JSON shape: metrics, each with its systems."""
-    shape: dict[str, object] = {
-        "metrics": [
-            {
-                "name": metric.name,
-                "signature": str(metric.signature),
-                "higher_is_better": metric.higher_is_better,
-                "systems": [_json_system(system, decimals) for system in metric.systems],
-            }
-            for metric in results.metrics
-        ]
-    }
+def as_tsv(results: Results, decimals: int | None) -> Iterator[str]:
+    """One row a system, or a segment or a group where those were asked for; a header on top."""
+    header = ["system"]
+    if results.has_segments:
+        header.append("segment")
+    elif results.grouped_by is not None:
+        header.append(results.grouped_by)
+    yield "\t".join([*header, *(metric.name for metric in results.metrics)]) + "\n"
+    for keys, scores in _rows(results, header):
+        yield "\t".join([*map(printable, keys), *(_exact(s, decimals) for s in scores)]) + "\n"
+
+
+def as_json(results: Results, decimals: int | None) -> Iterator[str]:
+    """The stable JSON shape: metrics, each with its systems, a line a system."""
+    yield "{\n"
     if results.grouped_by is not None:
-        shape = {"by": results.grouped_by, **shape}
-    return json.dumps(shape, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        yield f'  "by": {_json(results.grouped_by)},\n'
+    yield '  "metrics": ['
+    for number, metric in enumerate(results.metrics):
+        yield ",\n    {\n" if number else "\n    {\n"
+        yield f'      "name": {_json(metric.name)},\n'
+        yield f'      "signature": {_json(str(metric.signature))},\n'
+        yield f'      "higher_is_better": {_json(metric.higher_is_better)},\n'
+        yield '      "systems": ['
+        for place, system in enumerate(metric.systems):
+            yield ",\n        " if place else "\n        "
+            yield from _json_system(system, decimals)
+        yield "\n      ]\n    }"
+    yield "\n  ]\n}\n"
 
 
-def _json_system(system: SystemResult, decimals: int | None) -> Mapping[str, object]:
+def _json_system(system: SystemResult, decimals: int | None) -> Iterator[str]:
     shown: dict[str, object] = {"name": system.name, "score": _rounded(system.score, decimals)}
     if system.groups is not None:
         shown["groups"] = [
             {"name": group, "score": _rounded(score, decimals)}
             for group, score in system.groups.items()
         ]
-    if system.segments is not None:
-        shown["segments"] = [_rounded(score, decimals) for score in system.segments.tolist()]
-    return shown
+    opened = _json(shown).removesuffix("}")
+    if system.segments is None:
+        yield opened + "}"
+        return
+    yield opened + ', "segments": ['
+    for start in range(0, len(system.segments), _PIECE):
+        piece = [_rounded(s, decimals) for s in system.segments[start : start + _PIECE].tolist()]
+        yield (", " if start else "") + _json(piece)[1:-1]
+    yield "]}"
 
 
-def _system_table(metrics: Sequence[MetricResult], decimals: int | None) -> str:
-    return _text_rows(["system"], _system_rows(metrics), metrics, decimals, mark_best=True)
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _text_rows(
-    header: list[str],
-    rows: Iterator[tuple[list[str], list[float]]],
-    metrics: Sequence[MetricResult],
-    decimals: int | None,
-    *,
-    mark_best: bool = False,
-) -> str:
-    listed = list(rows)
-    columns = [
-        _text_column(metric, [scores[position] for _, scores in listed], decimals, mark_best)
-        for position, metric in enumerate(metrics)
+def _rows(results: Results, header: Sequence[str]) -> Iterator[Row]:
+    """The rows of a table with these key columns."""
+    each = _system_rows
+    if len(header) > 1:
+        each = _segment_rows if results.has_segments else _group_rows
+    views = zip(*(metric.systems for metric in results.metrics), strict=True)
+    return chain.from_iterable(map(each, views))
+
+
+def _system_rows(views: Sequence[SystemResult]) -> Iterator[Row]:
+    yield [views[0].name], [view.score for view in views]
+
+
+def _segment_rows(views: Sequence[SystemResult]) -> Iterator[Row]:
+    columns = [_scores(view.segments) for view in views if view.segments is not None]
+    for number, scores in enumerate(zip(*columns, strict=True), 1):
+        yield [views[0].name, str(number)], list(scores)
+
+
+def _scores(segments: FloatArray) -> Iterator[float]:
+    for start in range(0, len(segments), _PIECE):
+        yield from segments[start : start + _PIECE].tolist()
+
+
+def _group_rows(views: Sequence[SystemResult]) -> Iterator[Row]:
+    groups = [view.groups for view in views if view.groups is not None]
+    for group in groups[0]:
+        yield [views[0].name, group], [scores[group] for scores in groups]
+
+
+def _text_rows(results: Results, header: list[str], decimals: int | None) -> Iterator[str]:
+    headings = [
+        f"{metric.name} {'↑' if metric.higher_is_better else '↓'}" for metric in results.metrics
     ]
-    headings = [f"{metric.name} {_arrow(metric)}" for metric in metrics]
-    cells = [
-        [*keys, *row] for (keys, _), row in zip(listed, zip(*columns, strict=True), strict=True)
-    ]
-    numbers = range(len(header), len(header) + len(metrics))
-    return aligned([[*header, *headings], *cells], right=numbers)
+    best = [_best(metric) for metric in results.metrics] if len(header) == 1 else []
+    places = [metric.decimals if decimals is None else decimals for metric in results.metrics]
+
+    def cells() -> Iterator[list[str]]:
+        yield [*header, *headings]
+        for keys, scores in _rows(results, header):
+            shown = [f"{score:.{place}f}" for score, place in zip(scores, places, strict=True)]
+            for position, top in enumerate(best):
+                if scores[position] == top:
+                    shown[position] = BEST + shown[position]
+            yield [*keys, *shown]
+
+    return aligned(cells, right=range(len(header), len(header) + len(headings)))
 
 
-def _text_column(
-    metric: MetricResult, scores: list[float], decimals: int | None, mark_best: bool
-) -> list[str]:
-    places = metric.decimals if decimals is None else decimals
-    written = [f"{score:.{places}f}" for score in scores]
-    if not mark_best or len(scores) == 1:
-        return written
-    best = (max if metric.higher_is_better else min)(scores)
-    return [
-        BEST + text if score == best else text for score, text in zip(scores, written, strict=True)
-    ]
+def _best(metric: MetricResult) -> float | None:
+    """The score to mark, where there is anything to choose from."""
+    scores = [system.score for system in metric.systems]
+    if len(scores) == 1:
+        return None
+    return max(scores) if metric.higher_is_better else min(scores)
 
 
-def _legend(metrics: Sequence[MetricResult]) -> Iterator[str]:
+def _legend(results: Results) -> str:
     marks = []
-    if len(metrics[0].systems) > 1 and not _has_segments(metrics):
+    if len(results.metrics[0].systems) > 1 and not results.has_segments:
         marks.append(f"{BEST} best")
-    if any(metric.higher_is_better for metric in metrics):
+    if any(metric.higher_is_better for metric in results.metrics):
         marks.append("↑ higher is better")
-    if not all(metric.higher_is_better for metric in metrics):
+    if not all(metric.higher_is_better for metric in results.metrics):
         marks.append("↓ lower is better")
-    yield ", ".join(marks)
-    for metric in metrics:
-        yield str(metric.signature)
-
-
-def _system_rows(metrics: Sequence[MetricResult]) -> Iterator[tuple[list[str], list[float]]]:
-    for views in zip(*(metric.systems for metric in metrics), strict=True):
-        yield [views[0].name], [view.score for view in views]
-
-
-def _segment_rows(metrics: Sequence[MetricResult]) -> Iterator[tuple[list[str], list[float]]]:
-    for views in zip(*(metric.systems for metric in metrics), strict=True):
-        columns = [view.segments.tolist() for view in views if view.segments is not None]
-        for number, scores in enumerate(zip(*columns, strict=True), 1):
-            yield [views[0].name, str(number)], list(scores)
-
-
-def _group_rows(metrics: Sequence[MetricResult]) -> Iterator[tuple[list[str], list[float]]]:
-    for views in zip(*(metric.systems for metric in metrics), strict=True):
-        groups = [view.groups for view in views if view.groups is not None]
-        for group in groups[0]:
-            yield [views[0].name, group], [scores[group] for scores in groups]
-
-
-def _has_segments(metrics: Sequence[MetricResult]) -> bool:
-    return metrics[0].systems[0].segments is not None
-
-
-def _arrow(metric: MetricResult) -> str:
-    return "↑" if metric.higher_is_better else "↓"
+    return ", ".join(marks)
 
 
 def _rounded(score: float, decimals: int | None) -> float:

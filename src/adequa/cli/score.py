@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -104,14 +104,12 @@ def score(
 
     Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
     """
-    from adequa.io import check_writable
-
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
-    if output is not None:
-        check_writable(output)
     metrics = _labelled(metric or DEFAULT_METRICS)
     read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], by)
+    if output is not None:
+        _check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
     if not quiet:
         for note in _notes(results):
@@ -163,6 +161,14 @@ def _reader(
     ]
 
 
+def _check_output(output: Path, inputs: Sequence[str]) -> None:
+    from adequa.io import check_writable
+
+    if output.is_file() and any(output.resolve() == Path(path).resolve() for path in inputs):
+        raise AdequaError(f"{output} is read as input; give another name to write to with -o.")
+    check_writable(output)
+
+
 def _score(
     read: Read,
     paths: Sequence[str],
@@ -175,8 +181,15 @@ def _score(
     from adequa.io import total_bytes
     from adequa.scoring.stream import score_stream
 
-    with progress("Scoring", total_bytes(paths), quiet=quiet) as advance:
-        return score_stream(read(advance=advance), metrics, keep_segments=segments, by=by)
+    with progress("Scoring", total_bytes(paths), quiet=quiet) as work:
+        batches = _reported(read(advance=work.read), work.scored)
+        return score_stream(batches, metrics, keep_segments=segments, by=by)
+
+
+def _reported(batches: Iterator[Segments], scored: Callable[[int], None]) -> Iterator[Segments]:
+    for batch in batches:
+        yield batch
+        scored(len(batch))  # whoever took the batch has come back for the next one
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -194,19 +207,19 @@ def _format_of(output: Path | None) -> Format:
     return Format.text if output is None else endings.get(output.suffix, Format.text)
 
 
-def _rendered(results: Results, format_: Format, decimals: int | None) -> str:
+def _rendered(results: Results, format_: Format, decimals: int | None) -> Iterator[str]:
     from adequa.cli import render
 
     write = {Format.text: render.as_text, Format.json: render.as_json, Format.tsv: render.as_tsv}
     return write[format_](results, decimals)
 
 
-def _write(text: str, output: Path | None) -> None:
+def _write(pieces: Iterable[str], output: Path | None) -> None:
     from adequa.io import atomic_write
 
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.writelines(pieces)
         sys.stdout.flush()
         return
     with atomic_write(output) as file:
-        file.write(text)
+        file.writelines(pieces)

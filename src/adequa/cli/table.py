@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from unicodedata import category, combining, east_asian_width
 
 GAP = "  "
 
 
-def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+def aligned(
+    rows: Callable[[], Iterable[Sequence[str]]], *, right: Sequence[int] = ()
+) -> Iterator[str]:
     """Rows of cells as lines with aligned columns; the columns named in `right` align right.
 
-    >>> print(aligned([["system", "bleu"], ["a", "3.00"], ["longer", "12.50"]], right=[1]))
+    `rows` is called twice, once for the widths and once for the lines, so that a long table need
+    not be held in memory.
+
+    >>> table = [["system", "bleu"], ["a", "3.00"], ["longer", "12.50"]]
+    >>> print("".join(aligned(lambda: table, right=[1])), end="")
     system   bleu
     a        3.00
     longer  12.50
     """
-    cells = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        GAP.join(
-            _padded(cell, widths[position], position in right) for position, cell in enumerate(row)
-        ).rstrip()
-        for row in cells
-    )
+    widths: list[int] = []
+    for row in rows():
+        taken = [width(printable(cell)) for cell in row]
+        widths = list(map(max, taken, widths)) if widths else taken
+    for row in rows():
+        cells = (
+            _padded(printable(cell), columns, position in right)
+            for position, (cell, columns) in enumerate(zip(row, widths, strict=True))
+        )
+        yield GAP.join(cells).rstrip() + "\n"
 
 
 def printable(text: str) -> str:
@@ -32,6 +40,8 @@ def printable(text: str) -> str:
     >>> printable("a\\tb\\x1b[2J")
     'a b [2J'
     """
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(" " if category(char) in {"Cc", "Zl", "Zp"} else char for char in text)
 
 
@@ -41,6 +51,8 @@ def width(text: str) -> int:
     >>> width("abc"), width("翻译"), width("e\\u0301")
     (3, 4, 1)
     """
+    if text.isascii():
+        return len(text)
     return sum(
         0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text
     )

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from adequa.errors import AdequaError
 from adequa.io.lockstep import Track, lockstep
+from adequa.io.read import READERS
 from adequa.io.systems import system_names
 from adequa.io.tables import BATCH
-from adequa.io.text import STDIN, Advance, FilePath, ignore, lines, shown
+from adequa.io.text import STDIN, Advance, FilePath, ignore, lines, shown, text_format
 from adequa.io.wmt import is_marked_up, read_marked_up
 from adequa.segments import Segments
 
@@ -41,6 +42,11 @@ def read_parallel(
 
 
 def _plain_track(path: FilePath, advance: Advance) -> Track[str]:
+    if text_format(path) in READERS:
+        raise AdequaError(
+            f"{shown(path)} is a table by its name, and -t, -r and -s take plain text;"
+            " give it with -i."
+        )
     return Track(shown(path), lines(path, advance=advance))
 
 

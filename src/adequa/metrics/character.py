@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -16,9 +17,9 @@ from adequa.metrics.contract import MeanMetric
 from adequa.metrics.words import check_tokenizer, word_splitter
 from adequa.segments import FloatArray, Segments
 
-# Cells of edit-distance tables that the search for shifts may fill for one segment. Segments of
-# four hundred words stay below; longer ones may reach it, after a second or so, and then the
-# longest phrases are tried first and the rest is left. sacreBLEU's TER bounds its search too.
+# Cells of edit-distance tables that the search for shifts may fill for one segment. A hundred
+# words need about ten million; only segments of many hundreds of words reach the limit, and then
+# the longest phrases are tried first. TER bounds its search too.
 MOST_CELLS = 10_000_000_000
 
 
@@ -110,28 +111,28 @@ def _candidates(current: str, goal: str, most: int) -> list[str]:
 
     A shift takes the longest phrase that begins at i here and at j in the goal, and puts it at j.
     """
-    shifts = sorted(
-        ((length, i, j) for (i, j), length in _common_phrases(current, goal).items() if i != j),
-        reverse=True,
-    )
     made = {}
-    for length, i, j in shifts[:most]:
+    for length, i, j in heapq.nlargest(most, _common_phrases(current, goal)):
         rest = current[:i] + current[i + length :]
         made[rest[:j] + current[i : i + length] + rest[j:]] = True
     made.pop(current, None)
     return list(made)
 
 
-def _common_phrases(current: str, goal: str) -> dict[tuple[int, int], int]:
-    """Length of the longest common phrase that begins at i in one and at j in the other."""
+def _common_phrases(current: str, goal: str) -> Iterator[tuple[int, int, int]]:
+    """Length of the longest common phrase that begins at i in one and at another j in the other.
+
+    Row by row from the last, so that only two rows of lengths are kept.
+    """
     places = defaultdict(list)
     for j, character in enumerate(goal):
         places[character].append(j)
-    length: dict[tuple[int, int], int] = {}
+    lengths: dict[int, int] = {}  # by j, of the phrases that begin at i + 1
     for i in range(len(current) - 1, -1, -1):
-        for j in places[current[i]]:
-            length[i, j] = length.get((i + 1, j + 1), 0) + 1
-    return length
+        lengths = {j: lengths.get(j + 1, 0) + 1 for j in places[current[i]]}
+        for j, length in lengths.items():
+            if i != j:
+                yield length, i, j
 
 
 def _shift_cost(original: Sequence[str], shifted: Sequence[str]) -> float:

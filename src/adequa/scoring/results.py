@@ -37,3 +37,4 @@ class Results:
     segment_counts: Mapping[str, int]  # by system
     empty_hypotheses: Mapping[str, int]  # by system, where there are any
     grouped_by: str | None = None
+    has_segments: bool = False

@@ -52,6 +52,7 @@ def score_stream(
         segment_counts={name: system.segments for name, system in systems.items()},
         empty_hypotheses={name: system.empty for name, system in systems.items() if system.empty},
         grouped_by=by,
+        has_segments=keep_segments,
     )
 
 
