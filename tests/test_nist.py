@@ -192,7 +192,7 @@ def test_nothing_to_count() -> None:
 @pytest.mark.parametrize(
     ("settings_", "sentence"),
     [
-        ({"max_ngram_order": 0}, "max_ngram_order must be at least 1, not 0."),
+        ({"max_ngram_order": 0}, "max_ngram_order must be from 1 to 100, not 0."),
         ({"tokenize": "13b"}, 'Did you mean "13a"?'),
     ],
 )
