@@ -94,6 +94,41 @@ def test_json_of_many_segments_and_odd_names(tmp_path: Path) -> None:
     assert [line.split("\t")[0] for line in tsv.splitlines()[1:]] == ['quote"d', "tab bed", "日本"]
 
 
+def test_segment_scores_of_bleu_are_signed_as_they_are_made() -> None:
+    """Without effective order a short segment would score 0."""
+    system = example("-m", "bleu").stdout.splitlines()[-1]
+    segments = example("-m", "bleu", "--segments").stdout.splitlines()[-1]
+    assert segments == system.replace("eff:no", "eff:yes")
+    (metric,) = json.loads(example("-m", "bleu", "--segments", "--format", "json").stdout)[
+        "metrics"
+    ]
+    assert metric["signature"] == system
+    assert metric["segment_signature"] == segments
+
+
+def test_closed_and_full_streams(tmp_path: Path) -> None:
+    command = (
+        f'"{sys.executable}" -m adequa score -t fluent.txt -r reference.txt -m wer --format tsv'
+    )
+    for redirection, code, heard in (
+        ("2>&-", 0, "system\twer"),
+        (">&-", 0, ""),
+        ("> /dev/full", 2, "Standard output cannot be written: No space left on device."),
+        ("-r none.txt 2>&-", 2, ""),
+        ("-r none.txt 2>/dev/full", 2, ""),
+    ):
+        shown = subprocess.run(
+            ["bash", "-c", f"{command} {redirection}"],
+            capture_output=True,
+            text=True,
+            cwd=EXAMPLES,
+            check=False,
+        )
+        assert shown.returncode == code, redirection
+        assert heard in shown.stdout + shown.stderr
+        assert "Traceback" not in shown.stderr
+
+
 def test_json_has_segments_only_when_asked() -> None:
     (metric,) = json.loads(example("-m", "wer", "--format", "json").stdout)["metrics"]
     assert all(list(system) == ["name", "score"] for system in metric["systems"])

@@ -52,6 +52,18 @@ def test_there_are_examples() -> None:
     assert len(examples()) > 5
 
 
+def test_set_up_examples_show_their_end() -> None:
+    """What make prints depends on the machine; that it ends well does not."""
+    shown = {command: output for _, command, output in examples()}
+    assert "Contracts: 1 kept, 0 broken." in shown["make test"]
+    assert re.search(r"^\d{3,} passed in ", shown["make test"], flags=re.MULTILINE)
+    demo = re.search(
+        r"^DEMO := (.*?)\n\n", (ROOT / "Makefile").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    assert demo
+    assert re.sub(r"\s*\\\n\s*", " ", demo[1]) in shown
+
+
 def test_python_blocks_run() -> None:
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")

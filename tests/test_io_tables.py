@@ -414,3 +414,34 @@ def test_memory_does_not_grow_with_the_file() -> None:
     tracemalloc.stop()
     assert count == 100_000
     assert peak < 3_000_000
+
+
+def test_a_missing_source_is_empty_text() -> None:
+    rows: Rows = [{"mt": "h", "ref": "r", "src": None}, {"mt": "h", "ref": "r", "src": "s"}]
+    for name, put in (
+        ("t.jsonl", write_jsonl),
+        ("t.json", write_json),
+        ("t.parquet", write_parquet),
+    ):
+        assert read(put(name, rows)).sources == ("", "s")
+
+
+def test_only_unmapped_parts_may_not_come_late() -> None:
+    rows: Rows = [
+        {"mt": "h", "ref": "r", "run": "a"},
+        {"mt": "h", "ref": "r", "run": "b", "system": "x"},
+    ]
+    path = write_jsonl("t.jsonl", rows)
+    assert read(path, columns={"system": ("run",)}).ids["system"] == ("a", "b")
+    assert error(path).startswith('t.jsonl, line 2 has "system", which the first row has not')
+
+
+def test_ids_are_not_empty() -> None:
+    path = write("t.tsv", "mt\tref\tsystem\nh\tr\ta\nh\tr\t \n")
+    assert error(path) == 't.tsv, line 3: "system" is empty.'
+
+
+def test_one_column_is_one_reference() -> None:
+    path = write("t.tsv", "mt\tref\nh\tr\n")
+    sentence = "--column ref names the same column twice."
+    assert error(path, columns={"ref": ("ref", "ref")}) == sentence

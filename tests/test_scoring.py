@@ -130,12 +130,18 @@ def test_score_takes_any_iterable() -> None:
         (["a"], ["a", "b"], "There are 1 hypotheses but references for 2 segments."),
         (["a", "b", "c"], [["x"] * 3, ["y"] * 3], r"list\(zip\(\*references\)\)"),
         (["a"], [""], "Segment 1 has an empty reference"),
+        (["a"], [], "There are 1 hypotheses but references for 0 segments.$"),
         ([], [], "There are no segments for bleu to score."),
     ],
 )
 def test_bad_lists(hypotheses: object, references: object, sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
         adequa.score(hypotheses, references)  # type: ignore[arg-type]
+
+
+def test_something_else_than_a_metric() -> None:
+    with pytest.raises(AdequaError, match="metric must be a metric's name or a metric, not None."):
+        adequa.score(["a"], ["a"], metric=None)  # type: ignore[arg-type]
 
 
 def test_public_names() -> None:

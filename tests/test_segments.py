@@ -40,6 +40,13 @@ def test_concatenate_joins_in_order(parts: list[list[tuple[str, list[str], str]]
     )
 
 
+def test_rows_cannot_change_later() -> None:
+    rows = [("x",)]
+    segments = Segments(["a"], rows)  # type: ignore[arg-type]
+    rows[0] = ("y",)
+    assert segments.references == (("x",),)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

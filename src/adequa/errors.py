@@ -15,9 +15,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     >>> nearest("chfr", ["bleu", "chrf", "ter"])
     ' Did you mean "chrf"?'
+    >>> nearest("DOC", ["Document", "system"])
+    ' Did you mean "Document"?'
     >>> nearest("xyzzy", ["bleu", "chrf", "ter"])
     ''
     """
     by_lower_case = {name.lower(): name for name in known}
-    close = get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.5)
+    written = word.lower()
+    close = get_close_matches(written, by_lower_case, n=1, cutoff=0.6)
+    close += [name for name in by_lower_case if written and name.startswith(written)]
     return f' Did you mean "{by_lower_case[close[0]]}"?' if close else ""

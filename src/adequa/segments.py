@@ -40,6 +40,9 @@ class Segments:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
             raise AdequaError(f"Every segment needs one of each, but there are {counts}.")
+        # What a metric remembers of shared references must not change behind its back.
+        object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
+        object.__setattr__(self, "references", tuple(self.references))
         if not set(map(type, self.references)) <= {tuple}:
             raise AdequaError(
                 "references holds one tuple of strings a segment; for other kinds of lists there "

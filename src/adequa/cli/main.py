@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adequa.cli import metrics, score
+from adequa.cli.notes import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
 
@@ -44,13 +48,28 @@ def _options(
 
 def main() -> None:
     """Run the command line. Bad input prints one sentence and exits with code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # Results are UTF-8 wherever they go, as files written with -o are; a file name may
-            # hold bytes that are no text at all.
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _prepare_streams()
     try:
         app(prog_name="adequa")
     except AdequaError as error:
-        print(f"adequa: error: {error}", file=sys.stderr)
+        tell(f"adequa: error: {error}")
         sys.exit(2)
+    except OSError as error:
+        # Files are read and written elsewhere, with errors of their own: this is standard output.
+        tell(f"adequa: error: Standard output cannot be written: {error.strerror or error}.")
+        with suppress(OSError):  # what is left in it would fail once more when Python ends
+            sys.stdout.close()
+        sys.exit(2)
+
+
+def _prepare_streams() -> None:
+    """Make sure that there is a standard output and error, and that they take any text."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
+            setattr(sys, name, nowhere)
+        elif isinstance(stream, TextIOWrapper):
+            # Results are UTF-8 wherever they go, as files written with -o are; a file name may
+            # hold bytes that are no text at all.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

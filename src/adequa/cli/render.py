@@ -33,7 +33,9 @@ def as_text(results: Results, decimals: int | None) -> Iterator[str]:
             yield from _text_rows(results, ["system", results.grouped_by], decimals)
     yield "\n"
     yield _legend(results) + "\n"
-    yield from (f"{metric.signature}\n" for metric in results.metrics)
+    for metric in results.metrics:
+        signature = metric.segment_signature if results.has_segments else metric.signature
+        yield f"{signature}\n"
 
 
 def as_tsv(results: Results, decimals: int | None) -> Iterator[str]:
@@ -58,6 +60,8 @@ def as_json(results: Results, decimals: int | None) -> Iterator[str]:
         yield ",\n    {\n" if number else "\n    {\n"
         yield f'      "name": {_json(metric.name)},\n'
         yield f'      "signature": {_json(str(metric.signature))},\n'
+        if results.has_segments and metric.segment_signature != metric.signature:
+            yield f'      "segment_signature": {_json(str(metric.segment_signature))},\n'
         yield f'      "higher_is_better": {_json(metric.higher_is_better)},\n'
         yield '      "systems": ['
         for place, system in enumerate(metric.systems):

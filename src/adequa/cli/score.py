@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from adequa.cli.completion import complete_metric
+from adequa.cli.notes import tell
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def score(
             "-i",
             "--input",
             metavar="FILE",
-            help="One file with everything: TSV, JSONL, JSON, Parquet or WMT XML; - reads TSV "
+            help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads TSV "
             "from standard input. Columns: mt, ref, and optionally src, system, doc.",
         ),
     ] = None,
@@ -113,7 +114,7 @@ def score(
     results = _score(read, paths, metrics, segments, by, quiet)
     if not quiet:
         for note in _notes(results):
-            print(f"note: {note}", file=sys.stderr)
+            tell(f"note: {note}")
     _write(_rendered(results, format_ or _format_of(output), decimals), output)
 
 
@@ -204,7 +205,7 @@ def _notes(results: Results) -> Iterator[str]:
 
 def _format_of(output: Path | None) -> Format:
     endings = {".json": Format.json, ".tsv": Format.tsv}
-    return Format.text if output is None else endings.get(output.suffix, Format.text)
+    return Format.text if output is None else endings.get(output.suffix.lower(), Format.text)
 
 
 def _rendered(results: Results, format_: Format, decimals: int | None) -> Iterator[str]:

@@ -68,7 +68,7 @@ def _reader(path: FilePath) -> Reader:
 
 def _is_stream(path: FilePath) -> bool:
     """Whether a path is standard input or a pipe, which has no suffix to go by."""
-    if os.fspath(path) == STDIN:
+    if os.fspath(path) in (STDIN, "/dev/stdin"):
         return True
     try:
         return stat.S_ISFIFO(Path(path).stat().st_mode)

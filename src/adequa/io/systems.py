@@ -16,7 +16,11 @@ def stem(path: FilePath) -> str:
     >>> stem("runs/baseline.de.gz"), stem("-")
     ('baseline', 'stdin')
     """
-    return "stdin" if os.fspath(path) == STDIN else Path(uncompressed_name(_written(path))).stem
+    return _stem(_written(path))
+
+
+def _stem(path: str) -> str:
+    return "stdin" if path == STDIN else Path(uncompressed_name(path)).stem
 
 
 def system_names(systems: Sequence[tuple[FilePath, str]]) -> list[str]:
@@ -27,7 +31,7 @@ def system_names(systems: Sequence[tuple[FilePath, str]]) -> list[str]:
     >>> system_names([("out.A", ""), ("out.B", ""), ("wmt.xml", "uedin"), ("wmt.xml", "nrc")])
     ['out.A', 'out.B', 'uedin', 'nrc']
     """
-    forms = [_forms(path, inner) for path, inner in systems]
+    forms = [_forms(_written(path), inner) for path, inner in systems]
     lengths = [0] * len(forms)
     while True:
         names = [form[length] for form, length in zip(forms, lengths, strict=True)]
@@ -37,15 +41,28 @@ def system_names(systems: Sequence[tuple[FilePath, str]]) -> list[str]:
             for name, form, length in zip(names, forms, lengths, strict=True)
         ]
         if longer == lengths:
-            return names
+            return _numbered(names)
         lengths = longer
 
 
-def _forms(path: FilePath, inner: str) -> tuple[str, ...]:
-    """Names for one system, from the short one to the one no other file can have."""
-    path = _written(path)
+def _numbered(names: list[str]) -> list[str]:
+    """Names that are still equal (of files whose names cannot be written) told apart by number.
+
+    >>> _numbered(["a", "b", "a"])
+    ['a', 'b', 'a #2']
+    """
+    before: Counter[str] = Counter()
+    numbered = []
+    for name in names:
+        before[name] += 1
+        numbered.append(name if before[name] == 1 else f"{name} #{before[name]}")
+    return numbered
+
+
+def _forms(path: str, inner: str) -> tuple[str, ...]:
+    """Names for one system, from the short one to the longest."""
     folder = Path(path).parent.name
-    short, full = stem(path), Path(path).name
+    short, full = _stem(path), Path(path).name
     forms = (
         short,
         f"{folder}/{short}" if folder else short,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeGuard
 
@@ -141,6 +141,8 @@ def _check_parts(columns: Mapping[str, tuple[str, ...]]) -> None:
                 f'--column {part}={names[0]}: there is no "{part}" to read.'
                 f"{nearest(part, PARTS)} There are: {', '.join(PARTS)}."
             )
+        if len(set(names)) < len(names):
+            raise AdequaError(f"--column {part} names the same column twice.")
         if part != "ref" and len(names) > 1:
             raise AdequaError(f"--column {part} is given twice; only ref may have several columns.")
 
@@ -160,7 +162,7 @@ def _chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
     return Segments(
         hypotheses=hypotheses,
         references=joined_references(_references(chunk, name) for name in layout.refs),
-        sources=None if layout.src is None else _texts(chunk, layout.src),
+        sources=None if layout.src is None else _sources(chunk, layout.src),
         ids={
             "system": (system,) * len(hypotheses)
             if layout.system is None
@@ -177,6 +179,12 @@ def _texts(chunk: Chunk, name: str) -> tuple[str, ...]:
         raise _not_text(chunk.place(row), name, values[row])
     _refuse_surrogates(chunk, name, values)
     return tuple(values)
+
+
+def _sources(chunk: Chunk, name: str) -> tuple[str, ...]:
+    """Sources, which no segment must have: a missing one is an empty text."""
+    filled = ["" if value is None else value for value in chunk.columns[name]]
+    return _texts(replace(chunk, columns={name: filled}), name)
 
 
 def _references(chunk: Chunk, name: str) -> tuple[tuple[str, ...], ...]:
@@ -211,6 +219,8 @@ def _identifiers(chunk: Chunk, name: str) -> tuple[str, ...]:
     for row, value in enumerate(values):
         if value is None or isinstance(value, list | dict):
             raise _not_text(chunk.place(row), name, value)
+        if not str(value).strip():
+            raise AdequaError(f'{chunk.place(row)}: "{name}" is empty.')
     identifiers = tuple(map(str, values))
     _refuse_surrogates(chunk, name, identifiers)
     return identifiers

@@ -68,6 +68,7 @@ class Bleu(SacrebleuMetric):
         settings = {}
         if self.max_ngram_order != sacrebleu.BLEU().max_ngram_order:
             settings["order"] = str(self.max_ngram_order)
-        if self.smooth_value is not None:  # signed by sacreBLEU with two decimals only
+        if self.smooth_value is not None and self.smooth_value != round(self.smooth_value, 2):
+            # sacreBLEU signs two decimals.
             settings["smooth_value"] = repr(self.smooth_value)
         return settings

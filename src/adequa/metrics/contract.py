@@ -83,6 +83,10 @@ class Metric(ABC):
             ),
         )
 
+    def segment_signature(self, reference_count: int | None) -> Signature:
+        """The signature of segment scores, where their settings differ from the system score's."""
+        return self.signature(reference_count)
+
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         """Every setting that changes the score. By default all settings, then the versions."""
         settings = ((f.name, written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass

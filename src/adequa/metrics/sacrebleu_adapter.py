@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adequa.metrics.contract import Metric
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, Segments, Signature
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuScorer
@@ -55,7 +55,13 @@ class SacrebleuMetric(Metric):
         return _scores(self._system_scorer, totals)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
-        scorer = self._system_scorer
+        return self._signed(self._system_scorer)
+
+    def segment_signature(self, reference_count: int | None) -> Signature:
+        references = self.signature(reference_count).fields[:1]
+        return Signature(self.name, (*references, *self._signed(self._segment_scorer)))
+
+    def _signed(self, scorer: SacrebleuScorer) -> tuple[tuple[str, str], ...]:
         # sacreBLEU signs only once it has seen references; their number is signed by the caller.
         signed = scorer._SIGNATURE_TYPE({**vars(scorer), "num_refs": 1}).format()  # noqa: SLF001
         _, *settings, version = (_key_and_value(item) for item in signed.split("|"))

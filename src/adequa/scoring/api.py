@@ -33,6 +33,8 @@ def score(
     (0.0, 'nrefs:2')
     """
     chosen = load_metric(metric) if isinstance(metric, str) else metric
+    if not isinstance(chosen, Metric):
+        raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
     return chosen.score(as_segments(hypotheses, references, sources))
 
 

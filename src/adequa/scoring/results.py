@@ -24,6 +24,7 @@ class MetricResult:
 
     name: str
     signature: Signature
+    segment_signature: Signature
     higher_is_better: bool
     decimals: int  # places worth showing a person
     systems: tuple[SystemResult, ...]

@@ -101,9 +101,11 @@ class _System:
 
 def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> MetricResult:
     counts = {system.reference_count for system in systems.values()}
+    reference_count = counts.pop() if len(counts) == 1 else None
     return MetricResult(
         name=label,
-        signature=metric.signature(counts.pop() if len(counts) == 1 else None),
+        signature=metric.signature(reference_count),
+        segment_signature=metric.segment_signature(reference_count),
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
         systems=tuple(
