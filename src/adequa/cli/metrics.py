@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -49,6 +50,7 @@ def _described(name: str) -> Iterator[str]:
     ]
     settings = [[setting, written(default)] for setting, default in settings_of(found).items()]
     yield f"{name}: {METRICS[name].summary}\n\n"
+    yield cleandoc(found.__doc__ or "").partition(">>>")[0].strip() + "\n\n"
     yield from aligned(lambda: facts)
     yield "\nSettings and their defaults:\n"
     yield from aligned(lambda: settings)

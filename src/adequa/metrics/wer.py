@@ -14,7 +14,7 @@ class Wer(ErrorRate):
     """Inserted, deleted and substituted words per reference word; 0 and up, lower is better.
 
     The measure of speech recognition, used for translation since Nießen et al. (2000), whose mWER
-    for several references is followed (see `ErrorRate`).
+    is followed for several references: the fewest edits, over the average reference length.
 
     >>> from adequa.segments import Segments
     >>> pair = Segments(("on the mat the cat sat",), (("the cat sat on the mat",),))
