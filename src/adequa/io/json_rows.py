@@ -10,7 +10,7 @@ from typing import TypeGuard
 from adequa.errors import AdequaError
 from adequa.io.systems import stem
 from adequa.io.tables import Chunk, Table, Wanted, table_segments
-from adequa.io.text import FilePath, lines, shown, without_trailing_blanks
+from adequa.io.text import FilePath, first_and_rest, lines, shown
 from adequa.segments import Segments
 
 _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
@@ -19,11 +19,8 @@ _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
 def read_jsonl(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
     """Segments from a file with one object a line."""
     name = shown(path)
-    rows = without_trailing_blanks(lines(path, advance=wanted.advance))
-    first = next(rows, None)
-    if first is None:
-        raise AdequaError(f"{name} is empty: there is nothing to score.")
-    rows = chain([first], rows)
+    first, rest = first_and_rest(path, advance=wanted.advance)
+    rows = chain([first], rest)
     column_names = tuple(
         _objects([_parsed(first, f"{name}, line 1")], _counted_from(f"{name}, line", 1))[0]
     )

@@ -116,6 +116,14 @@ def lines(path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK
     return chain.from_iterable(line_blocks(path, advance=advance, block_size=block_size))
 
 
+def first_and_rest(path: FilePath, *, advance: Advance = ignore) -> tuple[str, Iterator[str]]:
+    """The first line of a table, which says what the others hold, and the lines after it."""
+    rows = without_trailing_blanks(lines(path, advance=advance))
+    for first in rows:
+        return first, rows
+    raise AdequaError(f"{shown(path)} is empty: there is nothing to score.")
+
+
 def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
     """Lines without the empty ones after the last that is not.
 

@@ -11,17 +11,14 @@ from itertools import islice
 from adequa.errors import AdequaError
 from adequa.io.systems import stem
 from adequa.io.tables import Chunk, Table, Wanted, table_segments
-from adequa.io.text import FilePath, lines, shown, without_trailing_blanks
+from adequa.io.text import FilePath, first_and_rest, shown
 from adequa.segments import Segments
 
 
 def read_tsv(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
     """Segments from a TSV file."""
     name = shown(path)
-    rows = without_trailing_blanks(lines(path, advance=wanted.advance))
-    header = next(rows, None)
-    if header is None:
-        raise AdequaError(f"{name} is empty: there is nothing to score.")
+    header, rows = first_and_rest(path, advance=wanted.advance)
     column_names = tuple(header.split("\t"))
 
     def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
