@@ -219,7 +219,7 @@ def test_output_never_replaces_input(tmp_path: Path) -> None:
 
 
 def test_an_output_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
-    for target in (tmp_path, tmp_path / "no" / "where.tsv"):
+    for target in (tmp_path, tmp_path / "no" / "where.tsv", f"{tmp_path}/folder/"):
         shown = adequa("score", "-t", "no-such-file", "-r", "no-such-file", "-o", target)
         assert str(target) in shown.stderr
     assert list(tmp_path.iterdir()) == []

@@ -99,6 +99,7 @@ def test_targets_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error("none/a") == "none/a cannot be written: there is no folder for it."
     Path("folder").mkdir()
     assert error("folder") == "folder is a folder; give the name of a file in it."
+    assert error("new/") == "new/ is a folder; give the name of a file in it."
     Path("file").touch()
     assert error("file/a") == "file/a cannot be written: Not a directory."
     Path("loop").symlink_to("loop")

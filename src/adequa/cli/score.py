@@ -94,7 +94,7 @@ def score(
         typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
     ] = None,
     output: Annotated[
-        Path | None,
+        str | None,  # and no Path, which would drop the slash of a folder
         typer.Option(
             "-o", "--output", metavar="FILE", help="Write here instead of standard output."
         ),
@@ -162,10 +162,11 @@ def _reader(
     ]
 
 
-def _check_output(output: Path, inputs: Sequence[str]) -> None:
+def _check_output(output: str, inputs: Sequence[str]) -> None:
     from adequa.io import check_writable
 
-    if output.is_file() and any(output.resolve() == Path(path).resolve() for path in inputs):
+    target = Path(output)
+    if target.is_file() and any(target.resolve() == Path(path).resolve() for path in inputs):
         raise AdequaError(f"{output} is read as input; give another name to write to with -o.")
     check_writable(output)
 
@@ -203,9 +204,9 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"the systems have different numbers of segments ({counts})."
 
 
-def _format_of(output: Path | None) -> Format:
+def _format_of(output: str | None) -> Format:
     endings = {".json": Format.json, ".tsv": Format.tsv}
-    return Format.text if output is None else endings.get(output.suffix.lower(), Format.text)
+    return Format.text if output is None else endings.get(Path(output).suffix.lower(), Format.text)
 
 
 def _rendered(results: Results, format_: Format, decimals: int | None) -> Iterator[str]:
@@ -215,7 +216,7 @@ def _rendered(results: Results, format_: Format, decimals: int | None) -> Iterat
     return write[format_](results, decimals)
 
 
-def _write(pieces: Iterable[str], output: Path | None) -> None:
+def _write(pieces: Iterable[str], output: str | None) -> None:
     from adequa.io import atomic_write
 
     if output is None:

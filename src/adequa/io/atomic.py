@@ -56,6 +56,8 @@ def check_writable(path: FilePath) -> None:
 @contextmanager
 def _failures_in_words(name: str) -> Iterator[None]:
     try:
+        if name.endswith(os.sep):
+            raise IsADirectoryError
         yield
     except BrokenPipeError:
         raise  # whoever reads has stopped: not a mistake of the user
