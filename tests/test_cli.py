@@ -32,6 +32,12 @@ def adequa(
     )
 
 
+def in_shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
 def example(*more: str | Path) -> subprocess.CompletedProcess[str]:
     systems = [argument for name in SYSTEMS for argument in ("-t", EXAMPLES / f"{name}.txt")]
     return adequa("score", *systems, "-r", EXAMPLES / "reference.txt", *more)
@@ -117,13 +123,7 @@ def test_closed_and_full_streams(tmp_path: Path) -> None:
         ("-r none.txt 2>&-", 2, ""),
         ("-r none.txt 2>/dev/full", 2, ""),
     ):
-        shown = subprocess.run(
-            ["bash", "-c", f"{command} {redirection}"],
-            capture_output=True,
-            text=True,
-            cwd=EXAMPLES,
-            check=False,
-        )
+        shown = in_shell(f"{command} {redirection}", EXAMPLES)
         assert shown.returncode == code, redirection
         assert heard in shown.stdout + shown.stderr
         assert "Traceback" not in shown.stderr
@@ -319,13 +319,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     # More than a pipe holds, so that writing meets the closed end.
     (tmp_path / "text.txt").write_text("a\n" * 20_000, encoding="utf-8")
     command = f'"{sys.executable}" -m adequa score -t text.txt -r text.txt -m wer --segments'
-    shown = subprocess.run(
-        ["bash", "-c", f'{command} | head -n 1; echo "${{PIPESTATUS[0]}}"'],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
+    shown = in_shell(f'{command} | head -n 1; echo "${{PIPESTATUS[0]}}"', tmp_path)
     assert shown.stdout.splitlines()[0].startswith("system")
     assert shown.stdout.splitlines()[1] == "1"
     assert shown.stderr == ""

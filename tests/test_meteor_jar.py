@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,22 +11,15 @@ from adequa.metrics.meteor import Meteor
 from adequa.metrics.meteor.normalise import words_of
 from adequa.metrics.meteor.stemmer import stem
 from adequa.segments import Segments
+from judgements import needs_judgements, rated_segments, read_judgements
 from meteor_jar import meteor_folder, missing, run_jar
 
-DATA = os.environ.get("ADEQUA_DATA")
-pytestmark = [
-    pytest.mark.skipif(
-        not DATA, reason="human judgements are read from the folder named by ADEQUA_DATA"
-    ),
-    pytest.mark.skipif(bool(missing()), reason=missing()),
-]
+pytestmark = [needs_judgements, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 
 @pytest.fixture(scope="module")
 def segments() -> Segments:
-    with gzip.open(Path(DATA or "", "wmt16-da.jsonl.gz"), "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    return Segments(tuple(row["mt"] for row in rows), tuple((row["ref"],) for row in rows))
+    return rated_segments([row for rows in read_judgements("wmt16-da").values() for row in rows])
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-import os
-from collections import Counter, defaultdict
-from pathlib import Path
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,6 +14,7 @@ from nltk.translate.nist_score import corpus_nist
 from adequa.errors import AdequaError
 from adequa.metrics.nist import Nist
 from adequa.segments import Segments
+from judgements import needs_judgements, read_judgements, strict_tau
 
 HYPOTHESES = (
     "The committee approved the new budget on Tuesday.",
@@ -201,25 +198,10 @@ def test_bad_settings_are_refused(settings_: dict[str, object], sentence: str) -
         Nist(**settings_)  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(
-    not os.environ.get("ADEQUA_DATA"),
-    reason="human judgements are read from the folder named by ADEQUA_DATA",
-)
+@needs_judgements
 def test_kendall_on_relative_ranking() -> None:
     """Guzmán et al. (2015), Table 1; near, because their weights came from whole test sets."""
-    judged = defaultdict(list)
-    path = Path(os.environ["ADEQUA_DATA"]) / "wmt12-rr.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            judged[row["lp"]].append(((row["better"], row["ref"]), (row["worse"], row["ref"])))
-    taus = {}
-    for pair, rows in judged.items():
-        texts = sorted({side for row in rows for side in row})
-        segments = Segments(tuple(mt for mt, _ in texts), tuple((ref,) for _, ref in texts))
-        scores = Nist().score(segments)
-        of = dict(zip(texts, scores.segments.tolist(), strict=True))
-        agree = sum(of[better] > of[worse] for better, worse in rows)
-        taus[pair] = 100 * (2 * agree - len(rows)) / len(rows)
+    judged = read_judgements("wmt12-rr")
+    taus = {pair: strict_tau(Nist(), rows) for pair, rows in judged.items()}
     published = {"cs-en": 19.66, "de-en": 23.09, "es-en": 20.41, "fr-en": 22.21}
     assert taus == pytest.approx(published, abs=0.7)

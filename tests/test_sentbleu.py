@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-import os
-from collections import Counter, defaultdict
-from pathlib import Path
-from typing import Any
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,11 +13,7 @@ from hypothesis import strategies as st
 from adequa.errors import AdequaError
 from adequa.metrics.sentbleu import SentBleu, smoothed_sentence_bleu
 from adequa.segments import Segments
-
-DATA = os.environ.get("ADEQUA_DATA")
-needs_data = pytest.mark.skipif(
-    not DATA, reason="human judgements are read from the folder named by ADEQUA_DATA"
-)
+from judgements import needs_judgements, rated_segments, read_judgements, strict_tau
 
 
 def score(hypothesis: str, *references: str) -> float:
@@ -99,39 +90,21 @@ def test_an_unknown_tokenizer_is_refused() -> None:
         SentBleu(tokenize="int")
 
 
-def rows(name: str) -> dict[str, list[dict[str, Any]]]:
-    pairs = defaultdict(list)
-    with gzip.open(Path(DATA or "") / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            pairs[row["lp"]].append(row)
-    return pairs
-
-
-@needs_data
+@needs_judgements
 @pytest.mark.parametrize(
     ("name", "average"), [("wmt15-da", 0.534), ("wmt16-da", 0.503), ("wmt17-da", 0.479)]
 )
 def test_pearson_on_direct_assessments(name: str, average: float) -> None:
     """Known figures for these rows; published are .504 for WMT16 and .481 for WMT17."""
     pearson = []
-    for judged in rows(name).values():
-        scores = SentBleu().score(
-            Segments(tuple(r["mt"] for r in judged), tuple((r["ref"],) for r in judged))
-        )
-        pearson.append(np.corrcoef(scores.segments, [r["score"] for r in judged])[0, 1])
+    for rows in read_judgements(name).values():
+        scores = SentBleu().score(rated_segments(rows))
+        pearson.append(np.corrcoef(scores.segments, [row["score"] for row in rows])[0, 1])
     assert np.mean(pearson) == pytest.approx(average, abs=5e-4)
 
 
-@needs_data
+@needs_judgements
 def test_kendall_on_relative_ranking() -> None:
     """Strict tau (ties count against), WMT12: 18.6; Guzmán et al. (2015) have 18.46 for BLEU."""
-    taus = []
-    for judged in rows("wmt12-rr").values():
-        texts = sorted({(row[side], row["ref"]) for row in judged for side in ("better", "worse")})
-        segments = Segments(tuple(mt for mt, _ in texts), tuple((ref,) for _, ref in texts))
-        scores = SentBleu().score(segments)
-        of = dict(zip(texts, scores.segments.tolist(), strict=True))
-        agree = sum(of[row["better"], row["ref"]] > of[row["worse"], row["ref"]] for row in judged)
-        taus.append(100 * (2 * agree - len(judged)) / len(judged))
+    taus = [strict_tau(SentBleu(), rows) for rows in read_judgements("wmt12-rr").values()]
     assert np.mean(taus) == pytest.approx(18.6, abs=0.05)
