@@ -1,0 +1,1 @@
+"""Metrics against judgements: protocols, tables, and how sure we are of them."""

@@ -1,0 +1,179 @@
+"""Ratings and Preferences: what people said of translations, column by column.
+
+A rating is a number for one hypothesis (DA, MQM); a preference says which of two hypotheses of one
+segment is better (RR, DARR). Text is optional in both: scores that come from a file need ids only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.errors import AdequaError
+from adequa.segments import FloatArray, Segments
+
+IntArray: TypeAlias = npt.NDArray[np.intp]
+Ids: TypeAlias = Mapping[str, tuple[str, ...]]
+# Human ties between two systems: (language pair, system, system), the names in sorted order.
+Ties: TypeAlias = Mapping[tuple[str, str, str], int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Which rows of a file of judgements are used, and why the others are not.
+
+    Scores in the file's row order, one a line, are matched by `rows`.
+    """
+
+    rows: IntArray  # positions in the file, counted from 0
+    row_count: int  # rows in the file
+    unused: Mapping[str, int] = field(default_factory=dict)  # how many, by reason
+
+    def select(self, rows: Sequence[int] | IntArray) -> Kept:
+        """The same file, with fewer of its rows."""
+        return replace(self, rows=self.rows[np.asarray(rows, dtype=np.intp)])
+
+
+def all_kept(count: int) -> Kept:
+    """Every one of so many rows.
+
+    >>> all_kept(3).rows
+    array([0, 1, 2])
+    """
+    return Kept(np.arange(count), count)
+
+
+_ALL = Kept(np.arange(0), -1)  # stands for every row, before their number is known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings:
+    """One number a hypothesis; higher is better, as in DA and (negative) MQM.
+
+    `ids` holds what identifies a row, where it is known: `lp`, `system`, `segment` and others.
+
+    >>> rated = Ratings(np.array([0.4, -1.2]), {"lp": ("cs-en", "cs-en"), "system": ("a", "b")})
+    >>> len(rated), rated.select([1]).ids["system"]
+    (2, ('b',))
+    """
+
+    scores: FloatArray
+    ids: Ids
+    segments: Segments | None = None
+    kept: Kept = _ALL
+
+    def __post_init__(self) -> None:
+        scores = np.asarray(self.scores, dtype=np.float64)
+        object.__setattr__(self, "scores", scores)
+        if self.kept is _ALL:
+            object.__setattr__(self, "kept", all_kept(len(scores)))
+        columns = {"scores": len(scores), **{name: len(c) for name, c in self.ids.items()}}
+        if self.segments is not None:
+            columns["segments"] = len(self.segments)
+        _check_lengths(columns | {"rows": len(self.kept.rows)})
+        if not np.isfinite(scores).all():
+            row = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise AdequaError(
+                f"The human score of rating {row + 1} is {scores[row]}, which is no number to "
+                "compare with; leave such rows out."
+            )
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def select(self, rows: Sequence[int] | IntArray) -> Ratings:
+        """The ratings of these rows, in this order."""
+        chosen = [int(row) for row in rows]
+        return Ratings(
+            scores=self.scores[chosen],
+            ids=_select_ids(self.ids, chosen),
+            segments=None if self.segments is None else self.segments.select(chosen),
+            kept=self.kept.select(chosen),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preferences:
+    """Better-than between two hypotheses of one segment; human ties are counted, not listed.
+
+    `ids` holds `lp`, `segment`, `better_system`, `worse_system`, `judge`, `ranking`, where they
+    are known. `better` and `worse` hold the two hypotheses with the same references, row by row.
+
+    >>> one = Preferences({"lp": ("cs-en",), "better_system": ("a",), "worse_system": ("b",)})
+    >>> len(one), one.better is None
+    (1, True)
+    """
+
+    ids: Ids
+    better: Segments | None = None
+    worse: Segments | None = None
+    ties: Ties = field(default_factory=dict)
+    kept: Kept = _ALL
+
+    def __post_init__(self) -> None:
+        if (self.better is None) != (self.worse is None):
+            raise AdequaError("Preferences need the texts of both sides, or of neither.")
+        columns = {name: len(column) for name, column in self.ids.items()}
+        if self.better is not None and self.worse is not None:
+            columns |= {"better": len(self.better), "worse": len(self.worse)}
+        if not columns:
+            raise AdequaError("Preferences need ids or texts.")
+        count = next(iter(columns.values()))
+        if self.kept is _ALL:
+            object.__setattr__(self, "kept", all_kept(count))
+        _check_lengths(columns | {"rows": len(self.kept.rows)})
+
+    def __len__(self) -> int:
+        return len(self.kept.rows)
+
+    def select(self, rows: Sequence[int] | IntArray) -> Preferences:
+        """The preferences of these rows, in this order; ties of their language pairs stay."""
+        chosen = [int(row) for row in rows]
+        ids = _select_ids(self.ids, chosen)
+        pairs = set(ids["lp"]) if "lp" in ids else None
+        return Preferences(
+            ids=ids,
+            better=None if self.better is None else self.better.select(chosen),
+            worse=None if self.worse is None else self.worse.select(chosen),
+            ties={key: n for key, n in self.ties.items() if pairs is None or key[0] in pairs},
+            kept=self.kept.select(chosen),
+        )
+
+    def without_identical(self) -> Preferences:
+        """The preferences that a metric can learn from: those between different texts.
+
+        In evaluation the others stay: no metric can order them, and the strict tau counts that
+        against every metric alike.
+        """
+        if self.better is None or self.worse is None:
+            return self
+        pairs = zip(self.better.hypotheses, self.worse.hypotheses, strict=True)
+        return self.select([row for row, (better, worse) in enumerate(pairs) if better != worse])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedSystems:
+    """Human scores of whole systems (`lp`, `system`), and the outputs that metrics are to score.
+
+    `outputs` has the ids `lp`, `system` and `segment`.
+    """
+
+    ratings: Ratings
+    outputs: Segments | None = None
+
+
+Judgements: TypeAlias = Ratings | Preferences | RatedSystems
+
+
+def _select_ids(ids: Ids, rows: Sequence[int]) -> Ids:
+    return {name: tuple(column[row] for row in rows) for name, column in ids.items()}
+
+
+def _check_lengths(columns: Mapping[str, int]) -> None:
+    if len(set(columns.values())) > 1:
+        counts = ", ".join(f"{count} {name}" for name, count in columns.items())
+        raise AdequaError(f"Every judgement needs one of each, but there are {counts}.")
