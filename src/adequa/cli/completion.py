@@ -8,3 +8,19 @@ def complete_metric(incomplete: str) -> list[tuple[str, str]]:
     from adequa.metrics.registry import METRICS
 
     return [(name, entry.summary) for name, entry in METRICS.items() if name.startswith(incomplete)]
+
+
+def complete_dataset(incomplete: str) -> list[tuple[str, str]]:
+    """Names of datasets that begin as typed, with their summaries."""
+    from adequa.datasets.registry import DATASETS
+
+    return [
+        (name, found.summary) for name, found in DATASETS.items() if name.startswith(incomplete)
+    ]
+
+
+def complete_table(incomplete: str) -> list[str]:
+    """Names of published tables that begin as typed."""
+    from adequa.reproduce.registry import TABLES
+
+    return [name for name in TABLES if name.startswith(incomplete)]

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli import metrics, score
+from adequa.cli import datasets, evaluate, metrics, reproduce, score
 from adequa.cli.notes import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
@@ -26,6 +26,9 @@ app = typer.Typer(
 )
 app.command("score")(score.score)
 app.command("metrics")(metrics.metrics)
+app.add_typer(datasets.app, name="datasets")
+app.command("evaluate")(evaluate.evaluate)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _show_version(asked: bool) -> None:

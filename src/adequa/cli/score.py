@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 
 from adequa.cli.completion import complete_metric
 from adequa.cli.notes import tell
+from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def score(
     metrics = _labelled(metric or DEFAULT_METRICS)
     read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], by)
     if output is not None:
-        _check_output(output, paths)
+        check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
     if not quiet:
         for note in _notes(results):
             tell(f"note: {note}")
-    _write(_rendered(results, format_ or _format_of(output), decimals), output)
+    write(_rendered(results, format_ or _format_of(output), decimals), output)
 
 
 def _labelled(specifications: Sequence[str]) -> dict[str, Metric]:
@@ -162,15 +162,6 @@ def _reader(
     ]
 
 
-def _check_output(output: str, inputs: Sequence[str]) -> None:
-    from adequa.io import check_writable
-
-    target = Path(output)
-    if target.is_file() and any(target.resolve() == Path(path).resolve() for path in inputs):
-        raise AdequaError(f"{output} is read as input; give another name to write to with -o.")
-    check_writable(output)
-
-
 def _score(
     read: Read,
     paths: Sequence[str],
@@ -212,16 +203,9 @@ def _format_of(output: str | None) -> Format:
 def _rendered(results: Results, format_: Format, decimals: int | None) -> Iterator[str]:
     from adequa.cli import render
 
-    write = {Format.text: render.as_text, Format.json: render.as_json, Format.tsv: render.as_tsv}
-    return write[format_](results, decimals)
-
-
-def _write(pieces: Iterable[str], output: str | None) -> None:
-    from adequa.io import atomic_write
-
-    if output is None:
-        sys.stdout.writelines(pieces)
-        sys.stdout.flush()
-        return
-    with atomic_write(output) as file:
-        file.writelines(pieces)
+    render_as = {
+        Format.text: render.as_text,
+        Format.json: render.as_json,
+        Format.tsv: render.as_tsv,
+    }
+    return render_as[format_](results, decimals)

@@ -1,1 +1,1 @@
-"""Named public datasets of human judgements: where they come from, checksums, the local cache."""
+"""Named public datasets: where they come from, checksums, local cache."""

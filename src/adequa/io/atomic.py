@@ -40,6 +40,17 @@ def atomic_write(path: FilePath) -> Iterator[TextIO]:
             yield handle
 
 
+def atomic_write_bytes(path: FilePath, content: bytes) -> None:
+    """Write a file of bytes so that it is there whole, or as it was before."""
+    target = Path(os.path.realpath(path))
+    with (
+        _failures_in_words(os.fspath(path)),
+        _replacement(target, _mode(target)) as descriptor,
+        open(descriptor, "wb", closefd=False) as handle,
+    ):
+        handle.write(content)
+
+
 def check_writable(path: FilePath) -> None:
     """Raise what `atomic_write` would raise: better before a long piece of work than after it."""
     name = os.fspath(path)
@@ -103,12 +114,20 @@ def _temporary(target: Path, mode: int | None) -> tuple[Path, int]:
 
 @contextmanager
 def _replaced(target: Path, mode: int | None) -> Iterator[TextIO]:
+    with _replacement(target, mode) as descriptor, _written(os.dup(descriptor)) as handle:
+        yield handle
+
+
+@contextmanager
+def _replacement(target: Path, mode: int | None) -> Iterator[int]:
+    """A descriptor to write to, whose file takes the target's place when all went well."""
     temporary, descriptor = _temporary(target, mode)
     try:
-        with _written(descriptor) as handle:
-            yield handle
-            handle.flush()
+        try:
+            yield descriptor
             os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
         temporary.replace(target)

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TypeGuard
 
 from adequa.errors import AdequaError
-from adequa.io.systems import stem
-from adequa.io.tables import Chunk, Table, Wanted, table_segments
-from adequa.io.text import FilePath, first_and_rest, lines, shown
-from adequa.segments import Segments
+from adequa.io.tables import Chunk, Table
+from adequa.io.text import Advance, FilePath, first_and_rest, lines, shown
 
 _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
 
 
-def read_jsonl(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
-    """Segments from a file with one object a line."""
+@contextmanager
+def open_jsonl(path: FilePath, advance: Advance) -> Iterator[Table]:
+    """A file with one object a line as a table."""
     name = shown(path)
-    first, rest = first_and_rest(path, advance=wanted.advance)
+    first, rest = first_and_rest(path, advance=advance)
     rows = chain([first], rest)
     column_names = tuple(
         _objects([_parsed(first, f"{name}, line 1")], _counted_from(f"{name}, line", 1))[0]
     )
 
-    absent = _absent(column_names, wanted)
-
-    def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
+    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         first_line = 1
         while part := list(islice(rows, size)):
             place = _counted_from(f"{name}, line", first_line)
-            yield _chunk(_parsed_lines(part, place), columns, absent, place)
+            yield _chunk(_parsed_lines(part, place), columns, column_names, place)
             first_line += len(part)
 
-    return table_segments(Table(name, column_names, chunks), wanted, stem(path))
+    yield Table(name, column_names, chunks, ragged=True)
 
 
-def read_json_list(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
-    """Segments from a file that is one list of objects; it is read as a whole."""
+@contextmanager
+def open_json_list(path: FilePath, advance: Advance) -> Iterator[Table]:
+    """A file that is one list of objects as a table; it is read as a whole."""
     name = shown(path)
-    text = "\n".join(lines(path, advance=wanted.advance))
+    text = "\n".join(lines(path, advance=advance))
     if not text.strip():
         raise AdequaError(f"{name} is empty: there is nothing to score.")
     rows = _parsed(text, name)
@@ -53,23 +52,12 @@ def read_json_list(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
         raise AdequaError(f"{name} has no rows: there is nothing to score.")
     column_names = tuple(_objects(rows[:1], _counted_from(f"{name}, item", 1))[0])
 
-    absent = _absent(column_names, wanted)
-
-    def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
+    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         for start in range(0, len(rows), size):
             place = _counted_from(f"{name}, item", start + 1)
-            yield _chunk(rows[start : start + size], columns, absent, place)
+            yield _chunk(rows[start : start + size], columns, column_names, place)
 
-    return table_segments(Table(name, column_names, chunks), wanted, stem(path))
-
-
-def _absent(column_names: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
-    """Parts that are read where the first row has them, and that it has not."""
-    return tuple(
-        part
-        for part in ("src", "system")
-        if part not in column_names and part not in wanted.columns
-    )
+    yield Table(name, column_names, chunks, ragged=True)
 
 
 def _counted_from(prefix: str, first: int) -> Callable[[int], str]:
@@ -115,18 +103,13 @@ def _all_objects(rows: Sequence[object]) -> TypeGuard[Sequence[dict[str, object]
 
 def _chunk(
     rows: Sequence[object],
-    columns: tuple[str, ...],
-    absent: tuple[str, ...],
+    columns: tuple[str, ...] | None,
+    first_row: tuple[str, ...],
     place: Callable[[int], str],
 ) -> Chunk:
     objects = _objects(rows, place)
-    for late in absent:
-        for number, row in enumerate(objects):
-            if late in row:
-                raise AdequaError(
-                    f'{place(number)} has "{late}", which the first row has not; '
-                    "give it in every row or in none."
-                )
+    if columns is None:
+        columns = tuple(dict.fromkeys(chain(first_row, chain.from_iterable(objects))))
     return Chunk(
         {name: [row.get(name) for row in objects] for name in columns}, place, escapes=True
     )

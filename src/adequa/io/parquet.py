@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.io.systems import stem
-from adequa.io.tables import Chunk, Table, Wanted, table_segments
+from adequa.io.tables import Chunk, Table
 from adequa.io.text import Advance, FilePath, shown, uncompressed_name, unreadable
-from adequa.segments import Segments
 
 
-def read_parquet(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
-    """Segments from a Parquet file; only the columns that are needed are read."""
+@contextmanager
+def open_parquet(path: FilePath, advance: Advance) -> Iterator[Table]:
+    """A Parquet file as a table; only the columns that are needed are read."""
     name = shown(path)
     if uncompressed_name(path) != Path(path).name:
         raise AdequaError(f"{name}: Parquet is compressed by itself; unpack the file first.")
     try:
-        from pyarrow import ArrowException, parquet  # noqa: PLC0415  # an extra, and heavy
+        from pyarrow import parquet  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
         raise AdequaError(
             f"{name}: reading Parquet needs pyarrow; install it with: pip install 'adequa[data]'"
         ) from error
-    try:
-        with Path(path).open("rb") as stream:
+    with ExitStack() as opened:
+        with _failures_in_words(name):
+            stream = opened.enter_context(Path(path).open("rb"))
             # Without the buffer size, and with pre_buffer, whole row groups would be held.
             file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
-            chunks = _chunks(file, name, Path(path).stat().st_size, wanted.advance)
-            table = Table(name, tuple(file.schema_arrow.names), chunks)
-            yield from table_segments(table, wanted, stem(path))
+            file_bytes = Path(path).stat().st_size
+        column_names = tuple(file.schema_arrow.names)
+        yield Table(name, column_names, _chunks(file, name, file_bytes, advance))
+
+
+@contextmanager
+def _failures_in_words(name: str) -> Iterator[None]:
+    from pyarrow import ArrowException  # noqa: PLC0415  # it is there by now
+
+    try:
+        yield
     except (ArrowException, UnicodeDecodeError) as error:
         raise _damaged(name, error) from error
     except OSError as error:
@@ -44,19 +53,21 @@ def _damaged(name: str, error: Exception) -> AdequaError:
 
 def _chunks(
     file: Any, name: str, file_bytes: int, advance: Advance
-) -> Callable[[tuple[str, ...], int], Iterator[Chunk]]:
+) -> Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]:
     def place_from(first: int) -> Callable[[int], str]:
         return lambda row: f"{name}, row {first + row}"
 
-    def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
+    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         done, rows = 0, int(file.metadata.num_rows)
-        for batch in file.iter_batches(batch_size=size, columns=list(columns)):
-            if not batch.num_rows:
-                continue
-            yield Chunk({c: batch.column(c).to_pylist() for c in columns}, place_from(done + 1))
-            # Rows tell the progress: what pyarrow reads when is its own affair.
-            told = file_bytes * done // rows
-            done += batch.num_rows
-            advance(file_bytes * done // rows - told)
+        wanted = file.schema_arrow.names if columns is None else list(columns)
+        with _failures_in_words(name):
+            for batch in file.iter_batches(batch_size=size, columns=wanted):
+                if not batch.num_rows:
+                    continue
+                yield Chunk({c: batch.column(c).to_pylist() for c in wanted}, place_from(done + 1))
+                # Rows tell the progress: what pyarrow reads when is its own affair.
+                told = file_bytes * done // rows
+                done += batch.num_rows
+                advance(file_bytes * done // rows - told)
 
     return chunks

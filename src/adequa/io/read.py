@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 from adequa.errors import AdequaError
-from adequa.io.tables import BATCH, Wanted
+from adequa.io.systems import stem
+from adequa.io.tables import BATCH, Opener, Table, Wanted, table_segments
 from adequa.io.text import STDIN, Advance, FilePath, ignore, shown, text_format
+from adequa.io.wmt import read_wmt
 from adequa.segments import Segments
 
-Reader: TypeAlias = Callable[[FilePath, Wanted], Iterator[Segments]]
-
-READERS = {
-    ".tsv": "adequa.io.tsv:read_tsv",
-    ".jsonl": "adequa.io.json_rows:read_jsonl",
-    ".json": "adequa.io.json_rows:read_json_list",
-    ".parquet": "adequa.io.parquet:read_parquet",
-    ".xml": "adequa.io.wmt:read_wmt",
-    ".sgm": "adequa.io.wmt:read_wmt",
-    ".sgml": "adequa.io.wmt:read_wmt",
+TABLES = {
+    ".tsv": "adequa.io.tsv:open_tsv",
+    ".jsonl": "adequa.io.json_rows:open_jsonl",
+    ".json": "adequa.io.json_rows:open_json_list",
+    ".parquet": "adequa.io.parquet:open_parquet",
 }
+# All formats that hold everything in one file: tables, and WMT mark-up.
+READERS = (*TABLES, ".xml", ".sgm", ".sgml")
 
 
 def read_table(
@@ -41,8 +41,30 @@ def read_table(
     name. Of the ids, `system` always comes along, others where `keep_ids` names them. A batch may
     hold rows of several systems.
     """
-    reader = _reader(path)
-    yield from reader(path, Wanted(columns or {}, keep_ids, advance or ignore, batch))
+    wanted = Wanted(columns or {}, keep_ids, advance or ignore, batch)
+    suffix = format_suffix(path)
+    if suffix in TABLES:
+        with open_table(path, wanted.advance) as table:
+            yield from table_segments(table, wanted, stem(path))
+    elif suffix in READERS:
+        yield from read_wmt(path, wanted)
+    else:
+        raise AdequaError(
+            f"{shown(path)} is of no known format. The name of the file "
+            f"should end in {', '.join(READERS)}; plain text goes in by -t and -r."
+        )
+
+
+def open_table(path: FilePath, advance: Advance) -> AbstractContextManager[Table]:
+    """A file of one of the formats in `TABLES`, open for reading."""
+    module, function = TABLES[format_suffix(path)].split(":")
+    opener = cast("Opener", getattr(import_module(module), function))
+    return opener(path, advance)
+
+
+def format_suffix(path: FilePath) -> str:
+    """The suffix that says a file's format; standard input and pipes are TSV."""
+    return ".tsv" if _is_stream(path) else text_format(path)
 
 
 def total_bytes(paths: Iterable[FilePath]) -> int | None:
@@ -53,17 +75,6 @@ def total_bytes(paths: Iterable[FilePath]) -> int | None:
             return None
         total += Path(path).stat().st_size
     return total
-
-
-def _reader(path: FilePath) -> Reader:
-    suffix = ".tsv" if _is_stream(path) else text_format(path)
-    if suffix not in READERS:
-        raise AdequaError(
-            f"{shown(path)} is of no known format. The name of the file "
-            f"should end in {', '.join(READERS)}; plain text goes in by -t and -r."
-        )
-    module, function = READERS[suffix].split(":")
-    return cast("Reader", getattr(import_module(module), function))
 
 
 def _is_stream(path: FilePath) -> bool:

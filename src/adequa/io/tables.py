@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TypeGuard
+from itertools import chain, islice
+from typing import TypeAlias, TypeGuard
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.lockstep import joined_references
-from adequa.io.text import Advance
+from adequa.io.text import Advance, FilePath
 from adequa.segments import Segments
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
@@ -49,11 +50,19 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is open for reading: `chunks` takes the columns to read and a size."""
+    """A table that is open for reading, once.
+
+    `chunks` takes the columns to read, or None for all that there are, and a size.
+    """
 
     name: str
     column_names: tuple[str, ...]
-    chunks: Callable[[tuple[str, ...], int], Iterator[Chunk]]
+    chunks: Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]
+    ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
+
+
+# Opens a table: what follows `with`, so that its file is closed.
+Opener: TypeAlias = Callable[[FilePath, Advance], AbstractContextManager[Table]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +101,11 @@ def column_mapping(settings: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def table_segments(table: Table, wanted: Wanted, system: str) -> Iterator[Segments]:
     """The rows of a table as segments; `system` is their system where no column says."""
     layout = table_layout(table, wanted.columns, wanted.keep_ids)
+    may_come_late = _absent(table, wanted)
     empty = True
-    for chunk in table.chunks(layout.columns, wanted.batch):
+    for chunk in table.chunks((*layout.columns, *may_come_late), wanted.batch):
         empty = False
+        _refuse_late_columns(chunk, may_come_late)
         yield _chunk_segments(chunk, layout, system)
     if empty:
         raise AdequaError(f"{table.name} has no rows: there is nothing to score.")
@@ -105,9 +116,7 @@ def table_layout(
 ) -> Layout:
     """Find each part's column, or say which one is missing and what there is."""
     _check_parts(columns)
-    for name, times in Counter(table.column_names).items():
-        if times > 1:
-            raise AdequaError(f'{table.name} has {times} columns of the name "{name}".')
+    refuse_equal_names(table)
 
     def found(part: str) -> tuple[str, ...]:
         names = columns.get(part, (part,))
@@ -134,6 +143,36 @@ def table_layout(
     )
 
 
+def listed(column_names: Iterable[str]) -> str:
+    """The names of columns as error sentences show them."""
+    return ", ".join(there[:_LISTED_LENGTH] for there in islice(column_names, _LISTED_NAMES))
+
+
+def refuse_equal_names(table: Table) -> None:
+    """Raise where two columns of a table have one name."""
+    for name, times in Counter(table.column_names).items():
+        if times > 1:
+            raise AdequaError(f'{table.name} has {times} columns of the name "{name}".')
+
+
+def _absent(table: Table, wanted: Wanted) -> tuple[str, ...]:
+    """Parts that are read where the first row has them, and that it has not."""
+    if not table.ragged:
+        return ()
+    given = {*table.column_names, *wanted.columns}
+    return tuple(part for part in ("src", "system") if part not in given)
+
+
+def _refuse_late_columns(chunk: Chunk, late_names: Sequence[str]) -> None:
+    for late in late_names:
+        for row, value in enumerate(chunk.columns[late]):
+            if value is not None:
+                raise AdequaError(
+                    f'{chunk.place(row)} has "{late}", which the first row has not; '
+                    "give it in every row or in none."
+                )
+
+
 def _check_parts(columns: Mapping[str, tuple[str, ...]]) -> None:
     for part, names in columns.items():
         if part not in PARTS:
@@ -150,10 +189,9 @@ def _check_parts(columns: Mapping[str, tuple[str, ...]]) -> None:
 def _check_column(table: Table, name: str, advice: str) -> None:
     if name in table.column_names:
         return
-    listed = [there[:_LISTED_LENGTH] for there in table.column_names[:_LISTED_NAMES]]
     raise AdequaError(
         f'{table.name} has no column "{name}".{nearest(name, table.column_names)} '
-        f"It has: {', '.join(listed)}.{advice}"
+        f"It has: {listed(table.column_names)}.{advice}"
     )
 
 
@@ -174,7 +212,7 @@ def _chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
 
 def _texts(chunk: Chunk, name: str) -> tuple[str, ...]:
     values = chunk.columns[name]
-    if not _all_text(values):
+    if not all_text(values):
         row = next(row for row, value in enumerate(values) if not isinstance(value, str))
         raise _not_text(chunk.place(row), name, values[row])
     _refuse_surrogates(chunk, name, values)
@@ -190,10 +228,10 @@ def _sources(chunk: Chunk, name: str) -> tuple[str, ...]:
 def _references(chunk: Chunk, name: str) -> tuple[tuple[str, ...], ...]:
     values = chunk.columns[name]
     cells: tuple[tuple[str, ...], ...]
-    if _all_text(values):
+    if all_text(values):
         cells = tuple(zip(values))
     else:
-        cells = tuple(_listed(value, name, chunk.place, row) for row, value in enumerate(values))
+        cells = tuple(_cell(value, name, chunk.place, row) for row, value in enumerate(values))
     _refuse_surrogates(chunk, name, list(map("".join, cells)))
     if not all(cells) or not all(map(str.strip, chain.from_iterable(cells))):
         row = next(
@@ -205,7 +243,7 @@ def _references(chunk: Chunk, name: str) -> tuple[tuple[str, ...], ...]:
     return cells
 
 
-def _listed(value: object, name: str, place: Callable[[int], str], row: int) -> tuple[str, ...]:
+def _cell(value: object, name: str, place: Callable[[int], str], row: int) -> tuple[str, ...]:
     """One row's references, which may be a text or a list of texts."""
     cell = tuple(value) if isinstance(value, list) else (value,)
     for text in cell:
@@ -226,7 +264,8 @@ def _identifiers(chunk: Chunk, name: str) -> tuple[str, ...]:
     return identifiers
 
 
-def _all_text(values: Sequence[object]) -> TypeGuard[Sequence[str]]:
+def all_text(values: Sequence[object]) -> TypeGuard[Sequence[str]]:
+    """Whether every value is text."""
     return set(map(type, values)) <= {str}
 
 

@@ -6,28 +6,29 @@ There is no quoting: a `"` is a `"`, because translations are full of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from adequa.errors import AdequaError
-from adequa.io.systems import stem
-from adequa.io.tables import Chunk, Table, Wanted, table_segments
-from adequa.io.text import FilePath, first_and_rest, shown
-from adequa.segments import Segments
+from adequa.io.tables import Chunk, Table
+from adequa.io.text import Advance, FilePath, first_and_rest, shown
 
 
-def read_tsv(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
-    """Segments from a TSV file."""
+@contextmanager
+def open_tsv(path: FilePath, advance: Advance) -> Iterator[Table]:
+    """A TSV file as a table."""
     name = shown(path)
-    header, rows = first_and_rest(path, advance=wanted.advance)
+    header, rows = first_and_rest(path, advance=advance)
     column_names = tuple(header.split("\t"))
 
-    def chunks(columns: tuple[str, ...], size: int) -> Iterator[Chunk]:
+    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
+        wanted = column_names if columns is None else columns
         first_line = 2
         while part := list(islice(rows, size)):
-            yield _chunk(name, column_names, columns, first_line, part)
+            yield _chunk(name, column_names, wanted, first_line, part)
             first_line += len(part)
 
-    return table_segments(Table(name, column_names, chunks), wanted, stem(path))
+    yield Table(name, column_names, chunks)
 
 
 def _chunk(

@@ -1,0 +1,107 @@
+"""Rows put into groups: language pairs, segments, systems; unequal groups padded to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adequa.judgements import Ids, IntArray
+from adequa.segments import FloatArray
+
+ALL = "all"  # the column of judgements that name no language pair
+JOINED = "+"  # between the names of systems that gave the same output
+
+
+def column_names(ids: Ids, count: int) -> tuple[str, ...]:
+    """The column of the table that each row belongs to: its language pair, and its year if any.
+
+    >>> column_names({"lp": ("zh-en", "zh-en"), "year": ("2020", "2021")}, 2)
+    ('zh-en 2020', 'zh-en 2021')
+    """
+    pairs = ids.get("lp", (ALL,) * count)
+    years = ids.get("year")
+    if years is None or len(set(years)) == 1:
+        return pairs
+    return tuple(f"{pair} {year}" for pair, year in zip(pairs, years, strict=True))
+
+
+def rows_by(names: Sequence[str]) -> dict[str, IntArray]:
+    """The rows of each name, the names in alphabetical order.
+
+    >>> rows_by(["b", "a", "b"])
+    {'a': array([1]), 'b': array([0, 2])}
+    """
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    return {name: np.array(rows[name], dtype=np.intp) for name in sorted(rows)}
+
+
+def selected(ids: Ids, rows: IntArray) -> Ids:
+    """The ids of these rows."""
+    return {name: tuple(column[row] for row in rows.tolist()) for name, column in ids.items()}
+
+
+def codes(values: Sequence[str] | None, count: int) -> IntArray:
+    """A number for each distinct value; a value that is not known is like no other.
+
+    >>> codes(["x", "", "y", "x", ""], 5)
+    array([0, 1, 2, 0, 3])
+    """
+    if values is None:
+        return np.arange(count)
+    known: dict[object, int] = {}
+    return np.array(
+        [known.setdefault(value or (row,), len(known)) for row, value in enumerate(values)],
+        dtype=np.intp,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """Rows as a table with one line a group: `rows` (groups, longest), and where there are any."""
+
+    rows: IntArray
+    present: FloatArray  # 1 for a row, 0 for padding
+
+
+def padded(group_codes: IntArray) -> Padded:
+    """Groups side by side, the shorter ones filled up with absent rows.
+
+    >>> padded(np.array([0, 1, 0])).rows
+    array([[0, 2],
+           [1, 0]])
+    >>> padded(np.array([0, 1, 0])).present
+    array([[1., 1.],
+           [1., 0.]])
+    """
+    order = np.argsort(group_codes, kind="stable")
+    sizes = np.bincount(group_codes)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    shape = (len(sizes), int(sizes.max(initial=0)))
+    rows, present = np.zeros(shape, dtype=np.intp), np.zeros(shape)
+    rows[group, place] = order
+    present[group, place] = 1.0
+    return Padded(rows, present)
+
+
+def one_system_a_row(systems: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
+    """Rows repeated where several systems gave the same output ("A+B"), and each one's system.
+
+    A name is taken apart only if all its parts are systems in their own right.
+
+    >>> rows, names = one_system_a_row(["A", "B", "A+B", "C+x"])
+    >>> rows, names
+    (array([0, 1, 2, 2, 3]), ('A', 'B', 'A', 'B', 'C+x'))
+    """
+    alone = {name for name in systems if JOINED not in name}
+
+    def parts(name: str) -> Iterable[str]:
+        apart = name.split(JOINED)
+        return apart if len(apart) > 1 and alone.issuperset(apart) else [name]
+
+    split = [(row, part) for row, name in enumerate(systems) for part in parts(name)]
+    return np.array([row for row, _ in split], dtype=np.intp), tuple(part for _, part in split)

@@ -1,0 +1,156 @@
+"""Agreement drawn: metric against human, and which differences between metrics are significant."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from io import BytesIO
+from math import ceil, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adequa.agreement.results import Agreement, Column, Points
+from adequa.errors import AdequaError
+from adequa.io.atomic import atomic_write_bytes
+from adequa.segments import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".png", ".pdf")
+_PANEL = 3.2  # inches
+_ACROSS = 4  # panels in a row
+_MANY = 3000  # points that are drawn as pixels, also in SVG, which would be megabytes otherwise
+_BINS = 10  # of margins
+# Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+
+
+def check_plot(path: str) -> None:
+    """Raise what would keep a plot from being drawn, before the work."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise AdequaError(f"{path}: a plot's name ends in {', '.join(FORMATS)}.")
+    if find_spec("matplotlib") is None:
+        raise AdequaError("Plots need matplotlib; install it with: pip install 'adequa[plot]'")
+
+
+def draw(found: Agreement, path: str) -> None:
+    """Draw an evaluation to an SVG, PNG or PDF file."""
+    check_plot(path)
+    from matplotlib import rc_context  # noqa: PLC0415
+
+    kind = Path(path).suffix.lower().removeprefix(".")
+    drawn = BytesIO()
+    # The same figures give the same bytes: no date, and ids in SVG from a fixed salt.
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none"}):
+        figure(found).savefig(drawn, format=kind, metadata=dated, dpi=150)
+    atomic_write_bytes(path, drawn.getvalue())
+
+
+def figure(found: Agreement) -> Figure:
+    """One panel a metric, from the best to the worst, and the significance matrix."""
+    from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
+
+    tested = found.average.adjusted is not None
+    panels = len(found.metrics) + tested
+    across = min(panels, _ACROSS)
+    down = ceil(panels / across)
+    drawing = NewFigure(figsize=(_PANEL * across, _PANEL * down + 0.6), layout="constrained")
+    axes = list(drawing.subplots(down, across, squeeze=False).flat)
+    for place, k in enumerate(found.order):
+        _panel(axes[place], found, k)
+    if tested:
+        _significance(axes[len(found.metrics)], found)
+    for unused in axes[panels:]:
+        unused.set_axis_off()
+    _legend(drawing, axes[0])
+    title = f"{found.dataset}: {found.protocol.statistic}, {found.protocol.level} level"
+    drawing.suptitle(title, fontsize="medium", parse_math=False)
+    return drawing
+
+
+def _panel(axes: Axes, found: Agreement, metric: int) -> None:
+    value = found.average.values[metric]
+    shown = "undefined" if isnan(value) else f"{value:.3f}"
+    axes.set_title(f"{found.metrics[metric].name}  {shown}", fontsize="small", parse_math=False)
+    axes.tick_params(labelsize="x-small")
+    total = sum(points.metrics.shape[1] for points in found.points)
+    for place, points in enumerate(found.points):
+        look: dict[str, Any] = {
+            "color": _COLOURS[place % len(_COLOURS)],
+            "label": f"{points.name}",
+        }
+        if points.human is None:
+            _agreement_by_margin(axes, points, metric, look)
+        else:
+            axes.scatter(
+                points.human,
+                points.metrics[metric],
+                s=36 if found.protocol.level == "system" else 4,
+                alpha=0.9 if found.protocol.level == "system" else 0.35,
+                linewidths=0,
+                rasterized=total > _MANY,
+                **look,
+            )
+    if found.points and found.points[0].human is None:
+        axes.axhline(50, color="0.6", linewidth=0.8)
+        axes.set_ylim(0, 100)
+        axes.set_xlabel("difference of the two scores, in tenths from small to large", fontsize=6)
+        axes.set_ylabel("ordered as people did, %", fontsize="x-small")
+    else:
+        axes.set_xlabel("human score", fontsize="x-small")
+        axes.set_ylabel("metric, higher is better", fontsize="x-small")
+
+
+def _agreement_by_margin(axes: Axes, points: Points, metric: int, look: dict[str, Any]) -> None:
+    """How often a metric orders two outputs as people did, by how far apart it sees them."""
+    margins = points.metrics[metric]
+    shares = agreement_by_margin(margins)
+    axes.plot(np.arange(1, len(shares) + 1), shares, marker="o", markersize=3, **look)
+
+
+def agreement_by_margin(margins: FloatArray) -> FloatArray:
+    """Percent of preferences shared, in tenths of the preferences from small to large margins.
+
+    >>> agreement_by_margin(np.array([0.1, -0.2, 3.0, 4.0]))[[0, 1, 3]]
+    array([100.,   0., 100.])
+    """
+    order = np.argsort(np.abs(margins), kind="stable")
+    parts = np.array_split(margins[order] > 0, min(_BINS, len(margins)))
+    return np.array([100 * part.mean() for part in parts])
+
+
+def _significance(axes: Axes, found: Agreement) -> None:
+    """Adjusted p-values of row better than column, dark where the difference is significant."""
+    average: Column = found.average
+    assert average.adjusted is not None  # noqa: S101 - the caller looked
+    order, alpha = found.order, found.protocol.alpha
+    names = [found.metrics[k].name for k in order]
+    shown = average.adjusted[np.ix_(order, order)]
+    axes.imshow(np.where(np.isnan(shown), 1.0, shown) < alpha, cmap="Blues", vmin=0, vmax=1.6)
+    for row in range(len(order)):
+        for column in range(len(order)):
+            if not isnan(shown[row, column]):
+                text = f"{shown[row, column]:.3f}".replace("0.", ".", 1)
+                axes.text(column, row, text, ha="center", va="center", fontsize=6)
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="x-small")
+    axes.set_yticks(range(len(names)), names, fontsize="x-small")
+    for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+        label.set_parse_math(False)
+    axes.set_title(f"p: row better than column (dark: < {alpha:g})", fontsize="small")
+
+
+def _legend(drawing: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if len(labels) > 1:
+        drawing.legend(
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=min(len(labels), 8),
+            fontsize="x-small",
+            markerscale=2,
+        )

@@ -1,0 +1,182 @@
+"""How agreement is measured: statistic, averaging, resampling and test, with the right defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias, cast, get_args
+from zlib import crc32
+
+from adequa.errors import AdequaError, nearest
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.statistics.preference_tau import PREFERENCE_TAUS
+
+Level: TypeAlias = Literal["segment", "system"]
+Average: TypeAlias = Literal["pooled", "segment", "system"]
+Over: TypeAlias = Literal["segments", "systems", "both", "none"]
+Test: TypeAlias = Literal["both", "inputs", "systems", "pairs", "williams", "none"]
+HumanScore: TypeAlias = Literal["mean", "expected-wins", "trueskill"]
+Rule: TypeAlias = Literal["greedy", "separated"]
+
+DARR = "tau-darr"
+OF_RATINGS = ("pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", DARR)
+OF_PREFERENCES = tuple(PREFERENCE_TAUS)
+OF_SYSTEMS = ("pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "spa")
+
+# What the campaign of a year, or the papers that use its data, took as the statistic.
+_OF_DATASET = {"wmt12-rr": "tau-wmt12", "wmt13-rr": "tau-wmt13", "wmt20-21-mqm": "acc-eq"}
+# A preference lies between two systems: there is no averaging by system. The first is the default.
+_AVERAGES: dict[str, tuple[Average, ...]] = {
+    "acc-eq": ("segment", "system", "pooled"),
+    **dict.fromkeys(PREFERENCE_TAUS, ("pooled", "segment")),
+}
+_TESTS: dict[tuple[str, str], tuple[Test, ...]] = {
+    ("pearson", "pooled"): ("both", "inputs", "systems", "williams", "none"),
+    # Each metric has a threshold of its own, so that the scores of two metrics cannot be mixed
+    # within what the accuracy is averaged over.
+    ("acc-eq", "pooled"): ("none",),
+    ("acc-eq", "segment"): ("inputs", "none"),
+    ("acc-eq", "system"): ("systems", "none"),
+    **{
+        (name, average): ("inputs", "none")
+        for name in PREFERENCE_TAUS
+        for average in ("pooled", "segment")
+    },
+}
+_OF_KIND = {OF_RATINGS: "pearson", OF_PREFERENCES: "tau-wmt14"}
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Everything that changes a figure of agreement; what is None is chosen by `completed`."""
+
+    level: Level = "segment"
+    statistic: str | None = None
+    average: Average | None = None  # one pool, or the mean over segments or systems
+    over: Over | None = None  # what the bootstrap draws
+    test: Test | None = None  # what the permutation test swaps, or Williams' test
+    human: HumanScore | None = None  # where human system scores come from
+    resamples: int = 1000
+    confidence: float = 0.95
+    alpha: float = 0.05
+    clusters: Rule = "greedy"
+    # Of ratings that become preferences: WMT asks for 25 points of 100 from 2017 on.
+    min_difference: float = 25.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_choice("level", self.level, get_args(Level))
+        _check_choice("statistic", self.statistic, _every_statistic())
+        _check_choice("average", self.average, get_args(Average))
+        _check_choice("over", self.over, get_args(Over))
+        _check_choice("test", self.test, get_args(Test))
+        _check_choice("human", self.human, get_args(HumanScore))
+        _check_choice("clusters", self.clusters, get_args(Rule))
+        for name in ("confidence", "alpha"):
+            if not 0 < getattr(self, name) < 1:
+                raise AdequaError(f"{name} lies between 0 and 1, not at {getattr(self, name)}.")
+        if self.resamples < 1:
+            raise AdequaError(f"resamples must be 1 or more, not {self.resamples}.")
+        if not self.min_difference >= 0:
+            raise AdequaError(f"min_difference must be 0 or more, not {self.min_difference}.")
+        if self.seed < 0:
+            raise AdequaError(f"seed must be 0 or more, not {self.seed}.")
+
+    def __str__(self) -> str:
+        """The settings in one line, as a signature shows them."""
+        shown = [(field.name, getattr(self, field.name)) for field in fields(self)]
+        if self.statistic != DARR:
+            shown = [(name, value) for name, value in shown if name != "min_difference"]
+        return "|".join(f"{name}:{value}" for name, value in shown if value is not None)
+
+
+def completed(protocol: Protocol, dataset: str, judgements: Judgements) -> Protocol:
+    """The protocol with every open choice made for these judgements, and all choices checked."""
+    level = "system" if isinstance(judgements, RatedSystems) else protocol.level
+    known = statistics_of(level, judgements)
+    by_name = _OF_DATASET.get(dataset)
+    default = by_name if by_name in known else _OF_KIND.get(known, "pearson")
+    kind = {Ratings: "ratings", Preferences: "preferences"}.get(type(judgements), "system scores")
+    of = f"{kind} at the level of {level}s"
+    statistic = _chosen("statistic", protocol.statistic, (default, *known), of)
+    chosen = replace(protocol, level=level, statistic=statistic)
+    of += f" with {statistic}"
+    return (_system_level if level == "system" else _segment_level)(chosen, judgements, of)
+
+
+def seeded(protocol: Protocol, name: str) -> Protocol:
+    """The protocol with a seed of its own for one language pair, so that pairs are independent."""
+    return replace(protocol, seed=(protocol.seed + crc32(name.encode())) % 2**32)
+
+
+def statistics_of(level: Level, judgements: Judgements) -> tuple[str, ...]:
+    """The statistics that are defined for judgements of this kind at this level.
+
+    Soft pairwise accuracy asks how sure people are of a difference, which only ratings of
+    segments can tell.
+    """
+    if level == "system":
+        has_segments = isinstance(judgements, Ratings)
+        return tuple(name for name in OF_SYSTEMS if has_segments or name != "spa")
+    return OF_PREFERENCES if isinstance(judgements, Preferences) else OF_RATINGS
+
+
+def _segment_level(protocol: Protocol, judgements: Judgements, of: str) -> Protocol:
+    if protocol.human is not None:
+        raise AdequaError("human says where system scores come from; it goes with level system.")
+    del judgements  # the statistic says enough
+    averages = _AVERAGES.get(str(protocol.statistic), ("pooled", "segment", "system"))
+    average = _chosen("average", protocol.average, averages, of)
+    tests = _TESTS.get((str(protocol.statistic), average), ("both", "inputs", "systems", "none"))
+    preferences = protocol.statistic in PREFERENCE_TAUS
+    overs = ("segments", "none") if preferences else ("segments", "systems", "both", "none")
+    return replace(
+        protocol,
+        average=cast("Average", average),
+        over=cast("Over", _chosen("over", protocol.over, overs, of)),
+        test=cast("Test", _chosen("test", protocol.test, tests, f"{of}, average {average}")),
+    )
+
+
+def _system_level(protocol: Protocol, judgements: Judgements, of: str) -> Protocol:
+    if protocol.average is not None:
+        raise AdequaError("At the level of systems there is nothing to average over; leave it out.")
+    tests: tuple[str, ...] = ("systems", "both", "inputs", "none")
+    overs: tuple[str, ...] = ("both", "segments", "systems", "none")
+    humans: tuple[str, ...] = ("mean",)
+    if protocol.statistic == "pearson":
+        tests = (*tests, "williams")
+    if protocol.statistic == "spa":
+        tests, overs = ("pairs", "none"), ("systems", "none")
+    if isinstance(judgements, Preferences):
+        # Each segment was judged for a few systems only: systems are all there is to draw.
+        tests, overs = ("systems", "none"), ("systems", "none")
+        humans = ("expected-wins", "trueskill")
+    return replace(
+        protocol,
+        over=cast("Over", _chosen("over", protocol.over, overs, of)),
+        test=cast("Test", _chosen("test", protocol.test, tests, of)),
+        human=cast("HumanScore", _chosen("human", protocol.human, humans, of)),
+    )
+
+
+def _check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        raise AdequaError(
+            f'There is no {name} named "{value}".{nearest(value, known)} There are:'
+            f" {', '.join(known)}."
+        )
+
+
+def _chosen(name: str, value: str | None, known: Sequence[str], of: str) -> str:
+    """What was asked for, if it is defined; the first of what is where nothing was asked."""
+    if value is None:
+        return known[0]
+    if value not in known:
+        listed = ", ".join(dict.fromkeys(known))
+        raise AdequaError(f'{name} "{value}" is not defined for {of}; there is: {listed}.')
+    return value
+
+
+def _every_statistic() -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*OF_RATINGS, *OF_PREFERENCES, *OF_SYSTEMS]))

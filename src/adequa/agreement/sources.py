@@ -1,0 +1,247 @@
+"""Where scores come from: a metric of ours that scores the texts, or a file of scores.
+
+Both become the same thing, an array of statistics that add up (one row a text) with two functions
+that turn statistics into segment scores and sums of them into system scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from adequa.agreement.groups import JOINED, rows_by
+from adequa.errors import AdequaError
+from adequa.io.score_files import ScoreFile, read_score_file
+from adequa.judgements import Ids, Kept, Preferences
+from adequa.metrics.contract import Metric
+from adequa.metrics.registry import load_metric
+from adequa.segments import FloatArray, Segments, concatenate
+from adequa.statistics.undefined import check_finite
+
+Report: TypeAlias = Callable[[int], None]  # told how many texts were just scored
+_BATCH = 256  # texts at a time; small enough that progress shows in slow metrics
+_DIRECTIONS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A metric or a score file, under the name that tables show."""
+
+    name: str
+    signature: str
+    higher_is_better: bool
+    metric: Metric | None = None
+    file: ScoreFile | None = None
+    path: str = ""
+
+    @property
+    def sign(self) -> float:
+        """What makes higher better."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        """One score a row of statistics, higher is better."""
+        if self.metric is None:
+            return self.sign * statistics[:, 0]
+        return self.sign * self.metric.segment_scores(statistics)
+
+    def system_scores(self, totals: FloatArray) -> FloatArray:
+        """One score a row of summed statistics, higher is better."""
+        if self.metric is None:
+            return self.sign * totals[:, 0] / totals[:, 1]
+        return self.sign * self.metric.system_scores(totals)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """What is to be scored: texts where there are any, and the ids by which files find them."""
+
+    ids: Ids  # lp, system, segment, where they are known
+    segments: Segments | None
+    kept: Kept  # the rows that scores without ids are given for
+    sides: int = 1  # 2 for preferences: all better ones, then all worse ones
+
+    def __len__(self) -> int:
+        return self.sides * len(self.kept.rows)
+
+
+def both_sides(preferences: Preferences) -> Texts:
+    """The texts of preferences: all better ones, then all worse ones."""
+    ids = preferences.ids
+    sides = {name: ids[name] * 2 for name in ("lp", "segment", "year") if name in ids}
+    if "better_system" in ids and "worse_system" in ids:
+        sides["system"] = ids["better_system"] + ids["worse_system"]
+    segments = None
+    if preferences.better is not None and preferences.worse is not None:
+        segments = concatenate([preferences.better, preferences.worse])
+    return Texts(sides, segments, preferences.kept, sides=2)
+
+
+def sources(specifications: Sequence[str]) -> tuple[Source, ...]:
+    """Metrics and score files as the command line names them, under names that differ."""
+    found = [_source(specification) for specification in specifications]
+    names = [source.name for source in found]
+    shown = [
+        source.name if names.count(source.name) == 1 else specification
+        for source, specification in zip(found, specifications, strict=True)
+    ]
+    for name in shown:
+        if shown.count(name) > 1:
+            raise AdequaError(f'"{name}" is given more than once; name each metric once.')
+    return tuple(
+        Source(name, s.signature, s.higher_is_better, s.metric, s.file, s.path)
+        for name, s in zip(shown, found, strict=True)
+    )
+
+
+def _source(specification: str) -> Source:
+    path, settings = _file_of(specification)
+    if path is None:
+        metric = load_metric(specification)
+        signature = str(metric.segment_signature(1))
+        return Source(metric.name, signature, metric.higher_is_better, metric=metric)
+    file = read_score_file(path, metric=settings.get("metric"))
+    higher = _direction(path, settings.get("higher_is_better", "true"))
+    signature = f"{file.name}|file:{Path(path).name}|higher_is_better:{str(higher).lower()}"
+    return Source(file.name, signature, higher, file=file, path=path)
+
+
+def _file_of(specification: str) -> tuple[str | None, Mapping[str, str]]:
+    """The path of a score file and its settings, or no path for the name of a metric."""
+    if Path(specification).is_file():
+        return specification, {}
+    path, _, written = specification.partition(":")
+    looks_like_path = "/" in path or "." in path
+    if not Path(path).is_file() and not looks_like_path:
+        return None, {}
+    settings = {}
+    for assignment in filter(None, written.split(",")):
+        key, equals, value = (part.strip() for part in assignment.partition("="))
+        if not equals or key not in {"higher_is_better", "metric"}:
+            raise AdequaError(
+                f'"{assignment}" is no setting of a score file; there are higher_is_better=false,'
+                " for scores where lower is better, and metric=NAME, for files of several metrics."
+            )
+        settings[key] = value
+    return path, settings
+
+
+def _direction(path: str, word: str) -> bool:
+    if word.lower() not in _DIRECTIONS:
+        raise AdequaError(f"{path}: higher_is_better must be true or false, not {word!r}.")
+    return _DIRECTIONS[word.lower()]
+
+
+def statistics_of(
+    source: Source, texts: Texts, corpora: Sequence[str], report: Report, *, repeated: bool = False
+) -> FloatArray:
+    """Statistics that add up, one row a text.
+
+    `corpora` names the corpus of each text, for metrics that look at a whole one. The same text
+    against the same reference is scored once, unless `repeated` asks for corpora as they are.
+    """
+    if source.file is not None:
+        scores = _file_scores(source, source.file, texts)
+        return np.column_stack([scores, np.ones_like(scores)])
+    if texts.segments is None or source.metric is None:
+        raise AdequaError(
+            f"{source.name} needs texts to score, and these judgements have none: only score "
+            "files can be evaluated on them."
+        )
+    parts = []
+    for rows in rows_by(corpora).values():
+        segments = texts.segments.select(rows.tolist())
+        once = repeated and source.metric.needs_whole_corpus
+        first, back = (np.arange(len(rows)),) * 2 if once else _distinct(segments)
+        found = _scored(source.metric, segments.select(first.tolist()), report)
+        check_finite(source.name, source.metric.segment_scores(found))
+        parts.append((rows, found[back]))
+    statistics = np.empty((len(texts), parts[0][1].shape[1]))
+    for rows, found in parts:
+        statistics[rows] = found
+    return statistics
+
+
+def _distinct(segments: Segments) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each distinct text with its references, and where each row finds its own."""
+    seen: dict[object, int] = {}
+    sources_ = segments.sources or ("",) * len(segments)
+    keys = zip(segments.hypotheses, segments.references, sources_, strict=True)
+    back = np.array([seen.setdefault(key, len(seen)) for key in keys])
+    return np.unique(back, return_index=True)[1], back
+
+
+def _scored(metric: Metric, segments: Segments, report: Report) -> FloatArray:
+    size = len(segments) if metric.needs_whole_corpus else _BATCH
+    parts = []
+    for start in range(0, len(segments), size):
+        batch = segments.select(range(start, min(start + size, len(segments))))
+        parts.append(metric.checked_statistics(batch))
+        report(len(batch))
+    return np.concatenate(parts)
+
+
+def _file_scores(source: Source, file: ScoreFile, texts: Texts) -> FloatArray:
+    if file.ids:
+        return _by_ids(source, file, texts)
+    rows, *columns = file.scores.shape
+    if (columns or [1]) != [texts.sides]:
+        raise AdequaError(
+            f"{source.path} has {'two columns' if columns else 'one column'} of scores; ratings "
+            "take one, preferences two: better and worse."
+        )
+    if rows != texts.kept.row_count:
+        raise AdequaError(
+            f"{source.path} has {rows:,} scores, but the judgements have "
+            f"{texts.kept.row_count:,} rows; scores without ids must be one a line in the order of "
+            "the judgements."
+        )
+    chosen: FloatArray = file.scores[texts.kept.rows].T.ravel()
+    return chosen
+
+
+def _by_ids(source: Source, file: ScoreFile, texts: Texts) -> FloatArray:
+    """Scores looked up by whatever ids the file has."""
+    names = [name for name in ("lp", "system", "segment") if name in file.ids]
+    unknown = [name for name in names if name not in texts.ids]
+    if unknown:
+        raise AdequaError(
+            f"{source.path} names its scores by {', '.join(names)}, but the judgements have no "
+            f"{' and no '.join(unknown)}; give one score a line in their order instead."
+        )
+    of = dict(zip(_keys(file.ids, names), file.scores.tolist(), strict=True))
+    wanted = list(_keys(texts.ids, names))
+    every = [name for name in ("lp", "system", "segment") if name in texts.ids]
+    if len(set(wanted)) < len(set(_keys(texts.ids, every))):
+        raise AdequaError(
+            f"{source.path} names its scores by {', '.join(names)} only, which several of the "
+            f"judged outputs share; they are told apart by {', '.join(every)}."
+        )
+    found = [of.get(key, of.get(_first_system(names, key))) for key in wanted]
+    missing = [key for key, score in zip(wanted, found, strict=True) if score is None]
+    if missing:
+        raise AdequaError(
+            f"{source.path} has no score for {len(missing):,} of {len(wanted):,} judged outputs, "
+            f"the first of them {_described(names, missing[0])}; --lp chooses language pairs."
+        )
+    return np.array(found, dtype=np.float64)
+
+
+def _keys(ids: Ids, names: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    return zip(*(ids[name] for name in names), strict=True)
+
+
+def _first_system(names: Sequence[str], key: tuple[str, ...]) -> tuple[str, ...]:
+    """The key of the first of several systems that gave the same output ("A+B")."""
+    return tuple(
+        part.partition(JOINED)[0] if name == "system" else part
+        for name, part in zip(names, key, strict=True)
+    )
+
+
+def _described(names: Sequence[str], key: tuple[str, ...]) -> str:
+    return ", ".join(f"{name} {part or '(unknown)'}" for name, part in zip(names, key, strict=True))

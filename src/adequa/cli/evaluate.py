@@ -1,0 +1,249 @@
+"""`adequa evaluate`: how well do metrics agree with people?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.notes import tell
+from adequa.cli.output import check_output, write
+
+if TYPE_CHECKING:
+    from adequa.agreement.protocol import Protocol
+    from adequa.agreement.results import Agreement
+    from adequa.judgements import Judgements, Kept
+
+DEFAULT_METRICS = ("sentbleu", "chrf")
+_ENDINGS = {".json": "json", ".tsv": "tsv", ".tex": "latex", ".md": "markdown"}
+
+
+class Format(str, Enum):
+    """How the table is written."""
+
+    text = "text"
+    json = "json"
+    tsv = "tsv"
+    latex = "latex"
+    markdown = "markdown"
+
+
+def evaluate(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="A dataset that `adequa datasets` lists, or a file of judgements.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="NAME|FILE",
+            help="A metric with its settings, or a file of scores; repeat for more. "
+            f"Default: {' and '.join(DEFAULT_METRICS)}.",
+            autocompletion=complete_metric,
+        ),
+    ] = None,
+    statistic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="pearson, spearman, kendall-b, kendall-c, acc-eq, tau-darr; tau-wmt12, tau-wmt13, "
+            "tau-wmt14; accuracy, spa. Default: what the campaign of the dataset used.",
+        ),
+    ] = None,
+    level: Annotated[str, typer.Option(metavar="LEVEL", help="segment, or system.")] = "segment",
+    average: Annotated[
+        str | None,
+        typer.Option(metavar="HOW", help="pooled, or averaged by segment or by system."),
+    ] = None,
+    human: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="System scores of preferences: expected-wins or trueskill."
+        ),
+    ] = None,
+    lp: Annotated[
+        list[str] | None,
+        typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")
+    ] = None,
+    exclude_system: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Leave this system out; repeat for more."),
+    ] = None,
+    exclude_references: Annotated[
+        bool, typer.Option(help="Leave out human references that were judged as systems.")
+    ] = False,
+    exclude_outliers: Annotated[
+        bool, typer.Option(help="Leave out systems far from the others in human score.")
+    ] = False,
+    min_difference: Annotated[
+        float, typer.Option(metavar="X", help="Smallest difference of ratings that tau-darr uses.")
+    ] = 25.0,
+    over: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="The bootstrap draws segments, systems, both or none."),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The test swaps both (each output), inputs, systems or pairs; or williams; none.",
+        ),
+    ] = None,
+    resamples: Annotated[int, typer.Option(metavar="N", help="Of bootstrap and test.")] = 1000,
+    confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
+    alpha: Annotated[float, typer.Option(metavar="X", help="Level of the tests.")] = 0.05,
+    clusters: Annotated[
+        str, typer.Option(metavar="RULE", help="Ranks are greedy, or separated.")
+    ] = "greedy",
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all random draws.")] = 0,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="Default: text, or by the ending of the output file."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw metric against human and the significance matrix."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+) -> None:
+    """Measure how well metrics agree with human judgements."""
+    from adequa.agreement.protocol import Protocol
+
+    protocol = Protocol(
+        level=level,  # type: ignore[arg-type]  # Protocol checks every word
+        statistic=statistic,
+        average=average,  # type: ignore[arg-type]
+        over=over,  # type: ignore[arg-type]
+        test=test,  # type: ignore[arg-type]
+        human=human,  # type: ignore[arg-type]
+        resamples=resamples,
+        confidence=confidence,
+        alpha=alpha,
+        clusters=clusters,  # type: ignore[arg-type]
+        min_difference=min_difference,
+        seed=seed,
+    )
+    for path in filter(None, (output, plot)):
+        check_output(path, [dataset])
+    if plot is not None:
+        from adequa.agreement.plots import check_plot
+
+        check_plot(plot)
+    judgements, notes = _judgements(
+        dataset,
+        {"lp": lp or [], "split": [split] if split else []},
+        exclude_system or [],
+        references=exclude_references,
+        outliers=exclude_outliers,
+    )
+    found = _evaluate(judgements, metric or DEFAULT_METRICS, protocol, _name(dataset), quiet)
+    if not quiet:
+        for note in (*notes, *found.notes, *_undefined(found)):
+            tell(f"note: {note}")
+    write(_rendered(found, format_ or _format_of(output)), output)
+    if plot is not None:
+        from adequa.agreement.plots import draw
+
+        draw(found, plot)
+
+
+def _name(dataset: str) -> str:
+    """The dataset as tables name it: a file goes by its name without folder."""
+    return Path(dataset).name
+
+
+def _judgements(
+    dataset: str,
+    wanted: dict[str, list[str]],
+    systems: list[str],
+    *,
+    references: bool,
+    outliers: bool,
+) -> tuple[Judgements, list[str]]:
+    """The judgements to evaluate on, and notes on what is not among them."""
+    from adequa.agreement import exclusions
+    from adequa.datasets.load import load_dataset
+
+    judgements = load_dataset(dataset)
+    notes = list(_unused(_kept(judgements)))
+    for name, values in wanted.items():
+        if values:
+            judgements = exclusions.with_ids(judgements, name, values)
+    if systems:
+        excluded = exclusions.without_systems(judgements, systems)
+        judgements, notes = excluded.judgements, [*notes, *excluded.notes]
+    if references:
+        excluded = exclusions.without_references(judgements)
+        judgements, notes = excluded.judgements, [*notes, *excluded.notes]
+    if outliers:
+        excluded = exclusions.without_outliers(judgements)
+        judgements, notes = excluded.judgements, [*notes, *excluded.notes]
+    return judgements, notes
+
+
+def _kept(judgements: Judgements) -> Kept:
+    from adequa.judgements import RatedSystems
+
+    return (judgements.ratings if isinstance(judgements, RatedSystems) else judgements).kept
+
+
+def _unused(kept: Kept) -> Iterator[str]:
+    for reason, count in kept.unused.items():
+        yield f"{count:,} of {kept.row_count:,} judgements cannot be used: {reason}."
+
+
+def _evaluate(
+    judgements: Judgements, metrics: Sequence[str], protocol: Protocol, name: str, quiet: bool
+) -> Agreement:
+    from adequa.agreement.evaluate import evaluate as measure
+    from adequa.cli.progress import progress
+
+    with progress("Scoring", None, quiet=quiet) as work:
+        return measure(judgements, metrics, protocol, name=name, report=work.scored)
+
+
+def _undefined(found: Agreement) -> Iterator[str]:
+    """Why some figures are missing."""
+    for column in (*found.columns, *([found.average] if len(found.columns) > 1 else [])):
+        for info, reason in zip(found.metrics, column.reasons, strict=True):
+            if reason:
+                yield (
+                    f"{info.name}, {column.name}: {found.protocol.statistic} is undefined, because "
+                    f"{reason}."
+                )
+
+
+def _format_of(output: str | None) -> Format:
+    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
+
+
+def _rendered(found: Agreement, format_: Format) -> Iterator[str]:
+    from adequa.cli import render_agreement as render
+
+    render_as = {
+        Format.text: render.as_text,
+        Format.json: render.as_json,
+        Format.tsv: render.as_tsv,
+        Format.latex: render.as_latex,
+        Format.markdown: render.as_markdown,
+    }
+    return render_as[format_](found)

@@ -1,0 +1,102 @@
+"""`adequa reproduce`: published tables, measured again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_table
+from adequa.cli.notes import tell
+from adequa.cli.output import write
+
+if TYPE_CHECKING:
+    from adequa.reproduce.results import Results
+    from adequa.reproduce.table import System, Table
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The table to measure; without it, the tables are listed.",
+            autocompletion=complete_table,
+        ),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this system; repeat for more. Others are kept."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Only what a laptop measures in minutes; others are kept."),
+    ] = False,
+    results: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER", help="Where figures and scores are kept; RESULTS.md goes beside it."
+        ),
+    ] = Path("results"),
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+) -> None:
+    """Measure a published table again: paper and measured side by side.
+
+    Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
+    """
+    from adequa.reproduce.registry import table
+
+    if name is None:
+        write(_listed(), None)
+        return
+    found = table(name)
+    measured = _measured(found, results, quick, tuple(system or ()), quiet)
+    _write_page(results)
+    write(_shown(found, measured), None)
+
+
+def _listed() -> Iterator[str]:
+    from adequa.cli.table import aligned
+    from adequa.reproduce.registry import TABLES, table
+
+    tables = [table(name) for name in TABLES]
+    yield from aligned(lambda: [[t.name, t.title, t.paper] for t in tables])
+
+
+def _measured(
+    found: Table, folder: Path, quick: bool, systems: tuple[str, ...], quiet: bool
+) -> Results:
+    from adequa.cli.progress import progress
+    from adequa.reproduce.run import reproduce as measure
+
+    def started(system: System) -> None:
+        if not quiet:
+            tell(f"note: measuring {system.label} on {found.dataset} ...")
+
+    with progress("Scoring", None, quiet=quiet) as work:
+        return measure(
+            found, folder, quick=quick, systems=systems, started=started, report=work.scored
+        )
+
+
+def _write_page(folder: Path) -> None:
+    from adequa.io import atomic_write
+    from adequa.reproduce.page import page
+
+    with atomic_write(folder.resolve().parent / "RESULTS.md") as file:
+        file.write(page(folder))
+
+
+def _shown(found: Table, measured: Results) -> Iterator[str]:
+    from adequa.cli.table import aligned
+    from adequa.reproduce.page import side_by_side
+
+    yield f"{found.title}\n{found.paper}\n\n"
+    header, lines = side_by_side(found, measured)
+    yield from aligned(lambda: [header, *lines], right=range(2, len(header)))
+    if measured.systems:
+        yield "\n"
+    for name, how in measured.systems.items():
+        yield f"{name}: {how.settings}\n"

@@ -1,0 +1,223 @@
+"""Official archives turned into judgements: one function a layout.
+
+The layouts are those that the archives' own read-me files and public programs that read them
+describe. None of these functions has been run on an original here: there was no network.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+
+import numpy as np
+
+from adequa.datasets.members import members, text_lines
+from adequa.datasets.registry import Dataset
+from adequa.errors import AdequaError
+from adequa.io.judgements import judgements_of
+from adequa.io.system_outputs import SystemOutputs, outputs_by_pair, with_texts
+from adequa.io.wmt_rankings import preferences_from_rankings
+from adequa.judgements import Kept, Preferences, Ratings
+
+Converter: TypeAlias = Callable[[Dataset, Sequence[Path]], Ratings | Preferences]
+Rows: TypeAlias = list[tuple[str, ...]]
+
+_PARALLEL = re.compile(r"(?:DAseg\.)?newstest\d{4}\.(source|reference|mt-system|human)\.(.+)")
+_OUTPUT = re.compile(r"(?:^|/)(?:plain|txt)/system-outputs/(news\w*\d{4})/([a-z]{2}-[a-z]{2})/")
+_TEXT = re.compile(
+    r"(?:^|/)(?:plain|txt)/(?:references|sources)/"
+    r"(news\w*\d{4})-(?:([a-z]{2})([a-z]{2})-)?(ref|src)\.([a-z]{2})$"
+)
+_NO_REFERENCE = "NO REFERENCE AVAILABLE"
+_SPLITS = {"TRAIN": "train", "TRIAL": "dev", "TEST": "test"}
+
+
+def parallel_files(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
+    """DA of 2015 and 2016: source, reference, output and score of a pair, each in a file."""
+    (archive,) = archives
+    parts: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    for name, content in members(
+        archive, lambda name: _PARALLEL.fullmatch(_base(name)) is not None
+    ):
+        if found := _PARALLEL.fullmatch(_base(name)):
+            parts[found[2]][found[1]] = text_lines(f"{archive}: {name}", content)
+    rows: Rows = []
+    for pair in entry.pairs:
+        needed = [parts[pair].get(part) for part in ("source", "mt-system", "reference", "human")]
+        files = [lines for lines in needed if lines is not None]
+        if len(files) < len(needed) or len(set(map(len, files))) > 1:
+            raise AdequaError(f"{archive} does not hold four files of one length for {pair}.")
+        for number, cells in enumerate(zip(*files, strict=True), 1):
+            rows.append((pair, str(number), *cells))
+    return _from_rows(str(archive), ("lp", "segment", "src", "mt", "ref", "score"), rows)
+
+
+def segment_scores(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
+    """DA of 2017: scores by pair, system and segment, and the submitted texts in an inner archive.
+
+    Lines are pair, test set, system, segment and score, with spaces in between, after a header.
+    """
+    (archive,) = archives
+    lines = [
+        line.split()
+        for name, content in members(archive, lambda name: _base(name) == "DA-seglevel.csv")
+        for line in text_lines(f"{archive}: {name}", content)[1:]
+    ]
+    outputs = _submitted(archive, entry.pairs, inside=_is_inner)
+    rows: Rows = []
+    for cells in lines:
+        if len(cells) != 5:  # noqa: PLR2004 - as in the docstring
+            raise AdequaError(
+                f"{archive}: DA-seglevel.csv has a line of {len(cells)} cells, not 5."
+            )
+        pair, _, system, segment, score = cells
+        if pair in outputs:
+            texts = _texts_of(outputs[pair], pair, system, segment)
+            rows.append((pair, system, segment, *texts, score))
+    return _from_rows(str(archive), ("lp", "system", "segment", "src", "mt", "ref", "score"), rows)
+
+
+def _is_inner(name: str) -> bool:
+    return _base(name) == "wmt17-metrics-task-no-hybrids.tgz"
+
+
+def _texts_of(outputs: SystemOutputs, pair: str, system: str, segment: str) -> tuple[str, str, str]:
+    """Source, output and reference; what is not there is empty, and the row cannot be used."""
+    found = outputs.of(system, pair)
+    number = int(segment) if segment.isdecimal() else 0
+    if found is None or not 0 < number <= len(found):
+        return "", "", ""
+    source = outputs.source[number - 1] if outputs.source else ""
+    return source, found[number - 1], outputs.reference[number - 1]
+
+
+def rankings(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
+    """RR: CSV files of rankings in one archive, the submitted texts in the other."""
+    judged, submitted = archives
+    parts = [
+        preferences_from_rankings(f"{judged}: {name}", csv.reader(lines))
+        for name, content in members(judged, _is_ranking)
+        for lines in [text_lines(f"{judged}: {name}", content)]
+    ]
+    if not parts:
+        raise AdequaError(f"{judged} holds no CSV file of rankings.")
+    together = _joined(parts)
+    chosen = [row for row, pair in enumerate(together.ids["lp"]) if pair in entry.pairs]
+    if not chosen:
+        raise AdequaError(f"{judged} holds no ranking of {', '.join(entry.pairs)}.")
+    usable = together.select(chosen)
+    kept = Kept(np.arange(len(chosen)), len(chosen), together.kept.unused)
+    alone = Preferences(usable.ids, ties=usable.ties, kept=kept)
+    return with_texts(str(judged), alone, _submitted(submitted, entry.pairs))
+
+
+def _is_ranking(name: str) -> bool:
+    """A file of one pair each, or of all; the 2016 archive also has all of them a second time."""
+    base = _base(name)
+    return base.endswith(".csv") and ".all." not in base and "collapsed" not in base
+
+
+def _joined(parts: Sequence[Preferences]) -> Preferences:
+    """The preferences of several files as one, with all their ties and unused rows."""
+    names = set.intersection(*(set(part.ids) for part in parts))
+    ties: Counter[tuple[str, str, str]] = Counter()
+    unused: Counter[str] = Counter()
+    for part in parts:
+        ties.update(part.ties)
+        unused.update(part.kept.unused)
+    ids = {
+        name: tuple(chain.from_iterable(part.ids[name] for part in parts)) for name in sorted(names)
+    }
+    rows = np.arange(sum(map(len, parts)))
+    return Preferences(ids, ties=dict(ties), kept=Kept(rows, len(rows), dict(unused)))
+
+
+def sick(_entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
+    """SICK.txt: tabs, a header, and the SemEval set in the last column."""
+    (archive,) = archives
+    header, *rows = _one_member(archive, "SICK.txt")
+    at = {name: number for number, name in enumerate(header)}
+    needed = ("SemEval_set", "sentence_A", "sentence_B", "relatedness_score", "entailment_label")
+    if not set(needed) <= set(at):
+        raise AdequaError(f"{archive}: SICK.txt needs the columns {', '.join(needed)}.")
+    whole = [row for row in rows if len(row) == len(header)]
+    cells: Rows = [tuple(row[at[name]].strip() for name in needed) for row in whole]
+    order = list(_SPLITS)
+    cells.sort(key=lambda row: order.index(row[0]) if row[0] in order else len(order))
+    found: Rows = [("SICK", _SPLITS.get(split, split), *rest) for split, *rest in cells]
+    return _from_rows(str(archive), ("set", "split", "a", "b", "score", "label"), found)
+
+
+def sts_benchmark(_entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
+    """sts-train.csv and its like: genre, file, year, number, score and two sentences, by tabs."""
+    (archive,) = archives
+    rows: Rows = []
+    for split in _SPLITS.values():
+        for cells in _one_member(archive, f"sts-{split}.csv"):
+            if len(cells) < 7:  # noqa: PLR2004 - as in the docstring
+                raise AdequaError(f"{archive}: sts-{split}.csv has a line of {len(cells)} cells.")
+            genre, file, year, _, score, first, second = cells[:7]
+            rows.append(("STSb", split, genre, file, year, first, second, score))
+    names = ("set", "split", "genre", "file", "year", "a", "b", "score")
+    return _from_rows(str(archive), names, rows)
+
+
+def _one_member(archive: Path, base: str) -> list[list[str]]:
+    for name, content in members(archive, lambda name: _base(name) == base):
+        return [line.split("\t") for line in text_lines(f"{archive}: {name}", content)]
+    raise AdequaError(f"{archive} has no {base} in it.")
+
+
+def _submitted(
+    archive: Path, pairs: Sequence[str], *, inside: Callable[[str], bool] | None = None
+) -> dict[str, SystemOutputs]:
+    """The submitted outputs of these pairs, with reference and source.
+
+    They lie as txt/system-outputs/TESTSET/LP/FILE beside txt/references/TESTSET-csen-ref.en, and
+    before 2014 as plain/... beside TESTSET-ref.en, one for all pairs.
+    """
+    texts: dict[tuple[str, str, str], list[str]] = {}  # by test set, pair or language, and part
+    outputs: list[tuple[str, str, str, list[str]]] = []
+    for name, content in members(archive, _is_submitted, inside=inside):
+        if found := _TEXT.search(name):
+            test_set, source, target, part, language = found.groups()
+            about = language if source is None else f"{source}-{target}"
+            texts[test_set, about, part] = text_lines(name, content)
+        elif (found := _OUTPUT.search(name)) and found[2] in pairs:
+            outputs.append((found[1], found[2], _base(name), text_lines(name, content)))
+    files = [(f"{pair}/{base}.txt", lines) for _, pair, base, lines in outputs]
+    for test_set, pair in sorted({(test_set, pair) for test_set, pair, *_ in outputs}):
+        source, target = pair.split("-")
+        for part, language, called in (("ref", target, "reference"), ("src", source, "source")):
+            lines = texts.get((test_set, pair, part), texts.get((test_set, language, part)))
+            if lines is not None:
+                known = ["" if line.strip() == _NO_REFERENCE else line for line in lines]
+                files.append((f"{pair}/{called}.txt", known))
+    return outputs_by_pair(files)
+
+
+def _is_submitted(name: str) -> bool:
+    return bool(_OUTPUT.search(name) or _TEXT.search(name))
+
+
+def _base(name: str) -> str:
+    return PurePosixPath(name).name
+
+
+def _from_rows(place: str, names: Sequence[str], rows: Rows) -> Ratings | Preferences:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return judgements_of(place, dict(zip(names, columns, strict=True)))
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    **dict.fromkeys(("wmt15-da", "wmt16-da"), parallel_files),
+    "wmt17-da": segment_scores,
+    **dict.fromkeys((f"wmt{year}-rr" for year in range(12, 17)), rankings),
+    "sick": sick,
+    "stsb": sts_benchmark,
+}

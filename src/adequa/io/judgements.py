@@ -1,0 +1,262 @@
+"""Files of human judgements: ratings or preferences from a table, found from its columns.
+
+Texts are optional as a whole. Every column that is neither a text nor the score identifies rows
+and is kept in `ids` as text. A row that cannot be used is counted by its reason in `kept`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
+from typing import TypeAlias
+
+import numpy as np
+
+from adequa.errors import AdequaError, nearest
+from adequa.io.language_pairs import language_pair
+from adequa.io.read import TABLES, format_suffix, open_table
+from adequa.io.tables import Table, all_text, listed, refuse_equal_names
+from adequa.io.text import Advance, FilePath, ignore, shown
+from adequa.io.usable_rows import kept_rows
+from adequa.io.wmt_rankings import joined_systems, read_wmt_rankings
+from adequa.judgements import Ids, Preferences, Ratings
+from adequa.segments import Segments
+
+Columns: TypeAlias = Mapping[str, Sequence[object]]
+References: TypeAlias = tuple[str, ...]
+
+_CHUNK = 4096  # rows parsed at a time; what repeats among them is stored once
+_SIDES = ("better", "worse")
+_SYSTEMS = ("better_system", "worse_system")
+_RATED = ("mt", "ref")
+_SIMILAR = ("a", "b")  # two sentences, the second of which serves as the reference
+_WRITTEN: Mapping[str, Callable[[str], str]] = {
+    "lp": language_pair,
+    "better_system": joined_systems,
+    "worse_system": joined_systems,
+}
+_TELLING = ("score", *_SIDES, *_SYSTEMS)
+
+
+def read_judgements(path: FilePath, *, advance: Advance | None = None) -> Ratings | Preferences:
+    """Ratings or preferences from a TSV, JSONL, JSON or Parquet file, or from WMT rankings (.csv).
+
+    Ratings have `score` and optionally `mt`, `ref` (or `a`, `b`) and `src`; preferences have
+    `better`, `worse`, `ref` and optionally `src`, or only `better_system` and `worse_system`.
+    """
+    suffix = format_suffix(path)
+    if suffix == ".csv":
+        return read_wmt_rankings(path, advance=advance)
+    if suffix not in TABLES:
+        raise AdequaError(
+            f"{shown(path)} is of no known format. The name of a file of judgements should end in "
+            f"{', '.join(TABLES)}, or .csv for rankings of WMT."
+        )
+    with open_table(path, advance or ignore) as table:
+        columns = _whole_columns(table)
+    return judgements_of(table.name, columns)
+
+
+def _whole_columns(table: Table) -> dict[str, list[object]]:
+    """Every column of a table; a row that lacks one has None in it, and equal texts are one."""
+    refuse_equal_names(table)
+    known: dict[str, str] = {}
+    columns: dict[str, list[object]] = {name: [] for name in table.column_names}
+    count = 0
+    for chunk in table.chunks(None, _CHUNK):
+        for name, values in chunk.columns.items():
+            column = columns.setdefault(name, [None] * count)
+            if all_text(values):
+                column.extend(map(known.setdefault, values, values))
+            else:
+                column += [known.setdefault(v, v) if isinstance(v, str) else v for v in values]
+        count = max(map(len, columns.values()), default=0)
+        for column in columns.values():
+            column.extend([None] * (count - len(column)))
+    return columns
+
+
+def judgements_of(name: str, columns: Columns) -> Ratings | Preferences:
+    """Ratings or preferences from whole columns; `name` is the file, for error sentences."""
+    if not any(column in columns for column in _TELLING):
+        hint = next(filter(None, (nearest(column, columns) for column in _TELLING)), "")
+        raise AdequaError(
+            f'{name} holds neither ratings, which need "score", nor preferences, which need '
+            '"better", "worse" and "ref", or "better_system" and "worse_system".'
+            f"{hint} It has: {listed(columns)}."
+        )
+    if not any(columns.values()):
+        raise AdequaError(f"{name} has no rows: there is no judgement in it.")
+    compared = any(column in columns for column in (*_SIDES, *_SYSTEMS))
+    return _preferences(name, columns) if compared else _ratings(name, columns)
+
+
+def _ratings(name: str, columns: Columns) -> Ratings:
+    scores = [_number(value) for value in columns["score"]]
+    problems = {
+        "no score": _absent(columns["score"]),
+        "score is not a number": [score is None for score in scores],
+        "score is NaN or infinite": [not isfinite(score or 0.0) for score in scores],
+    }
+    texts = _rated_texts(name, columns)
+    references: Sequence[References] = ()
+    if texts is not None:
+        references = _references(columns[texts[1]])
+        problems |= _text_problems(columns, {"hypothesis": texts[0]}, references)
+    kept = kept_rows(name, problems, len(scores))
+    rows = kept.rows.tolist()
+    return Ratings(
+        scores=np.array([scores[row] for row in rows], dtype=np.float64),
+        ids=_ids(columns, {"score", "src", *(texts or ())}, rows),
+        segments=None if texts is None else _segments(columns, texts[0], references, rows),
+        kept=kept,
+    )
+
+
+def _rated_texts(name: str, columns: Columns) -> tuple[str, str] | None:
+    """The columns of hypothesis and reference, where there are texts."""
+    if any(text in columns for text in _RATED):
+        _require(name, columns, _RATED)
+        return _RATED
+    return _SIMILAR if all(text in columns for text in _SIMILAR) else None
+
+
+def _preferences(name: str, columns: Columns) -> Preferences:
+    if not any(side in columns for side in _SIDES):
+        _require(name, columns, _SYSTEMS)
+        problems = {f"no {system}": _absent(columns[system]) for system in _SYSTEMS}
+        kept = kept_rows(name, problems, len(columns[_SYSTEMS[0]]))
+        return Preferences(_ids(columns, {"src", "ref"}, kept.rows.tolist()), kept=kept)
+    _require(name, columns, (*_SIDES, "ref"))
+    references = _references(columns["ref"])
+    sides = {f"{side} hypothesis": side for side in _SIDES}
+    kept = kept_rows(name, _text_problems(columns, sides, references), len(references))
+    rows = kept.rows.tolist()
+    better = _segments(columns, "better", references, rows)
+    return Preferences(
+        ids=_ids(columns, {"src", "ref", *_SIDES}, rows),
+        better=better,
+        worse=Segments(_texts(columns["worse"], rows), better.references, better.sources),
+        kept=kept,
+    )
+
+
+def _require(name: str, columns: Columns, needed: Sequence[str]) -> None:
+    lacking = [column for column in needed if column not in columns]
+    if lacking:
+        there = [column for column in needed if column in columns]
+        raise AdequaError(
+            f"{name} has {_quoted(there)}, but no {_quoted(lacking)}; judgements need "
+            f"{_quoted(needed)} together. It has: {listed(columns)}."
+        )
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return " and ".join(f'"{name}"' for name in names)
+
+
+def _absent(values: Sequence[object]) -> list[bool]:
+    return [value is None or (isinstance(value, str) and not value.strip()) for value in values]
+
+
+def _number(value: object) -> float | None:
+    """A score as a number, also where the file holds text; None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _text_problems(
+    columns: Columns, hypotheses: Mapping[str, str], references: Sequence[References]
+) -> dict[str, list[bool]]:
+    """What is wrong with the texts of rows; an empty hypothesis is a translation like any other."""
+    problems = {
+        f"no {part} text": [not isinstance(value, str) for value in columns[name]]
+        for part, name in hypotheses.items()
+    }
+    problems["no reference text"] = [not cell for cell in references]
+    texts = [columns[name] for name in (*hypotheses.values(), "src") if name in columns]
+    problems["half a character in a text"] = _halves([*texts, references])
+    return problems
+
+
+def _halves(columns: Sequence[Sequence[object]]) -> list[bool]:
+    """Rows in which JSON spells half a character, which no metric and no file could take."""
+    found = [False] * len(columns[0])
+    for column in columns:
+        different = {value for value in column if isinstance(value, str | tuple)}
+        if any(map(_has_half, different)):
+            found = [half or _has_half(value) for half, value in zip(found, column, strict=True)]
+    return found
+
+
+def _has_half(value: object) -> bool:
+    texts = value if isinstance(value, tuple) else (value,)
+    try:
+        "".join(text for text in texts if isinstance(text, str)).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _references(values: Sequence[object]) -> list[References]:
+    """The references of every row; none where one of them is missing or blank."""
+    known: dict[str, References] = {}
+
+    def listed(value: object) -> References:
+        if isinstance(value, str):
+            return known.setdefault(value, (value,) if value.strip() else ())
+        if not isinstance(value, list):
+            return ()
+        texts = tuple(text for text in value if isinstance(text, str) and text.strip())
+        return texts if len(texts) == len(value) else ()
+
+    return [listed(value) for value in values]
+
+
+def _segments(
+    columns: Columns, hypothesis: str, references: Sequence[References], rows: Sequence[int]
+) -> Segments:
+    sources = _texts(columns["src"], rows) if "src" in columns else ()
+    return Segments(
+        hypotheses=_texts(columns[hypothesis], rows),
+        references=tuple(map(references.__getitem__, rows)),
+        sources=sources if any(sources) else None,
+    )
+
+
+def _texts(values: Sequence[object], rows: Sequence[int]) -> tuple[str, ...]:
+    """Texts of these rows, a missing one (only a source may be) as an empty text."""
+    chosen = tuple(map(values.__getitem__, rows))
+    if all_text(chosen):
+        return tuple(chosen)
+    return tuple(value if isinstance(value, str) else "" for value in chosen)
+
+
+def _ids(columns: Columns, leave_out: set[str], rows: Sequence[int]) -> Ids:
+    """What identifies the rows: every simple column that is known in at least one of them."""
+    ids = {}
+    for name, values in columns.items():
+        chosen = [] if name in leave_out else list(map(values.__getitem__, rows))
+        if set(map(type, chosen)) & {list, dict, bytes}:
+            continue
+        written = _WRITTEN.get(name, str)
+        known = {value: written(_identifier(value)) for value in dict.fromkeys(chosen)}
+        if any(known.values()):
+            ids[name] = tuple(map(known.__getitem__, chosen))
+    return ids
+
+
+def _identifier(value: object) -> str:
+    """A value as it identifies a row; empty for null, and for NaN, the null of other tools.
+
+    >>> _identifier("a"), _identifier(3), _identifier(3.0), _identifier(None)
+    ('a', '3', '3', '')
+    """
+    if value is None or value != value:  # noqa: PLR0124 - which only NaN is
+        return ""
+    # Whole numbers in a column with gaps are floats to other tools.
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

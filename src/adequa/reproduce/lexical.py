@@ -1,0 +1,20 @@
+"""Scores of a metric that needs no training, for any table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adequa.agreement.evaluate import segment_scores
+from adequa.agreement.sources import sources
+from adequa.judgements import Preferences, Ratings
+from adequa.reproduce.table import Report, Scored
+
+
+def lexical(metric: str) -> Callable[[Ratings | Preferences, Report], Scored]:
+    """How a metric scores a dataset, by the metric's name and settings."""
+
+    def scored(judgements: Ratings | Preferences, report: Report) -> Scored:
+        (source,) = found = sources([metric])
+        return Scored(segment_scores(judgements, found, report)[0], source.signature)
+
+    return scored

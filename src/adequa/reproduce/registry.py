@@ -1,0 +1,26 @@
+"""Published tables by name, found when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from adequa.errors import AdequaError, nearest
+from adequa.reproduce.table import Table
+
+TABLES = {
+    "wmt12": "adequa.reproduce.wmt12:TABLE",
+    "wmt16": "adequa.reproduce.wmt16:TABLE",
+    "wmt17": "adequa.reproduce.wmt17:TABLE",
+}
+
+
+def table(name: str) -> Table:
+    """The table of this name."""
+    if name not in TABLES:
+        raise AdequaError(
+            f'There is no table named "{name}".{nearest(name, TABLES)} There are:'
+            f" {', '.join(TABLES)}."
+        )
+    module, _, attribute = TABLES[name].partition(":")
+    found: Table = getattr(import_module(module), attribute)
+    return found

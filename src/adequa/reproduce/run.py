@@ -1,0 +1,112 @@
+"""Measuring a table again: scores to files, figures from the files, paper and measured together.
+
+Every figure is computed from the scores as they are stored, with the command that any user has, so
+that anyone can recompute it.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+
+from adequa.agreement.evaluate import evaluate
+from adequa.agreement.protocol import Protocol
+from adequa.datasets.load import load_dataset
+from adequa.errors import AdequaError, nearest
+from adequa.io.atomic import atomic_write_bytes
+from adequa.judgements import Preferences, RatedSystems, Ratings
+from adequa.reproduce.results import Measurement, Results, Row, read_results, write_results
+from adequa.reproduce.table import Report, Scored, System, Table
+from adequa.segments import FloatArray
+
+_DIGITS = 9  # significant digits of stored scores
+
+
+def reproduce(
+    table: Table,
+    folder: Path,
+    *,
+    quick: bool = False,
+    systems: tuple[str, ...] = (),
+    started: Callable[[System], None] = lambda _: None,
+    report: Report = lambda _: None,
+) -> Results:
+    """Measure the systems of a table that are asked for; the others keep their last figures.
+
+    What is finished is written at once, so that an interrupted run loses one system at most.
+    """
+    chosen = list(_chosen(table, quick, systems))
+    judgements = _judgements(table)
+    results = read_results(table, folder)
+    for system in chosen:
+        started(system)
+        scored = system.scores(judgements, report)
+        path = write_scores(scored, folder / "scores" / table.name / f"{system.name}.tsv.gz")
+        rows = tuple(_rows(table, system, judgements, path))
+        command = f"adequa reproduce {table.name} --system {system.name}"
+        results = results.with_system(system.name, rows, Measurement(command, scored.settings))
+        results = results.ordered(tuple(system.name for system in table.systems))
+        write_results(results, folder)
+    return results
+
+
+def _chosen(table: Table, quick: bool, names: tuple[str, ...]) -> Iterator[System]:
+    there = [system.name for system in table.systems]
+    for name in names:
+        if name not in there:
+            raise AdequaError(
+                f'Table {table.name} has no system "{name}".{nearest(name, there)} There are:'
+                f" {', '.join(there)}."
+            )
+    for system in table.systems:
+        if (not names or system.name in names) and (not quick or system.cost == "minutes"):
+            yield system
+
+
+def _judgements(table: Table) -> Ratings | Preferences:
+    judgements = load_dataset(table.dataset)
+    if isinstance(judgements, RatedSystems):
+        raise AdequaError(f"{table.dataset} has no judgements of segments.")
+    if judgements.kept.row_count != len(judgements):
+        unused = judgements.kept.row_count - len(judgements)
+        raise AdequaError(
+            f"{unused} rows of {table.dataset} cannot be used; scores are kept for every row."
+        )
+    return judgements
+
+
+def write_scores(scored: Scored, path: Path) -> Path:
+    """Scores as text, one row a line, compressed; equal scores give equal bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ("\t".join(f"{s:.{_DIGITS}g}" for s in row) for row in _two_axes(scored.scores))
+    text = "".join(f"{line}\n" for line in lines)
+    atomic_write_bytes(path, gzip.compress(text.encode(), mtime=0))
+    return path
+
+
+def _two_axes(scores: FloatArray) -> list[list[float]]:
+    rows: list[list[float]] = scores.reshape(len(scores), -1).tolist()
+    return rows
+
+
+def _rows(
+    table: Table, system: System, judgements: Ratings | Preferences, path: Path
+) -> Iterator[Row]:
+    """The figures of one system, computed from its file of scores."""
+    protocol = Protocol(statistic=table.statistic, over="none", test="none")
+    found = evaluate(judgements, [str(path)], protocol, name=table.dataset)
+    columns = {column.name: float(column.values[0]) for column in found.columns}
+    columns["average"] = float(np.mean(list(columns.values())))
+    for name, value in columns.items():
+        yield Row(
+            system=system.name,
+            column=name,
+            statistic=table.statistic,
+            paper=system.paper.get(name),
+            measured=None if isnan(value) else round(table.scale * value, table.decimals + 2),
+            scores=path.name,
+        )

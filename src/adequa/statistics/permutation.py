@@ -1,0 +1,321 @@
+"""Permutation tests: is one metric's agreement with people better than another's by chance?
+
+If two metrics were equally good it would not matter which of them gave which score. So their
+standardised scores are swapped at random, many times, and the difference of their agreement is
+compared with the differences that swapping makes. What is swapped as a whole has a name: segments
+(PERM-INPUTS), systems (PERM-SYS) or single outputs (PERM-BOTH).
+
+Deutsch, Dror and Roth, 2021, A Statistical Analysis of Summarization Evaluation Metrics using
+Resampling Methods (TACL).
+
+The masks that say what is swapped are drawn once and serve every pair of metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.errors import AdequaError, nearest
+from adequa.judgements import IntArray
+from adequa.segments import FloatArray
+from adequa.statistics.resampling import Seed, count_chunks
+from adequa.statistics.swapping import (
+    masked_sums,
+    packed_masks,
+    sum_by_unit,
+    unit_count,
+    unpacked,
+)
+
+Statistic: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray | float]
+
+METHODS = ("inputs", "systems", "both")
+TOLERANCE = 1e-10  # differences closer than this are one number, computed in another order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differences:
+    """Statistic of metric a minus that of metric b, as observed and under random swapping.
+
+    `resampled[a, b]` is -`resampled[b, a]`: every pair is swapped by the same masks.
+    """
+
+    observed: FloatArray  # (metrics, metrics)
+    resampled: FloatArray  # (metrics, metrics, resamples)
+
+
+def swap_units(
+    method: str, segment_codes: IntArray | None, system_codes: IntArray | None, rows: int
+) -> IntArray:
+    """The unit that each row is swapped with: its segment, its system, or itself.
+
+    >>> swap_units("inputs", np.array([7, 7, 3]), None, rows=3)
+    array([1, 1, 0])
+    >>> swap_units("both", None, None, rows=3)
+    array([0, 1, 2])
+    """
+    if method not in METHODS:
+        raise AdequaError(
+            f'There is no permutation test "{method}"; it is one of {", ".join(METHODS)}.'
+            + nearest(method, METHODS)
+        )
+    if method == "both":
+        return np.arange(rows)
+    kind = "segment" if method == "inputs" else "system"
+    codes = segment_codes if method == "inputs" else system_codes
+    if codes is None or len(codes) != rows:
+        raise AdequaError(
+            f'The permutation test "{method}" swaps whole {kind}s, but the judgements do not say '
+            f"the {kind} of every row."
+        )
+    dense: IntArray = np.unique(codes, return_inverse=True)[1]
+    return dense
+
+
+def standardised(metrics: FloatArray) -> FloatArray:
+    """Scores less their mean, over their standard deviation, row by row; constant rows are zero.
+
+    >>> standardised(np.array([[1.0, 3.0], [5.0, 5.0]]))
+    array([[-1.,  1.],
+           [ 0.,  0.]])
+    """
+    metrics = np.asarray(metrics, dtype=np.float64)
+    if not metrics.shape[-1]:
+        return metrics
+    # An exact power of two first, so that squares of very large scores do not overflow.
+    exponents = np.frexp(np.abs(metrics).max(axis=-1, keepdims=True))[1]
+    scaled = np.ldexp(metrics, -exponents)
+    varies = np.ptp(scaled, axis=-1, keepdims=True) > 0
+    centred = np.where(varies, scaled - scaled.mean(axis=-1, keepdims=True), 0.0)
+    deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
+    return np.asarray(centred / np.where(varies, deviation, 1.0))
+
+
+def pearson_differences(
+    human: FloatArray, metrics: FloatArray, units: IntArray, resamples: int, seed: Seed
+) -> Differences:
+    """Differences of Pearson's r over all rows, for all pairs of the metrics (metrics, rows).
+
+    r = sum(x h) / sqrt(sum(h²) (sum(x²) - sum(x)² / n)) with h standardised; under swapping, each
+    of the three sums over x changes by the masked sum of the other metric less that of its own.
+
+    >>> human = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> metrics = np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]])
+    >>> found = pearson_differences(human, metrics, np.arange(4), resamples=999, seed=1)
+    >>> float(found.observed[0, 1])
+    2.0
+    """
+    _check_rows(len(human), metrics, units)
+    people, scores = standardised(human), standardised(metrics)
+    spread, rows = np.square(people).sum(), len(people)
+
+    def correlation(sums: FloatArray) -> FloatArray:
+        total, squares, products = sums
+        variation = squares - total**2 / max(rows, 1)
+        # Standardised scores vary by 1 a row: what is left below this is rounding.
+        defined = (variation > TOLERANCE * rows) & (spread > 0)
+        return _divide(products, np.sqrt(spread * np.maximum(variation, 0)), defined)
+
+    columns = np.stack([scores, np.square(scores), scores * people])
+    return _sum_differences(sum_by_unit(columns, units), correlation, resamples, seed)
+
+
+def ratio_differences(
+    numerators: FloatArray, denominators: FloatArray, resamples: int, seed: Seed
+) -> Differences:
+    """Differences of sum(numerators) / sum(denominators), both (metrics, units).
+
+    Such are averages over segments and the taus of WMT (concordant less discordant, over all that
+    count); a unit's two parts are swapped together. One that does not count is 0 in both.
+
+    >>> hits, counted = np.array([[3.0, 1.0], [0.0, 1.0]]), np.array([[4.0, 4.0], [4.0, 4.0]])
+    >>> float(ratio_differences(hits, counted, resamples=9, seed=1).observed[0, 1])
+    0.375
+    """
+
+    def ratio(sums: FloatArray) -> FloatArray:
+        return _divide(sums[0], sums[1], sums[1] != 0)
+
+    return _sum_differences(np.stack([numerators, denominators]), ratio, resamples, seed)
+
+
+def system_differences(  # noqa: PLR0917 - two sides, how rows group, and how to resample
+    human_systems: FloatArray,
+    metrics: FloatArray,
+    system_codes: IntArray,
+    units: IntArray,
+    statistic: Statistic,
+    resamples: int,
+    seed: Seed,
+) -> Differences:
+    """Differences of a system-level statistic; a system's score is the mean of its rows.
+
+    `system_codes` are positions in `human_systems`; `statistic(human, metric)` takes arrays whose
+    last axis runs over systems.
+
+    >>> def first_minus_second(human, metric):
+    ...     return metric[..., 0] - metric[..., 1]
+    >>> metrics = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
+    >>> found = system_differences(np.array([1.0, 0.0]), metrics, np.array([0, 0, 1, 1]),
+    ...     np.arange(4), first_minus_second, resamples=9, seed=1)
+    >>> float(found.observed[0, 1])
+    2.0
+    """
+    _check_rows(len(system_codes), metrics, units)
+    counts = np.bincount(system_codes, minlength=len(human_systems)).astype(np.float64)
+    if not counts.all() or len(counts) > len(human_systems):
+        raise AdequaError(
+            "Every system needs a human score and rows of metric scores, but people scored "
+            f"{len(human_systems)} systems and {np.count_nonzero(counts)} have rows; leave out "
+            "those that only one side scored."
+        )
+    scores, packed = standardised(metrics), packed_masks(unit_count(units), resamples, seed)
+    totals, masked = [], []
+    for system in range(len(counts)):
+        rows = system_codes == system
+        # A system's sums need the masks of its own units only.
+        own, dense = np.unique(units[rows], return_inverse=True)
+        columns = sum_by_unit(scores[:, rows], dense)
+        totals.append(columns.sum(axis=-1))
+        masked.append(masked_sums(columns, packed[own], resamples))
+
+    def system_statistic(sums: FloatArray) -> FloatArray:
+        return np.asarray(statistic(human_systems, np.moveaxis(sums, 0, -1) / counts))
+
+    return _swapped(np.stack(totals), np.stack(masked), system_statistic)
+
+
+def general_differences(  # noqa: PLR0917 - two sides, how rows group, and how to resample
+    human: FloatArray,
+    metrics: FloatArray,
+    units: IntArray,
+    statistic: Statistic,
+    resamples: int,
+    seed: Seed,
+) -> Differences:
+    """Differences of any statistic of rows: the swapped scores themselves, chunk by chunk.
+
+    For Spearman, Kendall and others that are no function of sums. A statistic with a threshold
+    sees standardised scores.
+
+    >>> human, metrics = np.array([1.0, 2.0]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> def rises(human, metric):
+    ...     return 1.0 * (metric[..., 1] > metric[..., 0])
+    >>> found = general_differences(human, metrics, np.arange(2), rises, resamples=9, seed=1)
+    >>> float(found.observed[0, 1])
+    1.0
+    """
+    _check_rows(len(human), metrics, units)
+    scores, packed = standardised(metrics), packed_masks(unit_count(units), resamples, seed)
+    resampled = np.zeros((len(scores), len(scores), resamples))
+    pairs = list(zip(*np.triu_indices(len(scores), k=1), strict=True))
+    for part in count_chunks(-(-resamples // 8), 8 * len(human)):  # in bytes of eight resamples
+        columns = slice(8 * part.start, min(8 * part.stop, resamples))
+        swapped = unpacked(packed[:, part], columns.stop - columns.start).astype(np.bool_)
+        mask = np.ascontiguousarray(swapped[units].T)
+        for a, b in pairs:
+            first = statistic(human, np.where(mask, scores[b], scores[a]))
+            second = statistic(human, np.where(mask, scores[a], scores[b]))
+            resampled[a, b, columns] = np.asarray(first) - np.asarray(second)
+    resampled -= resampled.transpose(1, 0, 2)
+    return Differences(_against_each_other(np.asarray(statistic(human, scores))), resampled)
+
+
+def p_values(differences: Differences) -> FloatArray:
+    """How likely a difference so large in favour of a is by chance, for each [a, b].
+
+    p = (1 + #{resampled >= observed}) / (1 + resamples), one-sided. Counting the observed
+    difference itself keeps p from zero, which no finite number of resamples can show (Phipson and
+    Smyth, 2010, Permutation P-values Should Never Be Zero); Deutsch, Dror and Roth, and the WMT
+    metrics tasks, divide the plain counts, which is less by about 1 / resamples. A resample whose
+    statistic is undefined counts as large, so that a test never gains from it. The diagonal, and
+    pairs whose observed difference is undefined, are NaN.
+
+    >>> found = Differences(np.array([[0.0, 0.4], [-0.4, 0.0]]),
+    ...     np.array([[[0.0] * 3, [0.5, 0.1, -0.2]], [[-0.5, -0.1, 0.2], [0.0] * 3]]))
+    >>> p_values(found)
+    array([[ nan, 0.5 ],
+           [0.75,  nan]])
+    """
+    observed = differences.observed[..., np.newaxis]
+    smaller = differences.resampled < observed - TOLERANCE
+    resamples = differences.resampled.shape[-1]
+    p = (1 + resamples - smaller.sum(axis=-1)) / (1 + resamples)
+    p[np.isnan(differences.observed)] = np.nan
+    np.fill_diagonal(p, np.nan)
+    return np.asarray(p)
+
+
+def average(parts: Sequence[Differences]) -> Differences:
+    """The differences of a macro average: over language pairs, each with masks of its own.
+
+    Give each language pair its own seed, such as `[seed, position]`.
+
+    >>> one = Differences(np.array([[0.0]]), np.array([[[0.0, 1.0]]]))
+    >>> two = Differences(np.array([[1.0]]), np.array([[[1.0, 3.0]]]))
+    >>> average([one, two]).resampled
+    array([[[0.5, 2. ]]])
+    """
+    if len({part.resampled.shape for part in parts}) != 1:
+        raise AdequaError(
+            "An average of differences needs one part at least, and the same metrics and number "
+            "of resamples in each."
+        )
+    return Differences(
+        np.mean([part.observed for part in parts], axis=0),
+        np.mean([part.resampled for part in parts], axis=0),
+    )
+
+
+def _sum_differences(
+    columns: FloatArray,
+    statistic: Callable[[FloatArray], FloatArray],
+    resamples: int,
+    seed: Seed,
+) -> Differences:
+    """Differences of a statistic of sums over units; columns are (sums, metrics, units)."""
+    sums, metrics, units = columns.shape
+    packed = packed_masks(units, resamples, seed)
+    masked = masked_sums(columns.reshape(sums * metrics, units), packed, resamples)
+    return _swapped(columns.sum(axis=-1), masked.reshape(sums, metrics, resamples), statistic)
+
+
+def _swapped(
+    totals: FloatArray, masked: FloatArray, statistic: Callable[[FloatArray], FloatArray]
+) -> Differences:
+    """From sums (sums, metrics) and masked sums (sums, metrics, resamples) to all pairs."""
+    _, metrics, resamples = masked.shape
+    resampled = np.zeros((metrics, metrics, resamples))
+    totals = totals[..., np.newaxis]
+    for a in range(metrics - 1):
+        # What metric a gains by swapping, each of the later ones loses.
+        moved = masked[:, a + 1 :] - masked[:, a : a + 1]
+        later = statistic(totals[:, a : a + 1] + moved) - statistic(totals[:, a + 1 :] - moved)
+        resampled[a, a + 1 :] = later
+        resampled[a + 1 :, a] = -later
+    return Differences(_against_each_other(statistic(totals[..., 0])), resampled)
+
+
+def _against_each_other(values: FloatArray) -> FloatArray:
+    return np.asarray(values[:, np.newaxis] - values[np.newaxis, :])
+
+
+def _divide(
+    numerator: FloatArray, denominator: FloatArray, defined: npt.NDArray[np.bool_]
+) -> FloatArray:
+    ratio = np.full(np.shape(numerator), np.nan)
+    np.divide(numerator, denominator, out=ratio, where=defined)
+    return ratio
+
+
+def _check_rows(rows: int, metrics: FloatArray, units: IntArray) -> None:
+    if metrics.ndim != 2 or metrics.shape[1] != rows or len(units) != rows:  # noqa: PLR2004
+        raise AdequaError(
+            f"A permutation test needs one score a row of every metric, but there are {rows} rows "
+            f"of judgements, {len(units)} units and metric scores of shape {metrics.shape}."
+        )

@@ -1,0 +1,189 @@
+"""The bootstrap as counts: how often each segment or system was drawn, and what follows from it.
+
+A resample is not a list of rows but an array of weights, so that one call of a statistic answers
+for a whole chunk of resamples and memory stays bounded however many are asked for.
+
+Efron, 1979, Bootstrap Methods: Another Look at the Jackknife. Koehn, 2004, Statistical Significance
+Tests for Machine Translation Evaluation, brought it to translation; Deutsch, Dror and Roth, 2021, A
+Statistical Analysis of Summarization Evaluation Metrics using Resampling Methods, draw segments
+(BOOT-INPUTS), systems (BOOT-SYSTEMS) or both (BOOT-BOTH).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+
+from adequa.errors import AdequaError, nearest
+from adequa.judgements import IntArray
+from adequa.segments import FloatArray
+
+Seed: TypeAlias = int | Sequence[int]
+WeightedStatistic: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray | float]
+
+OVER = ("segments", "systems", "both")
+LIMIT = 2**22  # numbers in an array: 32 MB of floats, of which a few are held at once
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where a statistic lies with some confidence; `undefined` resamples had no value."""
+
+    low: float
+    high: float
+    undefined: int = 0
+
+
+def bootstrap_counts(units: int, resamples: int, seed: Seed) -> FloatArray:
+    """How often each unit was drawn in each resample: (resamples, units), rows add up to units.
+
+    Row b is multinomial: `units` draws with replacement, each unit as likely as any other.
+
+    >>> bootstrap_counts(4, 2, seed=1).sum(axis=1)
+    array([4., 4.])
+    """
+    check_resamples(resamples)
+    generator = np.random.default_rng(seed)
+    counts = np.empty((resamples, units))
+    for part in count_chunks(resamples, units):
+        counts[part] = _draw(generator, units, part.stop - part.start)
+    return counts
+
+
+def count_chunks(count: int, per_row: int, limit: int = LIMIT) -> Iterator[slice]:
+    """Slices of `count` rows of `per_row` numbers each that hold at most `limit` numbers.
+
+    A row that is larger than the limit by itself is a slice of its own.
+
+    >>> list(count_chunks(5, per_row=10, limit=20))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, limit // max(1, per_row))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def row_weights(
+    segment_codes: IntArray | None,
+    system_codes: IntArray | None,
+    over: str,
+    resamples: int,
+    seed: Seed,
+    *,
+    limit: int = LIMIT,
+) -> Iterator[FloatArray]:
+    """The weights of rows in bootstrap resamples, chunk by chunk: (chunk, rows) arrays.
+
+    A row weighs as often as its segment was drawn (`over="segments"`), as its system was
+    (`"systems"`), or the product of the two, which are drawn independently (`"both"`). Codes are
+    any integers that tell segments, or systems, apart. The same seed gives the same weights
+    whatever the limit on memory.
+
+    >>> segments, systems = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> next(row_weights(segments, systems, "segments", resamples=2, seed=2))
+    array([[1., 1., 1., 1.],
+           [2., 2., 0., 0.]])
+    """
+    check_resamples(resamples)
+    drawn = _drawn_units(segment_codes, system_codes, over, seed)
+    rows = len(drawn[0][0])
+
+    def weights(part: slice) -> FloatArray:
+        counts = (
+            _draw(generator, units, part.stop - part.start).take(codes, axis=1)
+            for codes, units, generator in drawn
+        )
+        return reduce(np.multiply, counts)
+
+    return map(weights, count_chunks(resamples, rows, limit))
+
+
+def interval(samples: FloatArray, confidence: float = 0.95) -> Interval:
+    """The percentile interval of resampled values (Efron, 1979).
+
+    Its bounds are the quantiles (1 - c) / 2 and (1 + c) / 2 of the values. Undefined ones (NaN)
+    are left out and counted; where they are more than half, there is no interval.
+
+    >>> interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.nan]), confidence=0.5)
+    Interval(low=2.0, high=4.0, undefined=1)
+    """
+    if not 0 < confidence < 1:
+        raise AdequaError(
+            f"The confidence of an interval is a number between 0 and 1, such as 0.95, "
+            f"not {confidence}."
+        )
+    defined = samples[~np.isnan(samples)]
+    undefined = samples.size - defined.size
+    if not defined.size or undefined > defined.size:
+        return Interval(np.nan, np.nan, undefined)
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(low), float(high), undefined)
+
+
+def bootstrap_interval(
+    statistic: WeightedStatistic,
+    human: FloatArray,
+    metric: FloatArray,
+    weights: Iterable[FloatArray],
+    confidence: float = 0.95,
+) -> Interval:
+    """The interval of a statistic over the resamples that `row_weights` gives.
+
+    >>> def mean(human, metric, weights):
+    ...     return weights @ metric / weights.sum(axis=-1)
+    >>> scores, segments = np.array([1.0, 2.0, 3.0, 4.0]), np.arange(4)
+    >>> weights = row_weights(segments, None, "segments", resamples=1000, seed=1)
+    >>> bootstrap_interval(mean, scores, scores, weights)
+    Interval(low=1.5, high=3.5, undefined=0)
+    """
+    samples = [np.atleast_1d(statistic(human, metric, chunk)) for chunk in weights]
+    return interval(np.concatenate(samples), confidence)
+
+
+def check_resamples(resamples: int) -> None:
+    """Raise a sentence where there is nothing to resample."""
+    if resamples < 1:
+        raise AdequaError(f"Resampling needs at least 1 resample, not {resamples}.")
+
+
+def _drawn_units(
+    segment_codes: IntArray | None, system_codes: IntArray | None, over: str, seed: Seed
+) -> list[tuple[IntArray, int, np.random.Generator]]:
+    """For each kind of unit that is drawn: the unit of each row, how many, and its generator."""
+    if over not in OVER:
+        raise AdequaError(
+            f'There is no bootstrap over "{over}"; it is one of {", ".join(OVER)}.'
+            + nearest(over, OVER)
+        )
+    # Both get a generator of their own, so that one draws the same whether or not the other does.
+    for_segments, for_systems = map(
+        np.random.default_rng, np.random.SeedSequence(seed).spawn(len(OVER) - 1)
+    )
+    kinds = (("segments", segment_codes, for_segments), ("systems", system_codes, for_systems))
+    drawn = []
+    for kind, codes, generator in kinds:
+        if over not in (kind, "both"):
+            continue
+        if codes is None or not len(codes):
+            raise AdequaError(
+                f'A bootstrap over "{over}" draws {kind}, but the judgements do not say which '
+                f"of the {kind} a row belongs to, or there are no rows."
+            )
+        names, dense = np.unique(codes, return_inverse=True)
+        drawn.append((dense, len(names), generator))
+    return drawn
+
+
+def _draw(generator: np.random.Generator, units: int, resamples: int) -> FloatArray:
+    """Counts of `units` draws with replacement, for so many resamples.
+
+    Sixty-four-bit draws use up the generator's stream number by number, so that the answer does
+    not depend on how resamples are cut into chunks; smaller types would not.
+    """
+    drawn = generator.integers(units, size=(resamples, units), dtype=np.int64)
+    drawn += units * np.arange(resamples, dtype=np.int64)[:, np.newaxis]
+    counts = np.bincount(drawn.ravel(), minlength=resamples * units)
+    return counts.reshape(resamples, units).astype(np.float64)

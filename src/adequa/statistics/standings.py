@@ -1,0 +1,187 @@
+"""Scores of systems from preferences between their outputs: expected wins and TrueSkill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, ndtri
+
+from adequa.errors import AdequaError
+from adequa.judgements import IntArray
+from adequa.segments import FloatArray
+from adequa.statistics.ranks import ranked, weight_by_rank
+from adequa.statistics.resampling import Seed
+from adequa.statistics.sums import ones_unless
+
+_DEVIATION = 1.0  # of a system's skill before any match, the unit of all skills
+_NOISE = 0.5  # of a performance about the skill: half of that, as in Herbrich et al.
+
+
+def wins(
+    better: IntArray, worse: IntArray, systems: int, weights: FloatArray | None = None
+) -> FloatArray:
+    """How often system i was preferred to system j: entry [i, j] of (systems, systems).
+
+    Systems are integer codes from 0. Leading axes of the weights are independent problems.
+
+    >>> wins(np.array([0, 0, 1]), np.array([1, 1, 0]), systems=2)
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    weights = ones_unless(weights, len(better))
+    won = np.zeros((*weights.shape[:-1], systems * systems))
+    if len(better):
+        cells = better * systems + worse
+        won[..., np.unique(cells)] = weight_by_rank(ranked(cells), weights)
+    return won.reshape(*weights.shape[:-1], systems, systems)
+
+
+def expected_wins(
+    better: IntArray, worse: IntArray, systems: int, weights: FloatArray | None = None
+) -> FloatArray:
+    """How likely each system is to beat another one, that one being drawn at random.
+
+    score(s) = mean over other systems t of wins(s, t) / (wins(s, t) + wins(t, s)). Human ties do
+    not enter. Systems that were never compared with s are left out of its mean, where the
+    organisers' script counts them as never beaten; NaN for a system that was compared with none.
+
+    Bojar et al., 2011, A Grain of Salt for the WMT Manual Evaluation; Bojar et al., 2013, Findings
+    of the 2013 Workshop on Statistical Machine Translation.
+
+    >>> expected_wins(np.array([0, 0, 0, 1]), np.array([1, 1, 2, 0]), systems=3).round(3)
+    array([0.833, 0.333, 0.   ])
+    """
+    won = wins(better, worse, systems, weights)
+    compared = won + np.swapaxes(won, -1, -2)
+    rates = np.divide(won, compared, out=np.zeros_like(won), where=compared > 0)
+    others = (compared > 0).sum(axis=-1)
+    scores = np.full(others.shape, np.nan)
+    np.divide(rates.sum(axis=-1), others, out=scores, where=others > 0)
+    return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Matches:
+    """Who met whom, and whether it was a draw."""
+
+    first: IntArray
+    second: IntArray
+    drawn: FloatArray
+
+
+def trueskill(
+    better: IntArray,
+    worse: IntArray,
+    systems: int,
+    seed: Seed,
+    ties: FloatArray | None = None,
+    *,
+    runs: int = 16,
+) -> FloatArray:
+    """The mean skill of each system after all matches, about 0; NaN for one that met no other.
+
+    A skill is normal, N(0, 1) at first; a performance is the skill and N(0, 1/4) of noise; the
+    better performance wins, and two closer than a margin tie. After each match the skills of the
+    two systems move to the normal distributions nearest to what is now known of them. With c^2 =
+    the variances of both skills and of the noise of both performances, t = (m_1 - m_2) / c and
+    v(t), w(t) the mean and the loss of variance of a truncated normal: m_1 += s_1^2 v / c,
+    m_2 -= s_2^2 v / c, s_i^2 *= 1 - s_i^2 w / c^2. The margin follows from the share of ties.
+
+    `ties` says how often systems i and j tied, as entries [i, j] and [j, i] added up. Since the
+    order of matches matters a little, skills are the mean of several runs over shuffled matches.
+
+    Herbrich, Minka and Graepel, 2006, TrueSkill: A Bayesian Skill Rating System; Sakaguchi, Post
+    and Van Durme, 2014, Efficient Elicitation of Annotations for Human Evaluation of Machine
+    Translation. WMT drew matches that were likely to be even, and set noise in proportion to their
+    number; here every judgement is one match. Written by hand, because the package trueskill has
+    had no release for years, and openskill is another model (Weng and Lin, 2011).
+
+    >>> trueskill(np.array([0, 0, 0, 1]), np.array([1, 1, 2, 2]), systems=3, seed=1).round(1)
+    array([ 1. , -0.2, -0.8])
+    """
+    if runs < 1:
+        raise AdequaError(f"TrueSkill needs at least one run over the matches, not {runs}.")
+    matches = _all_matches(better, worse, systems, ties)
+    margin = _draw_margin(matches)
+    means, variances = np.zeros((runs, systems)), np.full((runs, systems), _DEVIATION**2)
+    orders = np.tile(np.arange(len(matches.first)), (runs, 1))
+    np.random.default_rng(seed).permuted(orders, axis=1, out=orders)
+    for turn in orders.T:
+        _play(means, variances, matches, turn, margin)
+    skills = np.full(systems, np.nan)
+    met = np.union1d(matches.first, matches.second)
+    skills[met] = means[:, met].mean(axis=0)
+    # Matches tell differences of skills only; where all of them lie is an accident of the order.
+    skills[met] -= skills[met].sum() / max(1, len(met))
+    return skills
+
+
+def _all_matches(
+    better: IntArray, worse: IntArray, systems: int, ties: FloatArray | None
+) -> _Matches:
+    tied = np.zeros((systems, systems)) if ties is None else np.asarray(ties)
+    one, other = np.nonzero(tied)
+    often = tied[one, other].astype(np.intp)
+    return _Matches(
+        first=np.concatenate((better, np.repeat(one, often))),
+        second=np.concatenate((worse, np.repeat(other, often))),
+        drawn=np.repeat([0.0, 1.0], [len(better), often.sum()]),
+    )
+
+
+def _draw_margin(matches: _Matches) -> float:
+    """How close performances of equal systems are in as many matches as were drawn."""
+    # Where everything is a draw the margin must end somewhere, and all skills are 0 anyway.
+    share = min(matches.drawn.mean(), 0.99) if len(matches.drawn) else 0.0
+    return float(ndtri((share + 1) / 2) * np.sqrt(2) * _NOISE)
+
+
+def _play(
+    means: FloatArray, variances: FloatArray, matches: _Matches, turn: IntArray, margin: float
+) -> None:
+    """One match in every run, in place: match turn[r] in run r."""
+    run = np.arange(len(turn))
+    first, second = (run, matches.first[turn]), (run, matches.second[turn])
+    variance = 2 * _NOISE**2 + variances[first] + variances[second]
+    spread = np.sqrt(variance)
+    shift, loss = _truncated(
+        (means[first] - means[second]) / spread, margin / spread, matches.drawn[turn]
+    )
+    for side, sign in ((first, 1), (second, -1)):
+        own = variances[side]
+        means[side] += sign * own / spread * shift
+        variances[side] = own * (1 - own / variance * loss)
+
+
+def _truncated(
+    lead: FloatArray, margin: FloatArray, drawn: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The functions v and w of a match that was won or drawn, where `lead` was expected."""
+    if not drawn.any():
+        return _won(lead - margin)
+    won, tied = _won(lead - margin), _drawn(lead, margin)
+    return np.where(drawn, tied[0], won[0]), np.where(drawn, tied[1], won[1])
+
+
+def _won(beyond: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """v = density / distribution at t - margin, and w = v (v + t - margin).
+
+    The scaled complementary error function keeps the quotient where both go to zero.
+    """
+    shift = np.sqrt(2 / np.pi) / erfcx(-beyond / np.sqrt(2))
+    return shift, shift * (shift + beyond)
+
+
+def _drawn(lead: FloatArray, margin: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """v and w of a normal cut to within the margin on both sides.
+
+    All terms are divided by the density at the near end, which goes to zero far out.
+    """
+    away = np.abs(lead)
+    near, far = margin - away, margin + away
+    fall = np.exp(-2 * margin * away)  # the density at the far end over that at the near one
+    within = np.sqrt(np.pi / 2) * (erfcx(-near / np.sqrt(2)) - fall * erfcx(far / np.sqrt(2)))
+    shift = (fall - 1) / within
+    loss = shift**2 + (near + far * fall) / within
+    return np.where(lead < 0, -shift, shift), loss

@@ -1,0 +1,477 @@
+"""Agreement with ratings and preferences, against scipy and sums worked out straight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from adequa import load_metric, score
+from adequa.agreement.evaluate import evaluate
+from adequa.agreement.exclusions import (
+    with_ids,
+    without_outliers,
+    without_references,
+    without_systems,
+)
+from adequa.agreement.protocol import Protocol, completed
+from adequa.agreement.results import Agreement
+from adequa.errors import AdequaError
+from adequa.judgements import Kept, Preferences, RatedSystems, Ratings
+from adequa.segments import Segments
+
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", "today"]
+
+
+def sentences(count: int, seed: int) -> tuple[str, ...]:
+    random = np.random.default_rng(seed)
+    return tuple(" ".join(random.choice(WORDS, size=random.integers(4, 9))) for _ in range(count))
+
+
+def ratings(segments: int = 12, systems: int = 4, pairs: tuple[str, ...] = ("cs-en", "de-en")):
+    """Every system's output of every segment, rated at random."""
+    rows = [(p, f"s{s}", str(g)) for p in pairs for s in range(systems) for g in range(segments)]
+    references = sentences(segments, seed=1)
+    texts = Segments(
+        hypotheses=sentences(len(rows), seed=2),
+        references=tuple((references[int(segment)],) for _, _, segment in rows),
+    )
+    lp, system, segment = zip(*rows, strict=True)
+    human = np.random.default_rng(3).normal(size=len(rows)).round(1)
+    return Ratings(human, {"lp": lp, "system": system, "segment": segment}, texts)
+
+
+def quick(**settings: object) -> Protocol:
+    return Protocol(resamples=50, **settings)  # type: ignore[arg-type]
+
+
+def scores_of(judged: Ratings, metric: str) -> np.ndarray:
+    assert judged.segments is not None
+    return load_metric(metric).score(judged.segments).segments
+
+
+@pytest.mark.parametrize(
+    ("statistic", "oracle"),
+    [
+        ("pearson", lambda h, m: stats.pearsonr(h, m)[0]),
+        ("spearman", lambda h, m: stats.spearmanr(h, m)[0]),
+        ("kendall-b", lambda h, m: stats.kendalltau(h, m)[0]),
+        ("kendall-c", lambda h, m: stats.kendalltau(h, m, variant="c")[0]),
+    ],
+)
+def test_pooled_correlations_are_scipys_by_pair_and_on_average(statistic, oracle):
+    judged = ratings()
+    found = evaluate(judged, ["chrf", "ter"], quick(statistic=statistic))
+    assert [column.name for column in found.columns] == ["cs-en", "de-en"]
+    lp = np.array(judged.ids["lp"])
+    for k, (metric, sign) in enumerate([("chrf", 1), ("ter", -1)]):
+        expected = [
+            sign * oracle(judged.scores[lp == pair], scores_of(judged, metric)[lp == pair])
+            for pair in ("cs-en", "de-en")
+        ]
+        assert [c.values[k] for c in found.columns] == pytest.approx(expected)
+        assert found.average.values[k] == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.parametrize("average", ["segment", "system"])
+@pytest.mark.parametrize("statistic", ["pearson", "kendall-b"])
+def test_averages_by_group_are_means_over_groups(average, statistic):
+    judged = ratings(pairs=("cs-en",))
+    oracle = {"pearson": stats.pearsonr, "kendall-b": stats.kendalltau}[statistic]
+    scores, groups = scores_of(judged, "chrf"), np.array(judged.ids[average])
+    of_groups = [oracle(judged.scores[groups == g], scores[groups == g])[0] for g in set(groups)]
+    for over in ("segments", "systems", "both"):
+        found = evaluate(judged, ["chrf"], quick(statistic=statistic, average=average, over=over))
+        assert found.average.values[0] == pytest.approx(np.nanmean(of_groups))
+        assert found.average.low[0] < found.average.values[0] < found.average.high[0]
+
+
+def brute_force_accuracy(human, metric, groups, epsilon):
+    of_groups = []
+    for group in set(groups):
+        h, m = human[groups == group], metric[groups == group]
+        right = [
+            (abs(m[i] - m[j]) <= epsilon) == (h[i] == h[j])
+            and (h[i] == h[j] or (m[i] - m[j]) * (h[i] - h[j]) > 0)
+            for i in range(len(h))
+            for j in range(i)
+        ]
+        of_groups.append(np.mean(right))
+    return np.mean(of_groups)
+
+
+def test_accuracy_with_ties_is_the_best_of_all_thresholds():
+    judged = ratings(segments=6, pairs=("cs-en",))
+    metric, groups = scores_of(judged, "chrf"), np.array(judged.ids["segment"])
+    found = evaluate(judged, ["chrf"], quick(statistic="acc-eq"))
+    thresholds = {0.0} | {abs(a - b) for a in metric for b in metric}
+    best = max(brute_force_accuracy(judged.scores, metric, groups, e) for e in thresholds)
+    assert found.average.values[0] == pytest.approx(best)
+    assert found.average.thresholds is not None
+    epsilon = found.average.thresholds[0]
+    assert brute_force_accuracy(judged.scores, metric, groups, epsilon) == pytest.approx(best)
+
+
+def preferences() -> Preferences:
+    """Four preferences: chrF shares two, opposes one and cannot tell the last."""
+    reference = (("a b c d e f",),) * 4
+    return Preferences(
+        {"lp": ("cs-en",) * 4, "segment": ("1", "1", "2", "3")},
+        better=Segments(("a b c d e f", "a b c d", "x", "a b"), reference),
+        worse=Segments(("a b c d", "a b", "a b c", "a b"), reference),
+    )
+
+
+@pytest.mark.parametrize(
+    ("statistic", "tau"),
+    [("tau-wmt12", 0 / 4), ("tau-wmt13", 1 / 3), ("tau-wmt14", 1 / 4), ("tau-darr", 0 / 4)],
+)
+def test_taus_of_preferences_by_hand(statistic, tau):
+    found = evaluate(preferences(), ["chrf"], quick(statistic=statistic))
+    assert found.average.values[0] == pytest.approx(tau)
+
+
+def test_taus_averaged_by_segment_by_hand():
+    found = evaluate(preferences(), ["chrf"], quick(statistic="tau-wmt14", average="segment"))
+    assert found.average.values[0] == pytest.approx((1 - 1 + 0) / 3)
+
+
+def test_ratings_far_enough_apart_become_preferences():
+    judged = Ratings(
+        np.array([90.0, 60.0, 40.0, 80.0, 70.0]),
+        {"lp": ("cs-en",) * 5, "segment": ("1", "1", "1", "2", "2")},
+        Segments(("a b c d", "a b", "a b c", "a", "b"), (("a b c d",),) * 5),
+    )
+    # Segment 1: 90 beats 60 and 40, rightly; 60 and 40 are 20 apart. Segment 2: 10 apart.
+    found = evaluate(judged, ["chrf"], quick(statistic="tau-darr"))
+    assert (found.average.values[0], found.average.items) == (1.0, 2)
+    found = evaluate(judged, ["chrf"], quick(statistic="tau-darr", min_difference=20))
+    assert (found.average.values[0], found.average.items) == (pytest.approx(1 / 3), 3)
+    with pytest.raises(AdequaError, match="differ by 1000 or more"):
+        evaluate(judged, ["chrf"], quick(statistic="tau-darr", min_difference=1000))
+
+
+def rated_systems() -> RatedSystems:
+    judged = ratings(pairs=("cs-en",))
+    assert judged.segments is not None
+    outputs = replace(judged.segments, ids=judged.ids)
+    names = ("s0", "s1", "s2", "s3")
+    human = Ratings(np.array([0.3, 0.1, 0.4, -0.2]), {"lp": ("cs-en",) * 4, "system": names})
+    return RatedSystems(human, outputs)
+
+
+def test_systems_are_scored_as_the_metric_scores_a_corpus():
+    judged = rated_systems()
+    assert judged.outputs is not None
+    found = evaluate(judged, ["bleu", "nist"], quick())
+    for k, metric in enumerate(["bleu", "nist"]):
+        of_system = []
+        for system in judged.ratings.ids["system"]:
+            rows = [r for r, s in enumerate(judged.outputs.ids["system"]) if s == system]
+            part = judged.outputs.select(rows)
+            of_system.append(score(part.hypotheses, part.references, metric=metric).system)
+        assert found.points[0].metrics[k] == pytest.approx(of_system)
+        expected = stats.pearsonr(judged.ratings.scores, of_system)[0]
+        assert found.average.values[k] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("test", ["systems", "both", "inputs", "williams", "none"])
+@pytest.mark.parametrize("over", ["both", "segments", "systems", "none"])
+def test_system_level_on_ratings(test, over):
+    judged = ratings(pairs=("cs-en",))
+    found = evaluate(judged, ["sentbleu", "character"], quick(level="system", test=test, over=over))
+    human = [judged.scores[np.array(judged.ids["system"]) == f"s{s}"].mean() for s in range(4)]
+    assert found.points[0].human == pytest.approx(np.array(human))
+    assert np.isnan(found.average.low[0]) == (over == "none")
+    assert (found.average.ranks is None) == (test == "none")
+
+
+def test_segments_are_not_swapped_where_the_system_score_is_no_mean():
+    with pytest.raises(AdequaError, match="bleu is not the mean of its segment scores"):
+        evaluate(ratings(), ["bleu", "chrf"], quick(level="system", test="both"))
+
+
+def test_pairwise_and_soft_pairwise_accuracy_of_a_metric_that_is_the_human_score(tmp_path):
+    judged = ratings(pairs=("cs-en",))
+    path = tmp_path / "people.txt"
+    path.write_text("".join(f"{s}\n" for s in judged.scores))
+    for statistic in ("accuracy", "spa", "kendall-b"):
+        found = evaluate(judged, [str(path)], quick(level="system", statistic=statistic))
+        assert found.average.values[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("human", ["expected-wins", "trueskill"])
+def test_systems_ranked_by_preferences(human):
+    count = 30
+    judged = Preferences(
+        {
+            "lp": ("cs-en",) * count,
+            "segment": tuple(map(str, range(count))),
+            "better_system": ("a", "a", "b") * 10,
+            "worse_system": ("b", "c", "c") * 10,
+        },
+        better=Segments(("w x y z", "w x y z", "w x") * 10, (("w x y z",),) * count),
+        worse=Segments(("w x", "q", "q") * 10, (("w x y z",),) * count),
+    )
+    found = evaluate(judged, ["chrf"], quick(level="system", statistic="spearman", human=human))
+    assert found.points[0].human is not None
+    assert list(np.argsort(-found.points[0].human)) == [0, 1, 2]
+    assert found.average.values[0] == pytest.approx(1.0)
+
+
+def test_outputs_of_several_systems_count_for_each():
+    judged = Ratings(
+        np.array([1.0, 0.0, 0.5, 0.2]),
+        {"lp": ("cs-en",) * 4, "system": ("A", "B", "A+B", "C"), "segment": ("1", "1", "2", "2")},
+        Segments(("a b c", "a", "a b", "b"), (("a b c",),) * 4),
+    )
+    found = evaluate(judged, ["chrf"], quick(level="system"))
+    assert found.points[0].human == pytest.approx(np.array([0.75, 0.25, 0.2]))
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_does_not():
+    judged = ratings()
+
+    def low(seed: int) -> np.ndarray:
+        return evaluate(judged, ["chrf", "wer"], quick(seed=seed)).average.low
+
+    assert low(1).tolist() == low(1).tolist()
+    assert low(1).tolist() != low(2).tolist()
+
+
+def test_a_language_pair_has_the_same_interval_whatever_else_is_evaluated():
+    judged = ratings()
+    alone = evaluate(with_ids(judged, "lp", ["de-en"]), ["chrf"], quick())
+    together = evaluate(judged, ["chrf"], quick())
+    assert alone.columns[0].low == pytest.approx(together.columns[1].low)
+
+
+def test_a_better_metric_ranks_first(tmp_path):
+    judged = ratings(segments=60)
+    good = judged.scores + np.random.default_rng(0).normal(scale=0.3, size=len(judged))
+    path = tmp_path / "good.txt"
+    path.write_text("".join(f"{s}\n" for s in good))
+    for statistic in ("pearson", "spearman", "kendall-b", "acc-eq"):
+        found = evaluate(judged, ["chrf", str(path)], quick(statistic=statistic))
+        assert found.order == [1, 0]
+        assert found.average.ranks is not None
+        assert found.average.ranks.tolist() == [2, 1]
+
+
+# What has no value has a reason.
+
+
+def constant(path: Path, count: int) -> str:
+    path.write_text("1\n" * count)
+    return str(path)
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall-b", "kendall-c"])
+@pytest.mark.parametrize("average", ["pooled", "segment", "system"])
+def test_constant_scores_are_undefined_with_a_reason(statistic, average, tmp_path):
+    judged = ratings()
+    metrics = [constant(tmp_path / "constant.txt", len(judged)), "chrf"]
+    found = evaluate(judged, metrics, quick(statistic=statistic, average=average))
+    assert np.isnan(found.average.values[0])
+    assert not np.isnan(found.average.values[1])
+    assert "undefined" in found.average.reasons[0]
+    assert found.columns[0].reasons[0]
+    assert found.order == [1, 0]
+
+
+def test_all_ties_are_undefined_where_ties_are_left_out(tmp_path):
+    path = tmp_path / "constant.tsv"
+    path.write_text("1\t1\n" * 4)
+    judged = preferences()
+    found = evaluate(judged, [str(path)], quick(statistic="tau-wmt13"))
+    assert np.isnan(found.average.values[0])
+    assert "same score" in found.average.reasons[0]
+    assert evaluate(judged, [str(path)], quick(statistic="tau-wmt12")).average.values[0] == -1
+
+
+@pytest.mark.parametrize("level", ["segment", "system"])
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall-b", "kendall-c"])
+def test_one_system_and_one_segment_are_undefined_with_a_reason(level, statistic):
+    judged = ratings(segments=1, systems=1, pairs=("cs-en",))
+    found = evaluate(judged, ["chrf", "wer"], quick(level=level, statistic=statistic))
+    assert np.isnan(found.average.values).all()
+    assert all("fewer than two" in reason for reason in found.average.reasons)
+
+
+@pytest.mark.parametrize("statistic", ["accuracy", "spa"])
+def test_one_system_has_no_pair(statistic):
+    judged = ratings(systems=1, pairs=("cs-en",))
+    found = evaluate(judged, ["chrf", "wer"], quick(level="system", statistic=statistic))
+    assert np.isnan(found.average.values).all()
+    assert all(found.average.reasons)
+
+
+def test_people_who_gave_one_score_to_all():
+    judged = ratings(pairs=("cs-en",))
+    same = Ratings(np.ones(len(judged)), judged.ids, judged.segments)
+    found = evaluate(same, ["chrf"], quick())
+    assert found.average.reasons == ("people gave every item the same score",)
+
+
+@pytest.mark.parametrize("written", ["nan", "inf", "-inf"])
+def test_scores_that_are_no_numbers_are_refused(written, tmp_path):
+    path = tmp_path / "scores.txt"
+    path.write_text("1\n" * 5 + f"{written}\n" + "1\n" * 90)
+    with pytest.raises(AdequaError, match="line 6"):
+        evaluate(ratings(), [str(path)], quick())
+
+
+# Files of scores.
+
+
+def test_scores_by_ids_in_any_order_equal_the_metric(tmp_path):
+    judged = ratings()
+    rows = list(zip(*judged.ids.values(), scores_of(judged, "ter").tolist(), strict=True))
+    path = tmp_path / "by-ids.tsv"
+    lines = ["\t".join(map(str, (lp, sy, se, sc))) for lp, sy, se, sc in reversed(rows)]
+    path.write_text("lp\tsystem\tsegment\tscore\n" + "\n".join(lines) + "\n")
+    found = evaluate(judged, [f"{path}:higher_is_better=false", "ter"], quick())
+    assert found.average.values[0] == pytest.approx(found.average.values[1])
+    assert [metric.name for metric in found.metrics] == ["by-ids", "ter"]
+
+
+def test_scores_in_row_order_skip_the_rows_that_are_not_used(tmp_path):
+    judged = ratings(pairs=("cs-en",))
+    keep = [row for row in range(len(judged)) if row != 3]
+    kept = judged.select(keep)
+    kept = replace(kept, kept=Kept(np.array(keep), len(judged), {"no score": 1}))
+    path = tmp_path / "scores.txt"
+    path.write_text("".join(f"{s!r}\n" for s in scores_of(judged, "chrf").tolist()))
+    found = evaluate(kept, [str(path), "chrf"], quick())
+    assert found.average.values[0] == pytest.approx(found.average.values[1])
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1\n2\n", "has 2 scores, but the judgements have 96 rows"),
+        ("1\t2\n" * 96, "two columns"),
+        ("lp\tsystem\tsegment\tscore\ncs-en\ts0\t0\t1\n", "no score for 95 of 96"),
+        ("lp\tsystem\tscore\ncs-en\ts0\t1\n", "told apart by lp, system, segment"),
+        (
+            "lp\tsystem\tsegment\tscore\ncs-en\ts0\t0\t1\ncs-en\ts0\t0\t2\n",
+            "another score for lp cs-en, system s0, segment 0",
+        ),
+    ],
+)
+def test_score_files_that_do_not_fit(text, sentence, tmp_path):
+    with pytest.raises(AdequaError, match=sentence):
+        evaluate(ratings(), [write(tmp_path / "scores.tsv", text)], quick())
+
+
+def test_unknown_settings_of_a_score_file(tmp_path):
+    path = write(tmp_path / "scores.txt", "1\n" * 96)
+    with pytest.raises(AdequaError, match="no setting of a score file"):
+        evaluate(ratings(), [f"{path}:lower=true"], quick())
+    with pytest.raises(AdequaError, match="must be true or false"):
+        evaluate(ratings(), [f"{path}:higher_is_better=perhaps"], quick())
+
+
+def test_metrics_cannot_score_judgements_without_texts():
+    judged = Ratings(np.array([1.0, 2.0]), {"lp": ("cs-en",) * 2})
+    with pytest.raises(AdequaError, match="needs texts to score"):
+        evaluate(judged, ["chrf"], quick())
+
+
+def test_scores_of_whole_systems(tmp_path):
+    judged = RatedSystems(rated_systems().ratings)
+    text = "lp\tsystem\tscore\n" + "".join(f"cs-en\ts{s}\t{s}\n" for s in range(4))
+    path = write(tmp_path / "system-scores.tsv", text)
+    found = evaluate(judged, [path], quick(over="systems"))
+    expected = stats.pearsonr(judged.ratings.scores, range(4))[0]
+    assert found.average.values[0] == pytest.approx(expected)
+    with pytest.raises(AdequaError, match="use --over systems"):
+        evaluate(judged, [path], quick())
+
+
+# What is left out.
+
+
+def names(judged: object) -> set[str]:
+    assert isinstance(judged, Ratings)
+    return set(judged.ids["system"])
+
+
+def test_exclusions():
+    judged = ratings()
+    renamed = tuple({"s0": "Human-A.0", "s1": "outlier"}.get(s, s) for s in judged.ids["system"])
+    scores = np.where(np.array(renamed) == "outlier", -50.0, judged.scores)
+    judged = Ratings(scores, {**judged.ids, "system": renamed}, judged.segments)
+    found = without_references(judged)
+    assert names(found.judgements) == {"outlier", "s2", "s3"}
+    assert found.notes == ("human references left out: Human-A.0.",)
+    assert names(without_outliers(judged).judgements) == {"Human-A.0", "s2", "s3"}
+    assert names(without_systems(judged, ["s2"]).judgements) == {"Human-A.0", "outlier", "s3"}
+    with pytest.raises(AdequaError, match='Did you mean "outlier"'):
+        without_systems(judged, ["outlyer"])
+    with pytest.raises(AdequaError, match="There are: cs-en, de-en"):
+        with_ids(judged, "lp", ["fr-en"])
+    with pytest.raises(AdequaError, match="Nothing is left"):
+        without_systems(judged, ["Human-A.0", "outlier", "s2", "s3"])
+
+
+def test_exclusions_of_preferences_and_systems():
+    judged = Preferences({"better_system": ("a", "refA"), "worse_system": ("b", "a")})
+    assert len(without_references(judged).judgements) == 1  # type: ignore[arg-type]
+    found = without_systems(rated_systems(), ["s1"]).judgements
+    assert isinstance(found, RatedSystems)
+    assert found.outputs is not None
+    assert set(found.outputs.ids["system"]) == set(found.ratings.ids["system"])
+    with pytest.raises(AdequaError, match="do not name systems"):
+        without_references(Ratings(np.ones(1), {"lp": ("cs-en",)}))
+
+
+# The protocol.
+
+
+def test_defaults_follow_the_campaigns():
+    some = preferences()
+    assert completed(Protocol(), "wmt12-rr", some).statistic == "tau-wmt12"
+    assert completed(Protocol(), "wmt13-rr", some).statistic == "tau-wmt13"
+    assert completed(Protocol(), "wmt15-rr", some).statistic == "tau-wmt14"
+    assert completed(Protocol(), "wmt17-da", ratings()).statistic == "pearson"
+    assert completed(Protocol(), "wmt20-21-mqm", ratings()).average == "segment"
+    assert completed(Protocol(), "wmt17-systems", rated_systems()).level == "system"
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"statistic": "pearsn"}, 'Did you mean "pearson"'),
+        ({"level": "word"}, "no level"),
+        ({"alpha": 0}, "alpha lies between 0 and 1"),
+        ({"confidence": 1.5}, "confidence"),
+        ({"resamples": 0}, "1 or more"),
+        ({"seed": -1}, "seed"),
+        ({"min_difference": float("nan")}, "min_difference"),
+        ({"statistic": "tau-wmt12"}, "not defined for ratings"),
+        ({"statistic": "acc-eq", "test": "both"}, "not defined"),
+        ({"level": "system", "average": "segment"}, "nothing to average"),
+        ({"human": "trueskill"}, "level system"),
+    ],
+)
+def test_protocols_that_make_no_sense(settings, sentence):
+    with pytest.raises(AdequaError, match=sentence):
+        evaluate(ratings(), ["chrf"], Protocol(**settings))
+
+
+def test_nothing_to_evaluate_and_the_same_twice():
+    with pytest.raises(AdequaError, match="at least one metric"):
+        evaluate(ratings(), [], quick())
+    with pytest.raises(AdequaError, match="given more than once"):
+        evaluate(ratings(), ["chrf", "chrf"], quick())
+    found: Agreement = evaluate(ratings(), ["chrf", "chrf:word_order=1"], quick())
+    assert [metric.name for metric in found.metrics] == ["chrf", "chrf:word_order=1"]
