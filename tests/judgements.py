@@ -21,13 +21,17 @@ needs_judgements = pytest.mark.skipif(
 )
 
 
+def judgement_rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a data set in the order of the file."""
+    with gzip.open(Path(FOLDER or "", f"{name}.jsonl.gz"), "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
 def read_judgements(name: str) -> dict[str, list[dict[str, Any]]]:
     """The rows of a data set by language pair, in the order of the file."""
     by_pair = defaultdict(list)
-    with gzip.open(Path(FOLDER or "", f"{name}.jsonl.gz"), "rt", encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            by_pair[row["lp"]].append(row)
+    for row in judgement_rows(name):
+        by_pair[row["lp"]].append(row)
     return by_pair
 
 

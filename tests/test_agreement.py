@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +33,9 @@ def sentences(count: int, seed: int) -> tuple[str, ...]:
     return tuple(" ".join(random.choice(WORDS, size=random.integers(4, 9))) for _ in range(count))
 
 
-def ratings(segments: int = 12, systems: int = 4, pairs: tuple[str, ...] = ("cs-en", "de-en")):
+def ratings(
+    segments: int = 12, systems: int = 4, pairs: tuple[str, ...] = ("cs-en", "de-en")
+) -> Ratings:
     """Every system's output of every segment, rated at random."""
     rows = [(p, f"s{s}", str(g)) for p in pairs for s in range(systems) for g in range(segments)]
     references = sentences(segments, seed=1)
@@ -62,7 +66,9 @@ def scores_of(judged: Ratings, metric: str) -> np.ndarray:
         ("kendall-c", lambda h, m: stats.kendalltau(h, m, variant="c")[0]),
     ],
 )
-def test_pooled_correlations_are_scipys_by_pair_and_on_average(statistic, oracle):
+def test_pooled_correlations_are_scipys_by_pair_and_on_average(
+    statistic: str, oracle: Callable[[np.ndarray, np.ndarray], float]
+) -> None:
     judged = ratings()
     found = evaluate(judged, ["chrf", "ter"], quick(statistic=statistic))
     assert [column.name for column in found.columns] == ["cs-en", "de-en"]
@@ -78,7 +84,7 @@ def test_pooled_correlations_are_scipys_by_pair_and_on_average(statistic, oracle
 
 @pytest.mark.parametrize("average", ["segment", "system"])
 @pytest.mark.parametrize("statistic", ["pearson", "kendall-b"])
-def test_averages_by_group_are_means_over_groups(average, statistic):
+def test_averages_by_group_are_means_over_groups(average: str, statistic: str) -> None:
     judged = ratings(pairs=("cs-en",))
     oracle = {"pearson": stats.pearsonr, "kendall-b": stats.kendalltau}[statistic]
     scores, groups = scores_of(judged, "chrf"), np.array(judged.ids[average])
@@ -89,7 +95,9 @@ def test_averages_by_group_are_means_over_groups(average, statistic):
         assert found.average.low[0] < found.average.values[0] < found.average.high[0]
 
 
-def brute_force_accuracy(human, metric, groups, epsilon):
+def brute_force_accuracy(
+    human: np.ndarray, metric: np.ndarray, groups: np.ndarray, epsilon: float
+) -> float:
     of_groups = []
     for group in set(groups):
         h, m = human[groups == group], metric[groups == group]
@@ -100,10 +108,10 @@ def brute_force_accuracy(human, metric, groups, epsilon):
             for j in range(i)
         ]
         of_groups.append(np.mean(right))
-    return np.mean(of_groups)
+    return float(np.mean(of_groups))
 
 
-def test_accuracy_with_ties_is_the_best_of_all_thresholds():
+def test_accuracy_with_ties_is_the_best_of_all_thresholds() -> None:
     judged = ratings(segments=6, pairs=("cs-en",))
     metric, groups = scores_of(judged, "chrf"), np.array(judged.ids["segment"])
     found = evaluate(judged, ["chrf"], quick(statistic="acc-eq"))
@@ -129,17 +137,17 @@ def preferences() -> Preferences:
     ("statistic", "tau"),
     [("tau-wmt12", 0 / 4), ("tau-wmt13", 1 / 3), ("tau-wmt14", 1 / 4), ("tau-darr", 0 / 4)],
 )
-def test_taus_of_preferences_by_hand(statistic, tau):
+def test_taus_of_preferences_by_hand(statistic: str, tau: float) -> None:
     found = evaluate(preferences(), ["chrf"], quick(statistic=statistic))
     assert found.average.values[0] == pytest.approx(tau)
 
 
-def test_taus_averaged_by_segment_by_hand():
+def test_taus_averaged_by_segment_by_hand() -> None:
     found = evaluate(preferences(), ["chrf"], quick(statistic="tau-wmt14", average="segment"))
     assert found.average.values[0] == pytest.approx((1 - 1 + 0) / 3)
 
 
-def test_ratings_far_enough_apart_become_preferences():
+def test_ratings_far_enough_apart_become_preferences() -> None:
     judged = Ratings(
         np.array([90.0, 60.0, 40.0, 80.0, 70.0]),
         {"lp": ("cs-en",) * 5, "segment": ("1", "1", "1", "2", "2")},
@@ -163,7 +171,7 @@ def rated_systems() -> RatedSystems:
     return RatedSystems(human, outputs)
 
 
-def test_systems_are_scored_as_the_metric_scores_a_corpus():
+def test_systems_are_scored_as_the_metric_scores_a_corpus() -> None:
     judged = rated_systems()
     assert judged.outputs is not None
     found = evaluate(judged, ["bleu", "nist"], quick())
@@ -180,7 +188,7 @@ def test_systems_are_scored_as_the_metric_scores_a_corpus():
 
 @pytest.mark.parametrize("test", ["systems", "both", "inputs", "williams", "none"])
 @pytest.mark.parametrize("over", ["both", "segments", "systems", "none"])
-def test_system_level_on_ratings(test, over):
+def test_system_level_on_ratings(test: str, over: str) -> None:
     judged = ratings(pairs=("cs-en",))
     found = evaluate(judged, ["sentbleu", "character"], quick(level="system", test=test, over=over))
     human = [judged.scores[np.array(judged.ids["system"]) == f"s{s}"].mean() for s in range(4)]
@@ -189,12 +197,14 @@ def test_system_level_on_ratings(test, over):
     assert (found.average.ranks is None) == (test == "none")
 
 
-def test_segments_are_not_swapped_where_the_system_score_is_no_mean():
+def test_segments_are_not_swapped_where_the_system_score_is_no_mean() -> None:
     with pytest.raises(AdequaError, match="bleu is not the mean of its segment scores"):
         evaluate(ratings(), ["bleu", "chrf"], quick(level="system", test="both"))
 
 
-def test_pairwise_and_soft_pairwise_accuracy_of_a_metric_that_is_the_human_score(tmp_path):
+def test_pairwise_and_soft_pairwise_accuracy_of_a_metric_that_is_the_human_score(
+    tmp_path: Path,
+) -> None:
     judged = ratings(pairs=("cs-en",))
     path = tmp_path / "people.txt"
     path.write_text("".join(f"{s}\n" for s in judged.scores))
@@ -204,7 +214,7 @@ def test_pairwise_and_soft_pairwise_accuracy_of_a_metric_that_is_the_human_score
 
 
 @pytest.mark.parametrize("human", ["expected-wins", "trueskill"])
-def test_systems_ranked_by_preferences(human):
+def test_systems_ranked_by_preferences(human: str) -> None:
     count = 30
     judged = Preferences(
         {
@@ -222,7 +232,7 @@ def test_systems_ranked_by_preferences(human):
     assert found.average.values[0] == pytest.approx(1.0)
 
 
-def test_outputs_of_several_systems_count_for_each():
+def test_outputs_of_several_systems_count_for_each() -> None:
     judged = Ratings(
         np.array([1.0, 0.0, 0.5, 0.2]),
         {"lp": ("cs-en",) * 4, "system": ("A", "B", "A+B", "C"), "segment": ("1", "1", "2", "2")},
@@ -232,7 +242,7 @@ def test_outputs_of_several_systems_count_for_each():
     assert found.points[0].human == pytest.approx(np.array([0.75, 0.25, 0.2]))
 
 
-def test_the_same_seed_gives_the_same_figures_and_another_does_not():
+def test_the_same_seed_gives_the_same_figures_and_another_does_not() -> None:
     judged = ratings()
 
     def low(seed: int) -> np.ndarray:
@@ -242,14 +252,14 @@ def test_the_same_seed_gives_the_same_figures_and_another_does_not():
     assert low(1).tolist() != low(2).tolist()
 
 
-def test_a_language_pair_has_the_same_interval_whatever_else_is_evaluated():
+def test_a_language_pair_has_the_same_interval_whatever_else_is_evaluated() -> None:
     judged = ratings()
     alone = evaluate(with_ids(judged, "lp", ["de-en"]), ["chrf"], quick())
     together = evaluate(judged, ["chrf"], quick())
     assert alone.columns[0].low == pytest.approx(together.columns[1].low)
 
 
-def test_a_better_metric_ranks_first(tmp_path):
+def test_a_better_metric_ranks_first(tmp_path: Path) -> None:
     judged = ratings(segments=60)
     good = judged.scores + np.random.default_rng(0).normal(scale=0.3, size=len(judged))
     path = tmp_path / "good.txt"
@@ -271,7 +281,9 @@ def constant(path: Path, count: int) -> str:
 
 @pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall-b", "kendall-c"])
 @pytest.mark.parametrize("average", ["pooled", "segment", "system"])
-def test_constant_scores_are_undefined_with_a_reason(statistic, average, tmp_path):
+def test_constant_scores_are_undefined_with_a_reason(
+    statistic: str, average: str, tmp_path: Path
+) -> None:
     judged = ratings()
     metrics = [constant(tmp_path / "constant.txt", len(judged)), "chrf"]
     found = evaluate(judged, metrics, quick(statistic=statistic, average=average))
@@ -282,7 +294,7 @@ def test_constant_scores_are_undefined_with_a_reason(statistic, average, tmp_pat
     assert found.order == [1, 0]
 
 
-def test_all_ties_are_undefined_where_ties_are_left_out(tmp_path):
+def test_all_ties_are_undefined_where_ties_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "constant.tsv"
     path.write_text("1\t1\n" * 4)
     judged = preferences()
@@ -294,7 +306,7 @@ def test_all_ties_are_undefined_where_ties_are_left_out(tmp_path):
 
 @pytest.mark.parametrize("level", ["segment", "system"])
 @pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall-b", "kendall-c"])
-def test_one_system_and_one_segment_are_undefined_with_a_reason(level, statistic):
+def test_one_system_and_one_segment_are_undefined_with_a_reason(level: str, statistic: str) -> None:
     judged = ratings(segments=1, systems=1, pairs=("cs-en",))
     found = evaluate(judged, ["chrf", "wer"], quick(level=level, statistic=statistic))
     assert np.isnan(found.average.values).all()
@@ -302,14 +314,14 @@ def test_one_system_and_one_segment_are_undefined_with_a_reason(level, statistic
 
 
 @pytest.mark.parametrize("statistic", ["accuracy", "spa"])
-def test_one_system_has_no_pair(statistic):
+def test_one_system_has_no_pair(statistic: str) -> None:
     judged = ratings(systems=1, pairs=("cs-en",))
     found = evaluate(judged, ["chrf", "wer"], quick(level="system", statistic=statistic))
     assert np.isnan(found.average.values).all()
     assert all(found.average.reasons)
 
 
-def test_people_who_gave_one_score_to_all():
+def test_people_who_gave_one_score_to_all() -> None:
     judged = ratings(pairs=("cs-en",))
     same = Ratings(np.ones(len(judged)), judged.ids, judged.segments)
     found = evaluate(same, ["chrf"], quick())
@@ -317,7 +329,7 @@ def test_people_who_gave_one_score_to_all():
 
 
 @pytest.mark.parametrize("written", ["nan", "inf", "-inf"])
-def test_scores_that_are_no_numbers_are_refused(written, tmp_path):
+def test_scores_that_are_no_numbers_are_refused(written: str, tmp_path: Path) -> None:
     path = tmp_path / "scores.txt"
     path.write_text("1\n" * 5 + f"{written}\n" + "1\n" * 90)
     with pytest.raises(AdequaError, match="line 6"):
@@ -327,7 +339,7 @@ def test_scores_that_are_no_numbers_are_refused(written, tmp_path):
 # Files of scores.
 
 
-def test_scores_by_ids_in_any_order_equal_the_metric(tmp_path):
+def test_scores_by_ids_in_any_order_equal_the_metric(tmp_path: Path) -> None:
     judged = ratings()
     rows = list(zip(*judged.ids.values(), scores_of(judged, "ter").tolist(), strict=True))
     path = tmp_path / "by-ids.tsv"
@@ -338,7 +350,7 @@ def test_scores_by_ids_in_any_order_equal_the_metric(tmp_path):
     assert [metric.name for metric in found.metrics] == ["by-ids", "ter"]
 
 
-def test_scores_in_row_order_skip_the_rows_that_are_not_used(tmp_path):
+def test_scores_in_row_order_skip_the_rows_that_are_not_used(tmp_path: Path) -> None:
     judged = ratings(pairs=("cs-en",))
     keep = [row for row in range(len(judged)) if row != 3]
     kept = judged.select(keep)
@@ -367,12 +379,12 @@ def write(path: Path, text: str) -> str:
         ),
     ],
 )
-def test_score_files_that_do_not_fit(text, sentence, tmp_path):
+def test_score_files_that_do_not_fit(text: str, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match=sentence):
         evaluate(ratings(), [write(tmp_path / "scores.tsv", text)], quick())
 
 
-def test_unknown_settings_of_a_score_file(tmp_path):
+def test_unknown_settings_of_a_score_file(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.txt", "1\n" * 96)
     with pytest.raises(AdequaError, match="no setting of a score file"):
         evaluate(ratings(), [f"{path}:lower=true"], quick())
@@ -380,13 +392,13 @@ def test_unknown_settings_of_a_score_file(tmp_path):
         evaluate(ratings(), [f"{path}:higher_is_better=perhaps"], quick())
 
 
-def test_metrics_cannot_score_judgements_without_texts():
+def test_metrics_cannot_score_judgements_without_texts() -> None:
     judged = Ratings(np.array([1.0, 2.0]), {"lp": ("cs-en",) * 2})
     with pytest.raises(AdequaError, match="needs texts to score"):
         evaluate(judged, ["chrf"], quick())
 
 
-def test_scores_of_whole_systems(tmp_path):
+def test_scores_of_whole_systems(tmp_path: Path) -> None:
     judged = RatedSystems(rated_systems().ratings)
     text = "lp\tsystem\tscore\n" + "".join(f"cs-en\ts{s}\t{s}\n" for s in range(4))
     path = write(tmp_path / "system-scores.tsv", text)
@@ -405,7 +417,7 @@ def names(judged: object) -> set[str]:
     return set(judged.ids["system"])
 
 
-def test_exclusions():
+def test_exclusions() -> None:
     judged = ratings()
     renamed = tuple({"s0": "Human-A.0", "s1": "outlier"}.get(s, s) for s in judged.ids["system"])
     scores = np.where(np.array(renamed) == "outlier", -50.0, judged.scores)
@@ -423,7 +435,7 @@ def test_exclusions():
         without_systems(judged, ["Human-A.0", "outlier", "s2", "s3"])
 
 
-def test_exclusions_of_preferences_and_systems():
+def test_exclusions_of_preferences_and_systems() -> None:
     judged = Preferences({"better_system": ("a", "refA"), "worse_system": ("b", "a")})
     assert len(without_references(judged).judgements) == 1  # type: ignore[arg-type]
     found = without_systems(rated_systems(), ["s1"]).judgements
@@ -437,7 +449,7 @@ def test_exclusions_of_preferences_and_systems():
 # The protocol.
 
 
-def test_defaults_follow_the_campaigns():
+def test_defaults_follow_the_campaigns() -> None:
     some = preferences()
     assert completed(Protocol(), "wmt12-rr", some).statistic == "tau-wmt12"
     assert completed(Protocol(), "wmt13-rr", some).statistic == "tau-wmt13"
@@ -463,12 +475,12 @@ def test_defaults_follow_the_campaigns():
         ({"human": "trueskill"}, "level system"),
     ],
 )
-def test_protocols_that_make_no_sense(settings, sentence):
+def test_protocols_that_make_no_sense(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
         evaluate(ratings(), ["chrf"], Protocol(**settings))
 
 
-def test_nothing_to_evaluate_and_the_same_twice():
+def test_nothing_to_evaluate_and_the_same_twice() -> None:
     with pytest.raises(AdequaError, match="at least one metric"):
         evaluate(ratings(), [], quick())
     with pytest.raises(AdequaError, match="given more than once"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,7 +17,7 @@ RATINGS = EXAMPLES / "ratings.tsv"
 QUICK = ("--resamples", "100")
 
 
-def evaluated(*more: str | Path, dataset: str | Path = RATINGS):
+def evaluated(*more: str | Path, dataset: str | Path = RATINGS) -> subprocess.CompletedProcess[str]:
     return adequa("evaluate", dataset, *QUICK, *more)
 
 
@@ -30,7 +31,7 @@ def test_text_table() -> None:
     values = [float(row.split()[2].strip("*")) for row in rows]
     assert values == sorted(values, reverse=True)
     assert "*" in rows[0]
-    assert "PERM-BOTH, Holm's correction, p < 0.05" in shown.stdout
+    assert "PERM-BOTH, Holm's correction, p ≤ 0.05" in shown.stdout
     assert "bootstrap over segments, 100 resamples" in shown.stdout
 
 

@@ -13,16 +13,26 @@ from adequa.version import __version__
 __all__ = [
     "AdequaError",
     "Metric",
+    "Preferences",
+    "Protocol",
+    "RatedSystems",
+    "Ratings",
     "Scores",
     "Segments",
     "Signature",
     "__version__",
+    "evaluate",
+    "load_dataset",
     "load_metric",
     "score",
 ]
 
 if TYPE_CHECKING:
+    from adequa.agreement.evaluate import evaluate
+    from adequa.agreement.protocol import Protocol
+    from adequa.datasets.load import load_dataset
     from adequa.errors import AdequaError
+    from adequa.judgements import Preferences, RatedSystems, Ratings
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
@@ -32,9 +42,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdequaError": "adequa.errors",
     "Metric": "adequa.metrics.contract",
+    "Preferences": "adequa.judgements",
+    "Protocol": "adequa.agreement.protocol",
+    "RatedSystems": "adequa.judgements",
+    "Ratings": "adequa.judgements",
     "Scores": "adequa.segments",
     "Segments": "adequa.segments",
     "Signature": "adequa.segments",
+    "evaluate": "adequa.agreement.evaluate",
+    "load_dataset": "adequa.datasets.load",
     "load_metric": "adequa.metrics.registry",
     "score": "adequa.scoring.api",
 }

@@ -53,12 +53,27 @@ def evaluate(
     return Agreement(
         dataset=name,
         protocol=chosen,
-        metrics=tuple(MetricInfo(source.name, source.signature) for source in found),
+        metrics=tuple(
+            MetricInfo(source.name, source.signature(reference_count(judgements), chosen.level))
+            for source in found
+        ),
         columns=columns,
         average=columns[0] if len(columns) == 1 else macro_average(parts, chosen),
         points=points,
         notes=tuple(note for part in parts for note in part.notes),
     )
+
+
+def reference_count(judgements: Judgements) -> int | None:
+    """References a text, as signatures tell it; None where texts differ in it or there are none."""
+    match judgements:
+        case Preferences():
+            texts = judgements.better
+        case RatedSystems():
+            texts = judgements.outputs
+        case _:
+            texts = judgements.segments
+    return None if texts is None else texts.reference_count
 
 
 def segment_scores(

@@ -130,7 +130,7 @@ def _significance(axes: Axes, found: Agreement) -> None:
     order, alpha = found.order, found.protocol.alpha
     names = [found.metrics[k].name for k in order]
     shown = average.adjusted[np.ix_(order, order)]
-    axes.imshow(np.where(np.isnan(shown), 1.0, shown) < alpha, cmap="Blues", vmin=0, vmax=1.6)
+    axes.imshow(np.where(np.isnan(shown), 1.0, shown) <= alpha, cmap="Blues", vmin=0, vmax=1.6)
     for row in range(len(order)):
         for column in range(len(order)):
             if not isnan(shown[row, column]):
@@ -140,7 +140,7 @@ def _significance(axes: Axes, found: Agreement) -> None:
     axes.set_yticks(range(len(names)), names, fontsize="x-small")
     for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
         label.set_parse_math(False)
-    axes.set_title(f"p: row better than column (dark: < {alpha:g})", fontsize="small")
+    axes.set_title(f"p: row better than column (dark: ≤ {alpha:g})", fontsize="small")
 
 
 def _legend(drawing: Figure, axes: Axes) -> None:

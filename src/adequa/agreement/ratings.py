@@ -107,10 +107,7 @@ def _pooled(data: Rated, protocol: Protocol) -> Measured:
 def _pooled_accuracy(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None = None, *, epsilon: float
 ) -> FloatArray | float:
-    accuracy = ties.pooled_accuracy_with_ties
-    if weights is None:
-        return accuracy(human, metric, epsilon)
-    return np.array([accuracy(human, metric, epsilon, counts) for counts in weights])
+    return ties.pooled_accuracy_with_ties(human, metric, epsilon, weights)
 
 
 def _pooled_samples(data: Rated, statistics: list[Statistic], protocol: Protocol) -> FloatArray:

@@ -7,7 +7,7 @@ that turn statistics into segment scores and sums of them into system scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,7 +32,6 @@ class Source:
     """A metric or a score file, under the name that tables show."""
 
     name: str
-    signature: str
     higher_is_better: bool
     metric: Metric | None = None
     file: ScoreFile | None = None
@@ -42,6 +41,15 @@ class Source:
     def sign(self) -> float:
         """What makes higher better."""
         return 1.0 if self.higher_is_better else -1.0
+
+    def signature(self, reference_count: int | None, level: str = "segment") -> str:
+        """The line that lets someone else get the same scores."""
+        if self.metric is None:
+            direction = str(self.higher_is_better).lower()
+            return f"{self.name}|file:{Path(self.path).name}|higher_is_better:{direction}"
+        if level == "segment":
+            return str(self.metric.segment_signature(reference_count))
+        return str(self.metric.signature(reference_count))
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
         """One score a row of statistics, higher is better."""
@@ -92,22 +100,17 @@ def sources(specifications: Sequence[str]) -> tuple[Source, ...]:
     for name in shown:
         if shown.count(name) > 1:
             raise AdequaError(f'"{name}" is given more than once; name each metric once.')
-    return tuple(
-        Source(name, s.signature, s.higher_is_better, s.metric, s.file, s.path)
-        for name, s in zip(shown, found, strict=True)
-    )
+    return tuple(replace(source, name=name) for source, name in zip(found, shown, strict=True))
 
 
 def _source(specification: str) -> Source:
     path, settings = _file_of(specification)
     if path is None:
         metric = load_metric(specification)
-        signature = str(metric.segment_signature(1))
-        return Source(metric.name, signature, metric.higher_is_better, metric=metric)
+        return Source(metric.name, metric.higher_is_better, metric=metric)
     file = read_score_file(path, metric=settings.get("metric"))
     higher = _direction(path, settings.get("higher_is_better", "true"))
-    signature = f"{file.name}|file:{Path(path).name}|higher_is_better:{str(higher).lower()}"
-    return Source(file.name, signature, higher, file=file, path=path)
+    return Source(file.name, higher, file=file, path=path)
 
 
 def _file_of(specification: str) -> tuple[str | None, Mapping[str, str]]:

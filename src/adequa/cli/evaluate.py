@@ -78,6 +78,13 @@ def evaluate(
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")
     ] = None,
+    outputs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="For rankings without texts: LP/SYSTEM.txt, LP/reference.txt, LP/source.txt.",
+        ),
+    ] = None,
     exclude_system: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Leave this system out; repeat for more."),
@@ -148,8 +155,8 @@ def evaluate(
         from adequa.agreement.plots import check_plot
 
         check_plot(plot)
-    judgements, notes = _judgements(
-        dataset,
+    judgements, notes = _selected(
+        _loaded(dataset, outputs),
         {"lp": lp or [], "split": [split] if split else []},
         exclude_system or [],
         references=exclude_references,
@@ -171,8 +178,20 @@ def _name(dataset: str) -> str:
     return Path(dataset).name
 
 
-def _judgements(
-    dataset: str,
+def _loaded(dataset: str, outputs: Path | None) -> Judgements:
+    from adequa.datasets.load import load_dataset
+    from adequa.errors import AdequaError
+    from adequa.io import read_wmt_rankings
+
+    if outputs is None:
+        return load_dataset(dataset)
+    if Path(dataset).suffix.lower() != ".csv":
+        raise AdequaError("--outputs goes with rankings of WMT, a file whose name ends in .csv.")
+    return read_wmt_rankings(dataset, outputs=outputs)
+
+
+def _selected(
+    judgements: Judgements,
     wanted: dict[str, list[str]],
     systems: list[str],
     *,
@@ -181,9 +200,7 @@ def _judgements(
 ) -> tuple[Judgements, list[str]]:
     """The judgements to evaluate on, and notes on what is not among them."""
     from adequa.agreement import exclusions
-    from adequa.datasets.load import load_dataset
 
-    judgements = load_dataset(dataset)
     notes = list(_unused(_kept(judgements)))
     for name, values in wanted.items():
         if values:

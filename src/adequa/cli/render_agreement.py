@@ -18,6 +18,10 @@ _LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"–": "--", "<": r"\textless{}", ">": r"\textgreater{}"}
 )
+_RULES = {
+    "greedy": "metrics of one rank do not differ significantly",
+    "separated": "every metric beats all of the ranks below",
+}
 _TESTS = {
     "both": "PERM-BOTH",
     "inputs": "PERM-INPUTS",
@@ -180,8 +184,8 @@ def _legend(found: Agreement) -> Iterator[str]:
         yield f"intervals{of}: bootstrap over {what}, {protocol.resamples:,} resamples"
     if found.average.ranks is not None:
         yield (
-            f"ranks{of}: {_TESTS[str(protocol.test)]}, Holm's correction, p < {protocol.alpha:g}; "
-            "metrics of one rank do not differ significantly"
+            f"ranks{of}: {_TESTS[str(protocol.test)]}, Holm's correction, p ≤ {protocol.alpha:g}; "
+            f"{_RULES[protocol.clusters]}"
         )
     if any(column.thresholds is not None for column in found.columns):
         yield from _thresholds(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adequa.agreement.evaluate import segment_scores
+from adequa.agreement.evaluate import reference_count, segment_scores
 from adequa.agreement.sources import sources
 from adequa.judgements import Preferences, Ratings
 from adequa.reproduce.table import Report, Scored
@@ -15,6 +15,7 @@ def lexical(metric: str) -> Callable[[Ratings | Preferences, Report], Scored]:
 
     def scored(judgements: Ratings | Preferences, report: Report) -> Scored:
         (source,) = found = sources([metric])
-        return Scored(segment_scores(judgements, found, report)[0], source.signature)
+        settings = source.signature(reference_count(judgements))
+        return Scored(segment_scores(judgements, found, report)[0], settings)
 
     return scored
