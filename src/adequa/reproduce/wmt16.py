@@ -12,6 +12,7 @@ TABLE = Table(
     "Evaluation based on Universal Sentence Representations, Table 2",
     dataset="wmt16-da",
     statistic="pearson",
+    notes=("SentBLEU has no settings to choose: it is the baseline of the WMT metrics tasks.",),
     systems=(
         System(
             name="sentbleu",

@@ -12,6 +12,7 @@ TABLE = Table(
     "Machine Translation Evaluation with BERT Regressor, Table 2",
     dataset="wmt17-da",
     statistic="pearson",
+    notes=("SentBLEU has no settings to choose: it is the baseline of the WMT metrics tasks.",),
     systems=(
         System(
             name="sentbleu",
