@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from adequa.agreement.groups import column_names, rows_by, selected
+from adequa.agreement.groups import column_names, rows_by
 from adequa.agreement.measured import Measured
 from adequa.agreement.preferences import measure_preferences, preferred, preferred_by_rating
 from adequa.agreement.protocol import DARR, Protocol, completed, seeded
@@ -27,12 +27,13 @@ def evaluate(
     *,
     name: str = "",
     report: Report = lambda _: None,
+    stage: Callable[[str], None] = lambda _: None,
 ) -> Agreement:
     """How well metrics agree with people.
 
     `metrics` are metrics with their settings or score files, as on the command line. What the
     protocol leaves open is chosen for the judgements, by the `name` of their dataset where that
-    is one we know.
+    is one we know. `report` is told how many texts were just scored, `stage` what comes next.
 
     >>> from adequa.segments import Segments
     >>> texts = Segments(("a b c d", "a b", "x y"), (("a b c d",), ("a b c",), ("a b c",)))
@@ -45,10 +46,10 @@ def evaluate(
     found = sources(metrics)
     if not found:
         raise AdequaError("Name at least one metric or score file to evaluate.")
-    if isinstance(judgements, RatedSystems) or chosen.level == "system":
-        parts, points = _system_level(judgements, found, chosen, report)
-    else:
-        parts, points = _segment_level(judgements, found, chosen, report)
+    parts, points = [], []
+    for part, drawn in _measured(judgements, found, chosen, report, stage):
+        parts.append(part)
+        points.append(drawn)
     columns = tuple(column(part, chosen) for part in parts)
     return Agreement(
         dataset=name,
@@ -59,7 +60,7 @@ def evaluate(
         ),
         columns=columns,
         average=columns[0] if len(columns) == 1 else macro_average(parts, chosen),
-        points=points,
+        points=tuple(points),
         notes=tuple(note for part in parts for note in part.notes),
     )
 
@@ -91,40 +92,46 @@ def segment_scores(
     return _scored(found, texts, names, report)
 
 
-def _segment_level(
-    judgements: Ratings | Preferences, found: Sequence[Source], protocol: Protocol, report: Report
-) -> tuple[list[Measured], tuple[Points, ...]]:
+def _measured(
+    judgements: Judgements,
+    found: Sequence[Source],
+    protocol: Protocol,
+    report: Report,
+    stage: Callable[[str], None],
+) -> Iterator[tuple[Measured, Points]]:
+    """Agreement on one language pair after the other, with what a plot shows of it."""
+    if isinstance(judgements, RatedSystems) or protocol.level == "system":
+        for data in ranked_systems(judgements, found, protocol, report):
+            stage(f"Resampling {data.name}")
+            settled = seeded(protocol, data.name)
+            yield measure_systems(data, settled), Points(data.name, data.human, data.scores)
+        return
     scores = segment_scores(judgements, found, report)
-    if isinstance(judgements, Preferences):
-        return _preferences(judgements, scores[..., 0] - scores[..., 1], protocol)
-    return _ratings(judgements, scores, protocol)
+    for pair, rows in rows_by(column_names(judgements.ids, len(judgements))).items():
+        stage(f"Resampling {pair}")
+        part, settled = judgements.select(rows), seeded(protocol, pair)
+        if isinstance(part, Ratings):
+            yield _ratings(pair, part, scores[:, rows], settled)
+        else:
+            yield _preferences(pair, part, scores[:, rows], settled)
 
 
 def _ratings(
-    ratings: Ratings, scores: FloatArray, protocol: Protocol
-) -> tuple[list[Measured], tuple[Points, ...]]:
-    parts, points = [], []
-    for pair, rows in rows_by(column_names(ratings.ids, len(ratings))).items():
-        human, metrics, ids = ratings.scores[rows], scores[:, rows], selected(ratings.ids, rows)
-        settled = seeded(protocol, pair)
-        points.append(Points(pair, human, metrics))
-        if protocol.statistic == DARR:
-            by_rating = preferred_by_rating(pair, human, metrics, ids, settled)
-            parts.append(measure_preferences(by_rating, settled))
-        else:
-            parts.append(measure_ratings(rated(pair, human, metrics, ids, settled), settled))
-    return parts, tuple(points)
+    pair: str, ratings: Ratings, metrics: FloatArray, protocol: Protocol
+) -> tuple[Measured, Points]:
+    points = Points(pair, ratings.scores, metrics)
+    if protocol.statistic == DARR:
+        data = preferred_by_rating(pair, ratings.scores, metrics, ratings.ids, protocol)
+        return measure_preferences(data, protocol), points
+    by_system = rated(pair, ratings.scores, metrics, ratings.ids, protocol)
+    return measure_ratings(by_system, protocol), points
 
 
 def _preferences(
-    preferences: Preferences, margins: FloatArray, protocol: Protocol
-) -> tuple[list[Measured], tuple[Points, ...]]:
-    parts, points = [], []
-    for pair, rows in rows_by(column_names(preferences.ids, len(preferences))).items():
-        data = preferred(pair, margins[:, rows], selected(preferences.ids, rows))
-        points.append(Points(pair, None, data.margins))
-        parts.append(measure_preferences(data, seeded(protocol, pair)))
-    return parts, tuple(points)
+    pair: str, preferences: Preferences, scores: FloatArray, protocol: Protocol
+) -> tuple[Measured, Points]:
+    data = preferred(pair, scores[..., 0] - scores[..., 1], preferences.ids)
+    return measure_preferences(data, protocol), Points(pair, None, data.margins)
 
 
 def _scored(
@@ -134,11 +141,3 @@ def _scored(
     return np.stack(
         [source.segment_scores(statistics_of(source, texts, corpora, report)) for source in found]
     )
-
-
-def _system_level(
-    judgements: Judgements, found: Sequence[Source], protocol: Protocol, report: Report
-) -> tuple[list[Measured], tuple[Points, ...]]:
-    ranked = ranked_systems(judgements, found, protocol, report)
-    points = tuple(Points(data.name, data.human, data.scores) for data in ranked)
-    return [measure_systems(data, seeded(protocol, data.name)) for data in ranked], points

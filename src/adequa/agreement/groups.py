@@ -39,11 +39,6 @@ def rows_by(names: Sequence[str]) -> dict[str, IntArray]:
     return {name: np.array(rows[name], dtype=np.intp) for name in sorted(rows)}
 
 
-def selected(ids: Ids, rows: IntArray) -> Ids:
-    """The ids of these rows."""
-    return {name: tuple(column[row] for row in rows.tolist()) for name, column in ids.items()}
-
-
 def codes(values: Sequence[str] | None, count: int) -> IntArray:
     """A number for each distinct value; a value that is not known is like no other.
 

@@ -235,7 +235,9 @@ def _evaluate(
     from adequa.cli.progress import progress
 
     with progress("Scoring", None, quiet=quiet) as work:
-        return measure(judgements, metrics, protocol, name=name, report=work.scored)
+        return measure(
+            judgements, metrics, protocol, name=name, report=work.scored, stage=work.stage
+        )
 
 
 def _undefined(found: Agreement) -> Iterator[str]:

@@ -17,6 +17,7 @@ class Work:
 
     read: Callable[[int], None]  # bytes that were just read
     scored: Callable[[int], None]  # segments that were just scored
+    stage: Callable[[str], None]  # what is being done now
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     cannot be known from bytes: the bar then only moves, and the segments count on.
     """
     if quiet or not sys.stderr.isatty():
-        yield Work(read=lambda _: None, scored=lambda _: None)
+        yield Work(read=lambda _: None, scored=lambda _: None, stage=lambda _: None)
         return
 
     from rich import progress as rich_progress
@@ -55,12 +56,15 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     def scored(count: int) -> None:
         bar.update(task_id, segments=task.fields["segments"] + count)
 
+    def stage(name: str) -> None:
+        bar.update(task_id, description=name)
+
     # By the clock and not by the work: a single batch may take longer than anyone waits.
     timer = Timer(PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield Work(read, scored)
+        yield Work(read, scored, stage)
     finally:
         timer.cancel()
         timer.join()
