@@ -98,7 +98,7 @@ def test_interval_is_the_percentile_interval_of_scipy() -> None:
         weighted_mean, scores, scores, row_weights(np.arange(60), None, "segments", 20_000, seed=1)
     )
     theirs = stats.bootstrap(
-        (scores,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
+        (scores,), np.mean, n_resamples=20_000, method="percentile", random_state=1
     ).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
 

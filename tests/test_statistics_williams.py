@@ -40,7 +40,9 @@ def test_the_test_keeps_its_level() -> None:
     first, second = (human + generator.normal(size=human.shape) for _ in range(2))
 
     pairs = ((human, first), (human, second), (first, second))
-    a, b, c = (stats.pearsonr(*pair, axis=1).statistic for pair in pairs)
+    a, b, c = (
+        np.array([np.corrcoef(x, y)[0, 1] for x, y in zip(*pair, strict=True)]) for pair in pairs
+    )
     p = williams(a, b, c, count=30)
     assert np.mean(np.asarray(p) < 0.05) == pytest.approx(0.05, abs=0.015)
     assert np.mean(p) == pytest.approx(0.5, abs=0.02)
