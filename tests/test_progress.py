@@ -52,6 +52,7 @@ def test_work_after_all_is_read_shows_no_percentage(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", 10, quiet=False) as work:
         work.read(10)
+        work.scored(1)
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("Scoring")[2]
     assert "segments" in last
@@ -76,3 +77,13 @@ def test_quiet_or_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     with progress("Scoring", 10, quiet=False) as work:
         work.read(10)
     assert terminal.getvalue() == plain.getvalue() == ""
+
+
+def test_stages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with progress("Scoring", None, quiet=False) as work:
+        work.stage("Resampling cs-en")
+        assert terminal.written.wait(30)
+    assert "Resampling cs-en" in terminal.getvalue()
+    assert "segments" not in terminal.getvalue()

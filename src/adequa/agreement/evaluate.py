@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from adequa.agreement.protocol import DARR, Protocol, completed, seeded
 from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.ratings import measure_ratings, rated
 from adequa.agreement.results import Agreement, MetricInfo, Points, column, macro_average
-from adequa.agreement.sources import Report, Source, Texts, both_sides, sources, statistics_of
+from adequa.agreement.sources import (
+    UNSEEN,
+    Progress,
+    Source,
+    Texts,
+    both_sides,
+    sources,
+    statistics_of,
+)
 from adequa.agreement.systems import measure_systems
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
@@ -26,14 +34,13 @@ def evaluate(
     protocol: Protocol | None = None,
     *,
     name: str = "",
-    report: Report = lambda _: None,
-    stage: Callable[[str], None] = lambda _: None,
+    progress: Progress = UNSEEN,
 ) -> Agreement:
     """How well metrics agree with people.
 
     `metrics` are metrics with their settings or score files, as on the command line. What the
     protocol leaves open is chosen for the judgements, by the `name` of their dataset where that
-    is one we know. `report` is told how many texts were just scored, `stage` what comes next.
+    is one we know.
 
     >>> from adequa.segments import Segments
     >>> texts = Segments(("a b c d", "a b", "x y"), (("a b c d",), ("a b c",), ("a b c",)))
@@ -47,7 +54,7 @@ def evaluate(
     if not found:
         raise AdequaError("Name at least one metric or score file to evaluate.")
     parts, points = [], []
-    for part, drawn in _measured(judgements, found, chosen, report, stage):
+    for part, drawn in _measured(judgements, found, chosen, progress):
         parts.append(part)
         points.append(drawn)
     columns = tuple(column(part, chosen) for part in parts)
@@ -78,7 +85,7 @@ def reference_count(judgements: Judgements) -> int | None:
 
 
 def segment_scores(
-    judgements: Ratings | Preferences, found: Sequence[Source], report: Report = lambda _: None
+    judgements: Ratings | Preferences, found: Sequence[Source], progress: Progress = UNSEEN
 ) -> FloatArray:
     """Every metric's scores in the order of the judgements, higher is better.
 
@@ -86,29 +93,28 @@ def segment_scores(
     """
     names = column_names(judgements.ids, len(judgements))
     if isinstance(judgements, Preferences):
-        scores = _scored(found, both_sides(judgements), names * 2, report)
+        scores = _scored(found, both_sides(judgements), names * 2, progress)
         return np.stack(np.split(scores, 2, axis=1), axis=-1)
     texts = Texts(judgements.ids, judgements.segments, judgements.kept)
-    return _scored(found, texts, names, report)
+    return _scored(found, texts, names, progress)
 
 
 def _measured(
     judgements: Judgements,
     found: Sequence[Source],
     protocol: Protocol,
-    report: Report,
-    stage: Callable[[str], None],
+    progress: Progress,
 ) -> Iterator[tuple[Measured, Points]]:
     """Agreement on one language pair after the other, with what a plot shows of it."""
     if isinstance(judgements, RatedSystems) or protocol.level == "system":
-        for data in ranked_systems(judgements, found, protocol, report):
-            stage(f"Resampling {data.name}")
+        for data in ranked_systems(judgements, found, protocol, progress):
+            progress.stage(f"Resampling {data.name}")
             settled = seeded(protocol, data.name)
             yield measure_systems(data, settled), Points(data.name, data.human, data.scores)
         return
-    scores = segment_scores(judgements, found, report)
+    scores = segment_scores(judgements, found, progress)
     for pair, rows in rows_by(column_names(judgements.ids, len(judgements))).items():
-        stage(f"Resampling {pair}")
+        progress.stage(f"Resampling {pair}")
         part, settled = judgements.select(rows), seeded(protocol, pair)
         if isinstance(part, Ratings):
             yield _ratings(pair, part, scores[:, rows], settled)
@@ -135,9 +141,9 @@ def _preferences(
 
 
 def _scored(
-    found: Sequence[Source], texts: Texts, corpora: Sequence[str], report: Report
+    found: Sequence[Source], texts: Texts, corpora: Sequence[str], progress: Progress
 ) -> FloatArray:
     """Segment scores of every metric, (K, n), higher is better."""
     return np.stack(
-        [source.segment_scores(statistics_of(source, texts, corpora, report)) for source in found]
+        [source.segment_scores(statistics_of(source, texts, corpora, progress)) for source in found]
     )

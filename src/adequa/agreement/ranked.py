@@ -9,7 +9,7 @@ import numpy as np
 
 from adequa.agreement.groups import codes, column_names, one_system_a_row, rows_by
 from adequa.agreement.protocol import Protocol, seeded
-from adequa.agreement.sources import Report, Source, Texts, both_sides, statistics_of
+from adequa.agreement.sources import Progress, Source, Texts, both_sides, statistics_of
 from adequa.agreement.systems import Ranked, SystemRows, system_scores
 from adequa.errors import AdequaError
 from adequa.judgements import (
@@ -43,7 +43,7 @@ class _Outputs:
 
 
 def ranked_systems(
-    judgements: Judgements, sources: Sequence[Source], protocol: Protocol, report: Report
+    judgements: Judgements, sources: Sequence[Source], protocol: Protocol, progress: Progress
 ) -> list[Ranked]:
     """The systems of each language pair, with every metric's scores."""
     outputs = _outputs(judgements, protocol)
@@ -51,7 +51,7 @@ def ranked_systems(
         None
         if _of_systems_only(source)
         else statistics_of(
-            source, outputs.texts, outputs.corpora, report, repeated=outputs.repeated
+            source, outputs.texts, outputs.corpora, progress, repeated=outputs.repeated
         )
         for source in sources
     )

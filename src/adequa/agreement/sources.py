@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
@@ -22,9 +21,23 @@ from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments, concatenate
 from adequa.statistics.undefined import check_finite
 
-Report: TypeAlias = Callable[[int], None]  # told how many texts were just scored
 _BATCH = 256  # texts at a time; small enough that progress shows in slow metrics
 _DIRECTIONS = {"true": True, "false": False}
+
+
+def _ignore(_: object) -> None:
+    """What a caller who shows no progress does with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where work that is being done reports to."""
+
+    scored: Callable[[int], None] = _ignore  # texts that were just scored
+    stage: Callable[[str], None] = _ignore  # what is being done now
+
+
+UNSEEN = Progress()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +153,12 @@ def _direction(path: str, word: str) -> bool:
 
 
 def statistics_of(
-    source: Source, texts: Texts, corpora: Sequence[str], report: Report, *, repeated: bool = False
+    source: Source,
+    texts: Texts,
+    corpora: Sequence[str],
+    progress: Progress,
+    *,
+    repeated: bool = False,
 ) -> FloatArray:
     """Statistics that add up, one row a text.
 
@@ -155,12 +173,13 @@ def statistics_of(
             f"{source.name} needs texts to score, and these judgements have none: only score "
             "files can be evaluated on them."
         )
+    progress.stage(f"Scoring with {source.name}")
     parts = []
     for rows in rows_by(corpora).values():
         segments = texts.segments.select(rows.tolist())
         once = repeated and source.metric.needs_whole_corpus
         first, back = (np.arange(len(rows)),) * 2 if once else _distinct(segments)
-        found = _scored(source.metric, segments.select(first.tolist()), report)
+        found = _scored(source.metric, segments.select(first.tolist()), progress)
         check_finite(source.name, source.metric.segment_scores(found))
         parts.append((rows, found[back]))
     statistics = np.empty((len(texts), parts[0][1].shape[1]))
@@ -178,13 +197,13 @@ def _distinct(segments: Segments) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(back, return_index=True)[1], back
 
 
-def _scored(metric: Metric, segments: Segments, report: Report) -> FloatArray:
+def _scored(metric: Metric, segments: Segments, progress: Progress) -> FloatArray:
     size = len(segments) if metric.needs_whole_corpus else _BATCH
     parts = []
     for start in range(0, len(segments), size):
         batch = segments.select(range(start, min(start + size, len(segments))))
         parts.append(metric.checked_statistics(batch))
-        report(len(batch))
+        progress.scored(len(batch))
     return np.concatenate(parts)
 
 

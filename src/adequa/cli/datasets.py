@@ -42,6 +42,7 @@ def fetch(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
     """Get a dataset: its official archive, or a prepared file from a mirror folder."""
+    from adequa.cli.progress import progress
     from adequa.datasets.cache import fetch as fetch_dataset
     from adequa.datasets.cache import locate
     from adequa.datasets.registry import dataset
@@ -49,7 +50,15 @@ def fetch(
     if mirror is None and locate(name) is None and not quiet:
         for address in dataset(name).archives:
             tell(f"note: fetching {address}")
-    folder = fetch_dataset(name, mirror)
+    got = 0
+    with progress(f"Fetching {name}", None, quiet=quiet) as work:
+
+        def advance(count: int) -> None:
+            nonlocal got
+            got += count
+            work.stage(f"Fetching {name}, {got / 1e6:,.0f} MB")
+
+        folder = fetch_dataset(name, mirror, advance)
     typer.echo(f"{name} is at hand in {folder}")
 
 

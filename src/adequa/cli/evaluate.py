@@ -232,12 +232,12 @@ def _evaluate(
     judgements: Judgements, metrics: Sequence[str], protocol: Protocol, name: str, quiet: bool
 ) -> Agreement:
     from adequa.agreement.evaluate import evaluate as measure
+    from adequa.agreement.sources import Progress
     from adequa.cli.progress import progress
 
     with progress("Scoring", None, quiet=quiet) as work:
-        return measure(
-            judgements, metrics, protocol, name=name, report=work.scored, stage=work.stage
-        )
+        seen = Progress(work.scored, work.stage)
+        return measure(judgements, metrics, protocol, name=name, progress=seen)
 
 
 def _undefined(found: Agreement) -> Iterator[str]:

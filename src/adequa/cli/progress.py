@@ -38,14 +38,14 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(),
         rich_progress.TaskProgressColumn(),
-        rich_progress.TextColumn("{task.fields[segments]:,} segments"),
+        rich_progress.TextColumn("{task.fields[counted]}"),
         rich_progress.TimeElapsedColumn(),
         rich_progress.TextColumn("left"),
         rich_progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task_id = bar.add_task(label, total=total_bytes, segments=0)
+    task_id = bar.add_task(label, total=total_bytes, counted="")
     task = bar.tasks[0]
 
     def read(count: int) -> None:
@@ -53,8 +53,12 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
         if task.total is not None and task.completed >= task.total:
             task.total = None
 
+    segments = 0
+
     def scored(count: int) -> None:
-        bar.update(task_id, segments=task.fields["segments"] + count)
+        nonlocal segments
+        segments += count
+        bar.update(task_id, counted=f"{segments:,} segments")
 
     def stage(name: str) -> None:
         bar.update(task_id, description=name)

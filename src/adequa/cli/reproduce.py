@@ -68,6 +68,7 @@ def _listed() -> Iterator[str]:
 def _measured(
     found: Table, folder: Path, quick: bool, systems: tuple[str, ...], quiet: bool
 ) -> Results:
+    from adequa.agreement.sources import Progress
     from adequa.cli.progress import progress
     from adequa.reproduce.run import reproduce as measure
 
@@ -77,7 +78,12 @@ def _measured(
 
     with progress("Scoring", None, quiet=quiet) as work:
         return measure(
-            found, folder, quick=quick, systems=systems, started=started, report=work.scored
+            found,
+            folder,
+            quick=quick,
+            systems=systems,
+            started=started,
+            progress=Progress(work.scored, work.stage),
         )
 
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
+from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_write_bytes
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from adequa.reproduce.results import Measurement, Results, Row, read_results, write_results
-from adequa.reproduce.table import Report, Scored, System, Table
+from adequa.reproduce.table import Scored, System, Table
 from adequa.segments import FloatArray
 
 _DIGITS = 9  # significant digits of stored scores
@@ -33,7 +34,7 @@ def reproduce(
     quick: bool = False,
     systems: tuple[str, ...] = (),
     started: Callable[[System], None] = lambda _: None,
-    report: Report = lambda _: None,
+    progress: Progress = UNSEEN,
 ) -> Results:
     """Measure the systems of a table that are asked for; the others keep their last figures.
 
@@ -44,7 +45,7 @@ def reproduce(
     results = read_results(table, folder)
     for system in chosen:
         started(system)
-        scored = system.scores(judgements, report)
+        scored = system.scores(judgements, progress)
         path = write_scores(scored, folder / "scores" / table.name / f"{system.name}.tsv.gz")
         rows = tuple(_rows(table, system, judgements, path))
         command = f"adequa reproduce {table.name} --system {system.name}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
+from adequa.agreement.sources import Progress
 from adequa.judgements import Preferences, Ratings
 from adequa.segments import FloatArray
 
 AVERAGE = "average"
-Report: TypeAlias = Callable[[int], None]  # told how many texts were just scored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class System:
 
     name: str
     label: str  # as the paper names it
-    scores: Callable[[Ratings | Preferences, Report], Scored]
+    scores: Callable[[Ratings | Preferences, Progress], Scored]
     paper: Mapping[str, float] = field(default_factory=dict)  # by column, `average` included
     # What it takes: only `minutes` is run by --quick; the others keep their last figures.
     cost: Literal["minutes", "hours", "gpu"] = "minutes"
