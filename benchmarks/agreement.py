@@ -32,8 +32,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import plain_agreement as plain
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 from adequa.statistics.kendall import kendall_b
 from adequa.statistics.permutation import (
@@ -42,7 +41,6 @@ from adequa.statistics.permutation import (
     swap_units,
     system_differences,
 )
-from adequa.statistics.swapping import swap_masks
 from adequa.statistics.ties import calibrate
 
 Masks: TypeAlias = npt.NDArray[np.bool_]
@@ -232,7 +230,7 @@ def against_ties(data: Judged, rounds: int) -> bool:
 def against_permutations(data: Judged, rounds: int) -> bool:
     """PERM-BOTH against rivals that do a part of the work under the same masks."""
     passed = True
-    masks = swap_masks(data.human.size, RESAMPLES, SEED)
+    masks = plain.swap_masks(data.human.size, RESAMPLES, SEED)
     for what, rivals in PERMUTATIONS.items():
         work = OURS[what](data)
         assert isinstance(work, Differences)

@@ -9,7 +9,19 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+import numpy as np
+import numpy.typing as npt
+
+from adequa.statistics.resampling import Seed
+from adequa.statistics.swapping import packed_masks, unpacked
+
 Numbers = Sequence[float]
+
+
+def swap_masks(units: int, resamples: int, seed: Seed) -> npt.NDArray[np.bool_]:
+    """The masks that the permutation tests draw, a row for each resample: (resamples, units)."""
+    by_unit = unpacked(packed_masks(units, resamples, seed), resamples)
+    return np.asarray(by_unit.transpose(), dtype=np.bool_)
 
 
 def pearson(first: Numbers, second: Numbers) -> float:

@@ -386,7 +386,7 @@ def test_score_files_that_do_not_fit(text: str, sentence: str, tmp_path: Path) -
 
 def test_unknown_settings_of_a_score_file(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.txt", "1\n" * 96)
-    with pytest.raises(AdequaError, match="no setting of a score file"):
+    with pytest.raises(AdequaError, match='no column "lower" to choose rows by'):
         evaluate(ratings(), [f"{path}:lower=true"], quick())
     with pytest.raises(AdequaError, match="must be true or false"):
         evaluate(ratings(), [f"{path}:higher_is_better=perhaps"], quick())
@@ -424,7 +424,7 @@ def test_exclusions() -> None:
     judged = Ratings(scores, {**judged.ids, "system": renamed}, judged.segments)
     found = without_references(judged)
     assert names(found.judgements) == {"outlier", "s2", "s3"}
-    assert found.notes == ("human references left out: Human-A.0.",)
+    assert found.note == "human references left out: Human-A.0."
     assert names(without_outliers(judged).judgements) == {"Human-A.0", "s2", "s3"}
     assert names(without_systems(judged, ["s2"]).judgements) == {"Human-A.0", "outlier", "s3"}
     with pytest.raises(AdequaError, match='Did you mean "outlier"'):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from adequa.errors import AdequaError
 from adequa.statistics.multiple import holm
@@ -51,13 +52,25 @@ def test_nan_counts_as_no_test() -> None:
     assert holm(np.empty(0)).shape == (0,)
 
 
-def test_a_matrix_tests_each_pair_once_in_its_observed_direction() -> None:
+def test_a_matrix_tests_each_pair_once_and_doubles_the_smaller_p() -> None:
     nan = np.nan
     p_values = np.array([[nan, 0.01, 0.98], [0.99, nan, 0.6], [0.02, 0.4, nan]])
-    # Three tests, .01, .02 and .4: 3 · .01, 2 · .02 and .4.
+    # Three tests, .02, .04 and .8: 3 · .02, 2 · .04 and .8.
     assert holm(p_values) == pytest.approx(
-        np.array([[nan, 0.03, 0.98], [0.99, nan, 0.6], [0.04, 0.4, nan]]), nan_ok=True
+        np.array([[nan, 0.06, 0.98], [0.99, nan, 0.8], [0.08, 0.8, nan]]), nan_ok=True
     )
+
+
+def test_a_matrix_keeps_the_level_for_all_pairs_together() -> None:
+    """Equally good metrics: in how many matrices is any pair told apart?"""
+    generator = np.random.default_rng(1)
+    found = 0
+    for _ in range(2000):
+        scores = generator.normal(size=4)
+        p_values = stats.norm.sf((scores[:, None] - scores) / np.sqrt(2))
+        np.fill_diagonal(p_values, np.nan)
+        found += bool((holm(p_values) <= 0.05).any())
+    assert found / 2000 == pytest.approx(0.045, abs=0.015)
 
 
 def test_the_untested_direction_is_never_the_more_significant() -> None:
@@ -69,7 +82,7 @@ def test_the_untested_direction_is_never_the_more_significant() -> None:
 def test_pairs_without_a_test_stay_nan_in_a_matrix() -> None:
     nan = np.nan
     adjusted = holm(np.array([[nan, 0.02, nan], [0.98, nan, nan], [nan, nan, nan]]))
-    assert adjusted[0, 1] == 0.02
+    assert adjusted[0, 1] == 0.04
     assert np.isnan(adjusted[2]).all()
     assert np.isnan(adjusted[:, 2]).all()
     assert np.isnan(holm(np.full((1, 1), nan))).all()

@@ -14,8 +14,7 @@ from scipy import stats
 
 import plain_agreement as plain
 from adequa.errors import AdequaError
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics import permutation, swapping
 from adequa.statistics.correlation import pearson, spearman
 from adequa.statistics.permutation import (
@@ -31,7 +30,6 @@ from adequa.statistics.permutation import (
     system_differences,
 )
 from adequa.statistics.resampling import count_chunks
-from adequa.statistics.swapping import swap_masks
 
 SYSTEMS, SEGMENTS, RESAMPLES, SEED = 5, 12, 130, 11
 
@@ -55,7 +53,7 @@ def test_pearson_is_that_of_plain_python(method: str) -> None:
     human, metrics, segments, systems = judged()
     units = swap_units(method, segments, systems, len(human))
     found = pearson_differences(human, metrics, units, RESAMPLES, SEED)
-    masks = swap_masks(int(units.max()) + 1, RESAMPLES, SEED)
+    masks = plain.swap_masks(int(units.max()) + 1, RESAMPLES, SEED)
     for a, b in product(range(4), repeat=2):
         expected = plain.segment_differences(
             human.tolist(), metrics[a].tolist(), metrics[b].tolist(), units.tolist(), masks.tolist()
@@ -73,7 +71,7 @@ def test_systems_are_those_of_plain_python(method: str) -> None:
     human, metrics, segments, systems = judged()
     units, means = swap_units(method, segments, systems, len(human)), human_means(human, systems)
     found = system_differences(means, metrics, systems, units, pearson, RESAMPLES, SEED)
-    masks = swap_masks(int(units.max()) + 1, RESAMPLES, SEED)
+    masks = plain.swap_masks(int(units.max()) + 1, RESAMPLES, SEED)
     for a, b in ((0, 1), (1, 3), (3, 0)):
         first, second = metrics[a].tolist(), metrics[b].tolist()
         expected = plain.system_differences(
@@ -100,7 +98,7 @@ def test_general_takes_spearman_as_scipy_does() -> None:
     units = swap_units("both", segments, systems, len(human))
     found = general_differences(human, metrics, units, spearman, 20, SEED)
     first, second = (stats.zscore(row) for row in metrics)
-    for resample, mask in enumerate(swap_masks(len(human), 20, SEED)):
+    for resample, mask in enumerate(plain.swap_masks(len(human), 20, SEED)):
         one, other = np.where(mask, second, first), np.where(mask, first, second)
         expected = stats.spearmanr(human, one)[0] - stats.spearmanr(human, other)[0]
         assert found.resampled[0, 1, resample] == pytest.approx(expected, abs=1e-12)
@@ -110,7 +108,7 @@ def test_ratios_swap_both_parts_of_a_unit() -> None:
     generator = np.random.default_rng(0)
     above, below = generator.integers(0, 5, (3, 7)), generator.integers(5, 9, (3, 7))
     found = ratio_differences(above.astype(float), below.astype(float), 40, SEED)
-    for resample, mask in enumerate(swap_masks(7, 40, SEED)):
+    for resample, mask in enumerate(plain.swap_masks(7, 40, SEED)):
         first = np.where(mask, above[2], above[0]).sum() / np.where(mask, below[2], below[0]).sum()
         second = np.where(mask, above[0], above[2]).sum() / np.where(mask, below[0], below[2]).sum()
         assert found.resampled[0, 2, resample] == pytest.approx(first - second, abs=1e-12)
@@ -254,11 +252,11 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_masks_are_fair_and_stay_with_the_seed() -> None:
-    masks = swap_masks(200, 500, SEED)
+    masks = plain.swap_masks(200, 500, SEED)
     assert masks.shape == (500, 200)
     assert masks.mean() == pytest.approx(0.5, abs=0.01)
-    assert np.array_equal(masks, swap_masks(200, 500, SEED))
-    assert not np.array_equal(masks, swap_masks(200, 500, SEED + 1))
+    assert np.array_equal(masks, plain.swap_masks(200, 500, SEED))
+    assert not np.array_equal(masks, plain.swap_masks(200, 500, SEED + 1))
     assert abs(np.corrcoef(masks[:, :20].T)[np.triu_indices(20, 1)]).max() < 0.2
 
 

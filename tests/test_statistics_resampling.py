@@ -13,8 +13,9 @@ from scipy import stats
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
 from adequa.statistics.resampling import (
+    bootstrap_chunks,
     bootstrap_counts,
-    bootstrap_interval,
+    bootstrap_sums,
     count_chunks,
     interval,
     row_weights,
@@ -24,7 +25,7 @@ SEGMENTS = np.repeat(np.arange(5), 3)
 SYSTEMS = np.tile(np.arange(3), 5)
 
 
-def weighted_mean(human: FloatArray, metric: FloatArray, weights: FloatArray) -> FloatArray:
+def weighted_mean(metric: FloatArray, weights: FloatArray) -> FloatArray:
     total = weights.sum(axis=-1)
     return np.asarray(weights @ metric / total)
 
@@ -35,6 +36,15 @@ def test_every_resample_has_as_many_draws_as_units(units: int, resamples: int, s
     assert counts.shape == (resamples, units)
     assert (counts.sum(axis=1) == units).all()
     assert (counts >= 0).all()
+
+
+def test_chunks_and_sums_are_of_the_same_draws() -> None:
+    counts = bootstrap_counts(7, 11, seed=4)
+    chunks = list(bootstrap_chunks(7, 11, seed=4, limit=20))
+    assert len(chunks) > 1
+    assert (np.concatenate(chunks) == counts).all()
+    columns = np.arange(14.0).reshape(2, 7)
+    assert bootstrap_sums(columns, 11, seed=4) == pytest.approx(columns @ counts.T)
 
 
 def test_counts_are_multinomial() -> None:
@@ -94,9 +104,8 @@ def test_codes_with_gaps_are_as_good() -> None:
 
 def test_interval_is_the_percentile_interval_of_scipy() -> None:
     scores = np.random.default_rng(0).normal(size=60)
-    ours = bootstrap_interval(
-        weighted_mean, scores, scores, row_weights(np.arange(60), None, "segments", 20_000, seed=1)
-    )
+    chunks = row_weights(np.arange(60), None, "segments", 20_000, seed=1)
+    ours = interval(np.concatenate([weighted_mean(scores, weights) for weights in chunks]))
     theirs = stats.bootstrap(
         (scores,), np.mean, n_resamples=20_000, method="percentile", random_state=1
     ).confidence_interval
@@ -120,7 +129,7 @@ def test_no_interval_where_most_resamples_are_undefined(samples: list[float]) ->
 
 def test_one_segment_has_an_interval_without_width() -> None:
     weights = row_weights(np.zeros(1, dtype=np.intp), None, "segments", 10, seed=0)
-    found = bootstrap_interval(weighted_mean, np.ones(1), np.full(1, 2.5), weights)
+    found = interval(weighted_mean(np.full(1, 2.5), next(weights)))
     assert (found.low, found.high, found.undefined) == (2.5, 2.5, 0)
 
 

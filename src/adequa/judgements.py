@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.segments import FloatArray, Segments
+from adequa.segments import LARGEST_SCORE, FloatArray, IntArray, Segments
 
-IntArray: TypeAlias = npt.NDArray[np.intp]
 Ids: TypeAlias = Mapping[str, tuple[str, ...]]
 # Human ties between two systems: (language pair, system, system), the names in sorted order.
 Ties: TypeAlias = Mapping[tuple[str, str, str], int]
@@ -75,10 +73,11 @@ class Ratings:
         if self.segments is not None:
             columns["segments"] = len(self.segments)
         _check_lengths(columns | {"rows": len(self.kept.rows)})
-        if not np.isfinite(scores).all():
-            row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        usable = np.abs(scores) <= LARGEST_SCORE  # and not NaN
+        if not usable.all():
+            row = int(np.flatnonzero(~usable)[0])
             raise AdequaError(
-                f"The human score of rating {row + 1} is {scores[row]}, which is no number to "
+                f"The human score of rating {row + 1} is {scores[row]:g}, which is no number to "
                 "compare with; leave such rows out."
             )
 
@@ -167,6 +166,11 @@ class RatedSystems:
 
 
 Judgements: TypeAlias = Ratings | Preferences | RatedSystems
+
+
+def identified(judgements: Judgements) -> Ratings | Preferences:
+    """What carries the ids: the judgements themselves, or the ratings of whole systems."""
+    return judgements.ratings if isinstance(judgements, RatedSystems) else judgements
 
 
 def _select_ids(ids: Ids, rows: Sequence[int]) -> Ids:

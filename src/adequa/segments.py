@@ -13,6 +13,10 @@ import numpy.typing as npt
 from adequa.errors import AdequaError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.intp]
+
+# Larger numbers are no scores, and their squares and sums would be no numbers.
+LARGEST_SCORE = 1e100
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from adequa.agreement.grouped import measure_grouped
 from adequa.agreement.groups import column_names, rows_by
 from adequa.agreement.measured import Measured
+from adequa.agreement.pooled import measure_pooled
 from adequa.agreement.preferences import measure_preferences, preferred, preferred_by_rating
 from adequa.agreement.protocol import DARR, Protocol, completed, seeded
 from adequa.agreement.ranked import ranked_systems
-from adequa.agreement.ratings import measure_ratings, rated
+from adequa.agreement.rated import rated
 from adequa.agreement.results import Agreement, MetricInfo, Points, column, macro_average
 from adequa.agreement.sources import (
     UNSEEN,
@@ -20,7 +22,7 @@ from adequa.agreement.sources import (
     Texts,
     both_sides,
     sources,
-    statistics_of,
+    text_statistics,
 )
 from adequa.agreement.systems import measure_systems
 from adequa.errors import AdequaError
@@ -129,8 +131,9 @@ def _ratings(
     if protocol.statistic == DARR:
         data = preferred_by_rating(pair, ratings.scores, metrics, ratings.ids, protocol)
         return measure_preferences(data, protocol), points
-    by_system = rated(pair, ratings.scores, metrics, ratings.ids, protocol)
-    return measure_ratings(by_system, protocol), points
+    arrays = rated(pair, ratings.scores, metrics, ratings.ids, protocol)
+    measure = measure_pooled if protocol.average == "pooled" else measure_grouped
+    return measure(arrays, protocol), points
 
 
 def _preferences(
@@ -144,6 +147,5 @@ def _scored(
     found: Sequence[Source], texts: Texts, corpora: Sequence[str], progress: Progress
 ) -> FloatArray:
     """Segment scores of every metric, (K, n), higher is better."""
-    return np.stack(
-        [source.segment_scores(statistics_of(source, texts, corpora, progress)) for source in found]
-    )
+    statistics = (text_statistics(source, texts, corpora, progress) for source in found)
+    return np.stack(list(map(Source.segment_scores, found, statistics)))

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
-from adequa.agreement.groups import codes, column_names, one_system_a_row, rows_by
+from adequa.agreement.groups import JOINED, column_names, parts_of_systems
+from adequa.agreement.human_scores import SIDES, mean_ratings, standings
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import Ids, IntArray, Judgements, Preferences, RatedSystems, Ratings
-from adequa.segments import FloatArray, Segments
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
+from adequa.segments import Segments
 from adequa.statistics.outliers import outliers
-from adequa.statistics.standings import expected_wins
 
 _HUMAN = re.compile(r"(human|ref(erence)?)([-_. ]?[a-z0-9])?(\.\d+)?", re.IGNORECASE)
-SIDES = ("better_system", "worse_system")
 _Rows = TypeVar("_Rows", Ratings, Preferences, Segments)
+# Whether a system of a column (a language pair, and a year where there are several) goes.
+_Goes = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Excluded:
     """Judgements after exclusions, and a note on what is gone."""
 
     judgements: Judgements
-    notes: tuple[str, ...] = ()
+    note: str
 
 
 def is_human(system: str) -> bool:
@@ -40,26 +41,28 @@ def is_human(system: str) -> bool:
 
 def with_ids(judgements: Judgements, name: str, wanted: Sequence[str]) -> Judgements:
     """Only the judgements whose id of this name (`lp`, `split`) is one of the wanted."""
-    ids = _ids(judgements)
-    there = dict.fromkeys(ids.get(name, ()))
+    there = dict.fromkeys(identified(judgements).ids.get(name, ()))
     for value in wanted:
         if value not in there:
-            listed = ", ".join(there) or "none"
             raise AdequaError(
                 f'The judgements have no {name} "{value}".{nearest(value, there)} There are: '
-                f"{listed}."
+                f"{', '.join(there) or 'none'}."
             )
-    return _filtered(judgements, lambda found, _: [value in wanted for value in found[name]])
+
+    def only(rows: _Rows) -> _Rows:
+        return _selected(rows, [value in wanted for value in rows.ids[name]])
+
+    return _mapped(judgements, only, only, only)
 
 
 def without_systems(judgements: Judgements, systems: Sequence[str]) -> Excluded:
     """Without the systems of these names."""
-    there = _systems(judgements)
+    there = {system for _, system in _systems(judgements)}
     for system in systems:
         if system not in there:
             raise AdequaError(f'The judgements have no system "{system}".{nearest(system, there)}')
     gone = frozenset(systems)
-    return _without(judgements, lambda _, system: system in gone, "systems named to be left out")
+    return _without(judgements, lambda _, system: system in gone, "systems")
 
 
 def without_references(judgements: Judgements) -> Excluded:
@@ -69,90 +72,96 @@ def without_references(judgements: Judgements) -> Excluded:
 
 def without_outliers(judgements: Judgements) -> Excluded:
     """Without systems whose human score lies far from the others of their language pair."""
-    found = set(_outlying(judgements))
-    return _without(judgements, lambda pair, system: (pair, system) in found, "outlier systems")
-
-
-def _outlying(judgements: Judgements) -> Iterable[tuple[str, str]]:
-    ids = _ids(judgements)
-    for pair, rows in rows_by(column_names(ids, _count(judgements))).items():
-        names, human = _human_scores(judgements, ids, rows)
-        yield from ((pair, name) for name in np.array(names)[outliers(human)].tolist())
-
-
-def _human_scores(
-    judgements: Judgements, ids: Ids, rows: IntArray
-) -> tuple[Sequence[str], FloatArray]:
-    """The systems of some rows, and what people think of them."""
     if isinstance(judgements, Preferences):
-        both = [ids[side][row] for side in SIDES for row in rows]
-        better, worse = np.split(codes(both, len(both)), 2)
-        names = tuple(dict.fromkeys(both))
-        return names, expected_wins(better, worse, len(names))
-    scores = _ratings(judgements).scores[rows]
-    places, systems = one_system_a_row([ids["system"][row] for row in rows])
-    numbers = codes(systems, len(systems))
-    names = tuple(dict.fromkeys(systems))
-    return names, np.bincount(numbers, scores[places]) / np.bincount(numbers)
+        human = standings(judgements, "expected-wins", seed=0)
+    else:
+        ratings = judgements.ratings if isinstance(judgements, RatedSystems) else judgements
+        human = mean_ratings(ratings)
+    found = set()
+    for column in {column for column, _ in human}:
+        systems = [system for of, system in human if of == column]
+        scores = np.array([human[column, system] for system in systems])
+        found |= {(column, systems[place]) for place in np.flatnonzero(outliers(scores))}
+    return _without(judgements, lambda *key: key in found, "outlier systems")
 
 
-def _without(judgements: Judgements, gone: Callable[[str, str], bool], described: str) -> Excluded:
-    """Without the rows of systems that `gone` says of, and a note that lists them."""
-    _check_systems(judgements)
-    names: dict[str, None] = {}
+def _without(judgements: Judgements, goes: _Goes, described: str) -> Excluded:
+    """Without the outputs of some systems."""
+    gone = {key for key in _systems(judgements) if goes(*key)}
 
-    def keep(ids: Ids, count: int) -> list[bool]:
-        pairs = column_names(ids, count)
-        kept = [True] * count
-        for side in ("system", *SIDES):
-            for row, (pair, system) in enumerate(zip(pairs, ids.get(side, ()), strict=False)):
-                if gone(pair, system):
-                    names[system] = None
-                    kept[row] = False
-        return kept
+    def remaining(rows: _Rows) -> _Rows:
+        return _remaining(rows, gone)
 
-    left = _filtered(judgements, keep)
-    listed = ", ".join(names) if names else "none"
-    return Excluded(left, (f"{described} left out: {listed}.",))
+    left = _mapped(judgements, remaining, remaining, remaining)
+    names = dict.fromkeys(system for _, system in sorted(gone))
+    return Excluded(left, f"{described} left out: {', '.join(names) or 'none'}.")
 
 
-def _filtered(judgements: Judgements, keep: Callable[[Ids, int], list[bool]]) -> Judgements:
-    """The judgements of rows to keep, or a sentence where none is left."""
-    if isinstance(judgements, RatedSystems):
-        outputs = judgements.outputs
-        return RatedSystems(
-            ratings=_rows(judgements.ratings, judgements.ratings.ids, keep),
-            outputs=None if outputs is None else _rows(outputs, outputs.ids, keep),
+def _remaining(rows: _Rows, gone: Container[tuple[str, str]]) -> _Rows:
+    """Rows with a system left on every side; an output of several (`A+B`) stays for the others."""
+    columns = column_names(rows.ids, len(rows))
+    parts = _parts(rows)
+    left = {
+        side: [
+            JOINED.join(system for system in names if (column, system) not in gone)
+            for column, names in zip(columns, of_side, strict=True)
+        ]
+        for side, of_side in parts.items()
+    }
+    keep = [
+        all(name or not any(names) for name, names in zip(of_row, before, strict=True))
+        for of_row, before in zip(
+            zip(*left.values(), strict=True), zip(*parts.values(), strict=True), strict=True
         )
+    ]
+    ids = {**rows.ids, **{side: tuple(names) for side, names in left.items()}}
+    return _selected(replace(rows, ids=ids), keep)
+
+
+def _systems(judgements: Judgements) -> set[tuple[str, str]]:
+    """Every system, by column of the table."""
+    rows = identified(judgements)
+    columns = column_names(rows.ids, len(rows))
+    found = {
+        (column, system)
+        for of_side in _parts(rows).values()
+        for column, names in zip(columns, of_side, strict=True)
+        for system in names
+        if system
+    }
+    if not found:
+        raise AdequaError("The judgements do not name systems, so that none can be left out.")
+    return found
+
+
+def _parts(rows: Ratings | Preferences | Segments) -> dict[str, list[tuple[str, ...]]]:
+    """The systems behind each row, on each side that rows have."""
+    sides = [side for side in ("system", *SIDES) if side in rows.ids]
+    columns = column_names(rows.ids, len(rows))
+    names = [name for side in sides for name in rows.ids[side]]
+    parts = parts_of_systems(columns * len(sides), names)
+    return {
+        side: parts[place * len(rows) : (place + 1) * len(rows)] for place, side in enumerate(sides)
+    }
+
+
+def _mapped(
+    judgements: Judgements,
+    ratings: Callable[[Ratings], Ratings],
+    preferences: Callable[[Preferences], Preferences],
+    outputs: Callable[[Segments], Segments],
+) -> Judgements:
+    """The same kind of judgements, with a function applied to whatever has rows."""
     if isinstance(judgements, Preferences):
-        return _rows(judgements, judgements.ids, keep)
-    return _rows(judgements, judgements.ids, keep)
+        return preferences(judgements)
+    if isinstance(judgements, RatedSystems):
+        texts = judgements.outputs
+        return RatedSystems(ratings(judgements.ratings), None if texts is None else outputs(texts))
+    return ratings(judgements)
 
 
-def _rows(rows: _Rows, ids: Ids, keep: Callable[[Ids, int], list[bool]]) -> _Rows:
-    kept = np.flatnonzero(keep(ids, len(rows)))
+def _selected(rows: _Rows, keep: Sequence[bool]) -> _Rows:
+    kept = np.flatnonzero(keep)
     if not len(kept):
         raise AdequaError("Nothing is left to evaluate on: every judgement was left out.")
     return rows.select(kept.tolist())
-
-
-def _ratings(judgements: Ratings | RatedSystems) -> Ratings:
-    return judgements.ratings if isinstance(judgements, RatedSystems) else judgements
-
-
-def _ids(judgements: Judgements) -> Ids:
-    return judgements.ids if isinstance(judgements, Preferences) else _ratings(judgements).ids
-
-
-def _count(judgements: Judgements) -> int:
-    return len(judgements) if isinstance(judgements, Preferences) else len(_ratings(judgements))
-
-
-def _systems(judgements: Judgements) -> set[str]:
-    ids = _ids(judgements)
-    return {name for side in ("system", *SIDES) for name in ids.get(side, ())}
-
-
-def _check_systems(judgements: Judgements) -> None:
-    if not any(_systems(judgements)):
-        raise AdequaError("The judgements do not name systems, so that none can be left out.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 
 import numpy as np
 
-from adequa.judgements import Ids, IntArray
-from adequa.segments import FloatArray
+from adequa.judgements import Ids
+from adequa.segments import FloatArray, IntArray
 
 ALL = "all"  # the column of judgements that name no language pair
 JOINED = "+"  # between the names of systems that gave the same output
@@ -20,11 +22,12 @@ def column_names(ids: Ids, count: int) -> tuple[str, ...]:
     >>> column_names({"lp": ("zh-en", "zh-en"), "year": ("2020", "2021")}, 2)
     ('zh-en 2020', 'zh-en 2021')
     """
-    pairs = ids.get("lp", (ALL,) * count)
+    if "lp" not in ids:
+        return (ALL,) * count
     years = ids.get("year")
     if years is None or len(set(years)) == 1:
-        return pairs
-    return tuple(f"{pair} {year}" for pair, year in zip(pairs, years, strict=True))
+        return ids["lp"]
+    return tuple(f"{pair} {year}" for pair, year in zip(ids["lp"], years, strict=True))
 
 
 def rows_by(names: Sequence[str]) -> dict[str, IntArray]:
@@ -52,6 +55,15 @@ def codes(values: Sequence[str] | None, count: int) -> IntArray:
         [known.setdefault(value or (row,), len(known)) for row, value in enumerate(values)],
         dtype=np.intp,
     )
+
+
+def numbered(names: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
+    """A number for each name, all of which are known, and the names by number.
+
+    >>> numbered(["b", "a", "b"])
+    (array([0, 1, 0]), ('b', 'a'))
+    """
+    return codes(names, len(names)), tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,20 +95,30 @@ def padded(group_codes: IntArray) -> Padded:
     return Padded(rows, present)
 
 
-def one_system_a_row(systems: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
-    """Rows repeated where several systems gave the same output ("A+B"), and each one's system.
+def parts_of_systems(columns: Sequence[str], systems: Sequence[str]) -> list[tuple[str, ...]]:
+    """The systems behind each output: several where they gave the same one ("A+B").
 
-    A name is taken apart only if all its parts are systems in their own right.
+    A name is taken apart only if all its parts are systems of that column in their own right.
 
-    >>> rows, names = one_system_a_row(["A", "B", "A+B", "C+x"])
-    >>> rows, names
-    (array([0, 1, 2, 2, 3]), ('A', 'B', 'A', 'B', 'C+x'))
+    >>> parts_of_systems(["cs"] * 4 + ["de"], ["A", "B", "A+B", "C+x", "A+B"])
+    [('A',), ('B',), ('A', 'B'), ('C+x',), ('A+B',)]
     """
-    alone = {name for name in systems if JOINED not in name}
+    alone = {key for key in zip(columns, systems, strict=True) if JOINED not in key[1]}
 
-    def parts(name: str) -> Iterable[str]:
-        apart = name.split(JOINED)
-        return apart if len(apart) > 1 and alone.issuperset(apart) else [name]
+    @cache
+    def parts(column: str, name: str) -> tuple[str, ...]:
+        apart = tuple(name.split(JOINED))
+        known = len(apart) > 1 and all((column, part) in alone for part in apart)
+        return apart if known else (name,)
 
-    split = [(row, part) for row, name in enumerate(systems) for part in parts(name)]
-    return np.array([row for row, _ in split], dtype=np.intp), tuple(part for _, part in split)
+    return [parts(column, name) for column, name in zip(columns, systems, strict=True)]
+
+
+def one_system_a_row(parts: Sequence[tuple[str, ...]]) -> tuple[IntArray, tuple[str, ...]]:
+    """Rows repeated where several systems gave the same output, and the system of each.
+
+    >>> one_system_a_row([("A",), ("A", "B")])
+    (array([0, 1, 1]), ('A', 'A', 'B'))
+    """
+    sizes = np.array([len(names) for names in parts], dtype=np.intp)
+    return np.repeat(np.arange(len(parts)), sizes), tuple(chain.from_iterable(parts))

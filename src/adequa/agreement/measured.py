@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol as TypingProtocol
 
 import numpy as np
 
+from adequa.agreement.protocol import Protocol
 from adequa.segments import FloatArray
 from adequa.statistics.permutation import Differences
 
 
-class Statistic(Protocol):
+class Statistic(TypingProtocol):
     """Agreement of one metric, batched over leading axes."""
 
     def __call__(
@@ -30,7 +31,7 @@ class Measured:
     differences: Differences | None = None
     p_values: FloatArray | None = None  # (K, K), of a test that needs no resampling
     thresholds: FloatArray | None = None  # (K,), below which a metric's scores tie
-    reasons: tuple[str, ...] = ()  # (K,), why a value is undefined; empty where it is not
+    reasons: tuple[str, ...] = ()  # (K,), why a value is undefined, if it is
     notes: tuple[str, ...] = ()
 
 
@@ -48,3 +49,16 @@ def mean_where_defined(values: FloatArray, weights: FloatArray | None = None) ->
         summed, total, out=np.full(np.shape(total), np.nan), where=total > 0
     )[()]
     return mean
+
+
+def left_out(name: str, of_group: FloatArray, protocol: Protocol) -> tuple[str, ...]:
+    """A note on the groups, (K, groups), whose values are undefined and do not count."""
+    counts = (~np.isfinite(of_group)).sum(axis=1).tolist()
+    if not any(counts):
+        return ()
+    fewest, most = min(counts), max(counts)
+    shown = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}, by metric,"
+    return (
+        f"{name}: {shown} of {of_group.shape[1]:,} {protocol.average}s are left out of the "
+        f"average, because {protocol.statistic} is undefined within them.",
+    )

@@ -7,6 +7,7 @@ from io import BytesIO
 from math import ceil, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -45,7 +46,9 @@ def draw(found: Agreement, path: str) -> None:
     drawn = BytesIO()
     # The same figures give the same bytes: no date, and ids in SVG from a fixed salt.
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none"}):
+    with rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none"}), catch_warnings():
+        # A name in a script that the font lacks shows as boxes; SVG keeps it as text.
+        filterwarnings("ignore", message="Glyph .* missing from")
         figure(found).savefig(drawn, format=kind, metadata=dated, dpi=150)
     atomic_write_bytes(path, drawn.getvalue())
 
@@ -140,13 +143,13 @@ def _significance(axes: Axes, found: Agreement) -> None:
     axes.set_yticks(range(len(names)), names, fontsize="x-small")
     for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
         label.set_parse_math(False)
-    axes.set_title(f"p: row better than column (dark: ≤ {alpha:g})", fontsize="small")
+    axes.set_title(f"adjusted p: row better than column (dark: ≤ {alpha:g})", fontsize="small")
 
 
 def _legend(drawing: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1:
-        drawing.legend(
+        legend = drawing.legend(
             handles,
             labels,
             loc="outside lower center",
@@ -154,3 +157,6 @@ def _legend(drawing: Figure, axes: Axes) -> None:
             fontsize="x-small",
             markerscale=2,
         )
+        for handle in legend.legend_handles:
+            if handle is not None:
+                handle.set_alpha(1)

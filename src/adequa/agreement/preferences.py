@@ -7,18 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from adequa.agreement.groups import codes
-from adequa.agreement.measured import Measured
+from adequa.agreement.measured import Measured, left_out
 from adequa.agreement.protocol import Protocol
 from adequa.errors import AdequaError
-from adequa.judgements import Ids, IntArray
-from adequa.segments import FloatArray
+from adequa.judgements import Ids
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.permutation import ratio_differences
 from adequa.statistics.preference_tau import (
     PREFERENCE_TAUS,
     contributions,
     preferences_from_ratings,
 )
-from adequa.statistics.resampling import bootstrap_counts
+from adequa.statistics.resampling import bootstrap_sums
+from adequa.statistics.sums import ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,34 +66,26 @@ def measure_preferences(data: Preferred, protocol: Protocol) -> Measured:
         )
         for side in (0, 1)
     )
+    notes: tuple[str, ...] = ()
     if protocol.average == "segment":
-        numerators = np.divide(
-            numerators, denominators, out=np.zeros_like(numerators), where=denominators > 0
-        )
-        denominators = (denominators > 0).astype(np.float64)
+        of_segment = np.asarray(ratio(numerators, denominators))
+        notes = left_out(data.name, of_segment, protocol)
+        denominators = np.isfinite(of_segment).astype(np.float64)
+        numerators = np.where(denominators > 0, of_segment, 0.0)
     samples = np.empty((len(data.margins), 0))
     if protocol.over != "none":
-        counts = bootstrap_counts(numerators.shape[1], protocol.resamples, protocol.seed)
-        samples = _ratio(numerators @ counts.T, denominators @ counts.T)
+        columns = np.concatenate([numerators, denominators])
+        sums = bootstrap_sums(columns, protocol.resamples, protocol.seed)
+        samples = np.asarray(ratio(*np.split(sums, 2)))
     return Measured(
         name=data.name,
         items=data.margins.shape[1],
-        values=_ratio(numerators.sum(axis=1), denominators.sum(axis=1)),
+        values=np.asarray(ratio(numerators.sum(axis=1), denominators.sum(axis=1))),
         samples=samples,
         differences=None
         if protocol.test == "none"
         else ratio_differences(numerators, denominators, protocol.resamples, protocol.seed),
-        reasons=tuple(
-            "" if total > 0 else "the metric gives both sides of every preference the same score"
-            for total in denominators.sum(axis=1)
-        ),
-    )
-
-
-def _ratio(numerators: FloatArray, denominators: FloatArray) -> FloatArray:
-    return np.divide(
-        numerators,
-        denominators,
-        out=np.full_like(numerators, np.nan),
-        where=denominators > 0,
+        reasons=("the metric gives both sides of every preference the same score",)
+        * len(data.margins),
+        notes=notes,
     )

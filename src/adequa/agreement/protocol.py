@@ -32,10 +32,10 @@ _AVERAGES: dict[str, tuple[Average, ...]] = {
 }
 _TESTS: dict[tuple[str, str], tuple[Test, ...]] = {
     ("pearson", "pooled"): ("both", "inputs", "systems", "williams", "none"),
-    # Each metric has a threshold of its own, so that the scores of two metrics cannot be mixed
-    # within what the accuracy is averaged over.
+    # Each metric has a threshold of its own: what is swapped are whole segments or systems, or what
+    # metrics make of single pairs. (Single scores would need a new threshold for every swap.)
     ("acc-eq", "pooled"): ("none",),
-    ("acc-eq", "segment"): ("inputs", "none"),
+    ("acc-eq", "segment"): ("inputs", "pairs", "none"),
     ("acc-eq", "system"): ("systems", "none"),
     **{
         (name, average): ("inputs", "none")
@@ -93,7 +93,7 @@ class Protocol:
 def completed(protocol: Protocol, dataset: str, judgements: Judgements) -> Protocol:
     """The protocol with every open choice made for these judgements, and all choices checked."""
     level = "system" if isinstance(judgements, RatedSystems) else protocol.level
-    known = statistics_of(level, judgements)
+    known = defined_statistics(level, judgements)
     by_name = _OF_DATASET.get(dataset)
     default = by_name if by_name in known else _OF_KIND.get(known, "pearson")
     kind = {Ratings: "ratings", Preferences: "preferences"}.get(type(judgements), "system scores")
@@ -109,7 +109,7 @@ def seeded(protocol: Protocol, name: str) -> Protocol:
     return replace(protocol, seed=(protocol.seed + crc32(name.encode())) % 2**32)
 
 
-def statistics_of(level: Level, judgements: Judgements) -> tuple[str, ...]:
+def defined_statistics(level: Level, judgements: Judgements) -> tuple[str, ...]:
     """The statistics that are defined for judgements of this kind at this level.
 
     Soft pairwise accuracy asks how sure people are of a difference, which only ratings of

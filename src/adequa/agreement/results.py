@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,10 @@ def column(measured: Measured, protocol: Protocol) -> Column:
             high=high,
             p_values=tested,
             thresholds=measured.thresholds,
-            reasons=measured.reasons,
+            reasons=tuple(
+                reason if isnan(value) else ""
+                for reason, value in zip(measured.reasons, measured.values, strict=True)
+            ),
         ),
         protocol,
     )

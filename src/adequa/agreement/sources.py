@@ -6,17 +6,18 @@ that turn statistics into segment scores and sums of them into system scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from adequa.agreement.groups import JOINED, rows_by
-from adequa.errors import AdequaError
+from adequa.agreement.groups import rows_by
+from adequa.agreement.matching import scores_by_ids, scores_by_row
+from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile, read_score_file
 from adequa.judgements import Ids, Kept, Preferences
-from adequa.metrics.contract import Metric
+from adequa.metrics.contract import MeanMetric, Metric
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments, concatenate
 from adequa.statistics.undefined import check_finite
@@ -55,6 +56,11 @@ class Source:
         """What makes higher better."""
         return 1.0 if self.higher_is_better else -1.0
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the system score is the mean of the segment scores."""
+        return self.metric is None or isinstance(self.metric, MeanMetric)
+
     def signature(self, reference_count: int | None, level: str = "segment") -> str:
         """The line that lets someone else get the same scores."""
         if self.metric is None:
@@ -85,6 +91,7 @@ class Texts:
     segments: Segments | None
     kept: Kept  # the rows that scores without ids are given for
     sides: int = 1  # 2 for preferences: all better ones, then all worse ones
+    judgement_ids: Ids = field(default_factory=dict)  # of preferences, which have two texts each
 
     def __len__(self) -> int:
         return self.sides * len(self.kept.rows)
@@ -99,7 +106,7 @@ def both_sides(preferences: Preferences) -> Texts:
     segments = None
     if preferences.better is not None and preferences.worse is not None:
         segments = concatenate([preferences.better, preferences.worse])
-    return Texts(sides, segments, preferences.kept, sides=2)
+    return Texts(sides, segments, preferences.kept, sides=2, judgement_ids=ids)
 
 
 def sources(specifications: Sequence[str]) -> tuple[Source, ...]:
@@ -121,12 +128,14 @@ def _source(specification: str) -> Source:
     if path is None:
         metric = load_metric(specification)
         return Source(metric.name, metric.higher_is_better, metric=metric)
-    file = read_score_file(path, metric=settings.get("metric"))
-    higher = _direction(path, settings.get("higher_is_better", "true"))
+    higher = _direction(path, settings.pop("higher_is_better", "true"))
+    file = read_score_file(path, metric=settings.pop("metric", None))
+    for column, value in settings.items():
+        file = _only(path, file, column, value)
     return Source(file.name, higher, file=file, path=path)
 
 
-def _file_of(specification: str) -> tuple[str | None, Mapping[str, str]]:
+def _file_of(specification: str) -> tuple[str | None, dict[str, str]]:
     """The path of a score file and its settings, or no path for the name of a metric."""
     if Path(specification).is_file():
         return specification, {}
@@ -137,13 +146,33 @@ def _file_of(specification: str) -> tuple[str | None, Mapping[str, str]]:
     settings = {}
     for assignment in filter(None, written.split(",")):
         key, equals, value = (part.strip() for part in assignment.partition("="))
-        if not equals or key not in {"higher_is_better", "metric"}:
+        if not equals:
             raise AdequaError(
-                f'"{assignment}" is no setting of a score file; there are higher_is_better=false,'
-                " for scores where lower is better, and metric=NAME, for files of several metrics."
+                f'"{assignment}" is no setting of a score file; there are higher_is_better=false, '
+                "for scores where lower is better, metric=NAME, for files of several metrics, and "
+                "COLUMN=VALUE, for some of the rows."
             )
         settings[key] = value
     return path, settings
+
+
+def _only(path: str, file: ScoreFile, column: str, value: str) -> ScoreFile:
+    """The rows of a file whose column has a value."""
+    if column not in file.ids:
+        listed = ", ".join(file.ids) or "none"
+        raise AdequaError(
+            f'{path} has no column "{column}" to choose rows by.{nearest(column, file.ids)} Its '
+            f"columns of ids: {listed}."
+        )
+    rows = [row for row, found in enumerate(file.ids[column]) if found == value]
+    if not rows:
+        there = dict.fromkeys(file.ids[column])
+        raise AdequaError(
+            f'{path} has no {column} "{value}".{nearest(value, there)} There are: '
+            f"{', '.join(there)}."
+        )
+    ids = {name: tuple(cells[row] for row in rows) for name, cells in file.ids.items()}
+    return replace(file, ids=ids, scores=file.scores[rows])
 
 
 def _direction(path: str, word: str) -> bool:
@@ -152,7 +181,7 @@ def _direction(path: str, word: str) -> bool:
     return _DIRECTIONS[word.lower()]
 
 
-def statistics_of(
+def text_statistics(
     source: Source,
     texts: Texts,
     corpora: Sequence[str],
@@ -166,7 +195,7 @@ def statistics_of(
     against the same reference is scored once, unless `repeated` asks for corpora as they are.
     """
     if source.file is not None:
-        scores = _file_scores(source, source.file, texts)
+        scores = _file_scores(source.path, source.file, texts)
         return np.column_stack([scores, np.ones_like(scores)])
     if texts.segments is None or source.metric is None:
         raise AdequaError(
@@ -177,8 +206,8 @@ def statistics_of(
     parts = []
     for rows in rows_by(corpora).values():
         segments = texts.segments.select(rows.tolist())
-        once = repeated and source.metric.needs_whole_corpus
-        first, back = (np.arange(len(rows)),) * 2 if once else _distinct(segments)
+        as_it_is = repeated and source.metric.needs_whole_corpus
+        first, back = (np.arange(len(rows)),) * 2 if as_it_is else _distinct(segments)
         found = _scored(source.metric, segments.select(first.tolist()), progress)
         check_finite(source.name, source.metric.segment_scores(found))
         parts.append((rows, found[back]))
@@ -207,63 +236,16 @@ def _scored(metric: Metric, segments: Segments, progress: Progress) -> FloatArra
     return np.concatenate(parts)
 
 
-def _file_scores(source: Source, file: ScoreFile, texts: Texts) -> FloatArray:
+def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
+    """Scores of texts, one after the other; of preferences first the better, then the worse."""
+    columns = 1 if file.scores.ndim == 1 else 2
+    if file.ids and columns == 1:
+        return scores_by_ids(path, file, texts.ids)
+    if columns != texts.sides:
+        raise AdequaError(
+            f"{path} has {'one column' if columns == 1 else 'two columns'} of scores; ratings take "
+            "one, preferences two: better and worse."
+        )
     if file.ids:
-        return _by_ids(source, file, texts)
-    rows, *columns = file.scores.shape
-    if (columns or [1]) != [texts.sides]:
-        raise AdequaError(
-            f"{source.path} has {'two columns' if columns else 'one column'} of scores; ratings "
-            "take one, preferences two: better and worse."
-        )
-    if rows != texts.kept.row_count:
-        raise AdequaError(
-            f"{source.path} has {rows:,} scores, but the judgements have "
-            f"{texts.kept.row_count:,} rows; scores without ids must be one a line in the order of "
-            "the judgements."
-        )
-    chosen: FloatArray = file.scores[texts.kept.rows].T.ravel()
-    return chosen
-
-
-def _by_ids(source: Source, file: ScoreFile, texts: Texts) -> FloatArray:
-    """Scores looked up by whatever ids the file has."""
-    names = [name for name in ("lp", "system", "segment") if name in file.ids]
-    unknown = [name for name in names if name not in texts.ids]
-    if unknown:
-        raise AdequaError(
-            f"{source.path} names its scores by {', '.join(names)}, but the judgements have no "
-            f"{' and no '.join(unknown)}; give one score a line in their order instead."
-        )
-    of = dict(zip(_keys(file.ids, names), file.scores.tolist(), strict=True))
-    wanted = list(_keys(texts.ids, names))
-    every = [name for name in ("lp", "system", "segment") if name in texts.ids]
-    if len(set(wanted)) < len(set(_keys(texts.ids, every))):
-        raise AdequaError(
-            f"{source.path} names its scores by {', '.join(names)} only, which several of the "
-            f"judged outputs share; they are told apart by {', '.join(every)}."
-        )
-    found = [of.get(key, of.get(_first_system(names, key))) for key in wanted]
-    missing = [key for key, score in zip(wanted, found, strict=True) if score is None]
-    if missing:
-        raise AdequaError(
-            f"{source.path} has no score for {len(missing):,} of {len(wanted):,} judged outputs, "
-            f"the first of them {_described(names, missing[0])}; --lp chooses language pairs."
-        )
-    return np.array(found, dtype=np.float64)
-
-
-def _keys(ids: Ids, names: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    return zip(*(ids[name] for name in names), strict=True)
-
-
-def _first_system(names: Sequence[str], key: tuple[str, ...]) -> tuple[str, ...]:
-    """The key of the first of several systems that gave the same output ("A+B")."""
-    return tuple(
-        part.partition(JOINED)[0] if name == "system" else part
-        for name, part in zip(names, key, strict=True)
-    )
-
-
-def _described(names: Sequence[str], key: tuple[str, ...]) -> str:
-    return ", ".join(f"{name} {part or '(unknown)'}" for name, part in zip(names, key, strict=True))
+        return np.asarray(scores_by_ids(path, file, texts.judgement_ids).T.ravel())
+    return np.asarray(scores_by_row(path, file, texts.kept).T.ravel())

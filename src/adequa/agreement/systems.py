@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.agreement.measured import Measured, Statistic
+from adequa.agreement.pooled import williams_matrix
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.ratings import CORRELATIONS, williams_matrix
+from adequa.agreement.rated import CORRELATIONS
 from adequa.agreement.sources import Source
 from adequa.errors import AdequaError
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.pairwise import (
     better_probabilities,
     pairwise_accuracy,
@@ -28,7 +28,8 @@ from adequa.statistics.permutation import (
     swap_units,
     system_differences,
 )
-from adequa.statistics.resampling import bootstrap_counts
+from adequa.statistics.resampling import bootstrap_chunks, bootstrap_counts
+from adequa.statistics.sums import ratio
 from adequa.statistics.undefined import why
 
 SYSTEM_STATISTICS: dict[str, Statistic] = {**CORRELATIONS, "accuracy": pairwise_accuracy}
@@ -97,13 +98,24 @@ def _samples(data: Ranked, statistic: Statistic, protocol: Protocol) -> FloatArr
     """Resampled segments change the scores of systems; resampled systems count by weights."""
     if protocol.over == "none":
         return np.empty((len(data.scores), 0))
-    drawn = np.ones((protocol.resamples, len(data.human)))
+    systems = np.ones((protocol.resamples, len(data.human)))
     if protocol.over in {"systems", "both"}:
-        drawn = bootstrap_counts(len(data.human), protocol.resamples, protocol.seed)
+        systems = bootstrap_counts(len(data.human), protocol.resamples, protocol.seed)
     if protocol.over == "systems":
-        return np.stack([np.asarray(statistic(data.human, s, drawn)) for s in data.scores])
+        return np.stack([np.asarray(statistic(data.human, s, systems)) for s in data.scores])
+    parts, done = [], 0
     units = int(data.rows.segments.max()) + 1
-    counts = bootstrap_counts(units, protocol.resamples, protocol.seed + 1)
+    for counts in bootstrap_chunks(units, protocol.resamples, [protocol.seed, 1]):
+        drawn = systems[done : done + len(counts)]
+        parts.append(_resampled(data, statistic, counts, drawn))
+        done += len(counts)
+    return np.concatenate(parts, axis=1)
+
+
+def _resampled(
+    data: Ranked, statistic: Statistic, counts: FloatArray, systems: FloatArray
+) -> FloatArray:
+    """The statistic of every metric, (K, R), for drawn segments (R, M) and systems (R, S)."""
     there, human = _drawn_humans(data, counts)
     samples = []
     for source, statistics in zip(data.sources, data.statistics, strict=True):
@@ -115,7 +127,7 @@ def _samples(data: Ranked, statistic: Statistic, protocol: Protocol) -> FloatArr
         totals = drawn_sums(statistics, data.rows.systems, data.rows.segments, counts)
         scores = np.zeros_like(human)
         scores[there] = source.system_scores(totals.swapaxes(0, 1)[there])
-        samples.append(np.asarray(statistic(human, scores, drawn * there)))
+        samples.append(np.asarray(statistic(human, scores, systems * there)))
     return np.stack(samples)
 
 
@@ -160,18 +172,13 @@ def _differences(data: Ranked, statistic: Statistic, protocol: Protocol) -> Diff
 def _means_only(data: Ranked) -> FloatArray:
     """Segment scores (K, N), if every metric's system score is the mean of them."""
     scores = []
-    for source, statistics, of_system in zip(
-        data.sources, data.statistics, data.scores, strict=True
-    ):
-        mean = None
-        if statistics is not None:
-            scores.append(source.segment_scores(statistics))
-            mean = np.bincount(data.rows.systems, scores[-1]) / np.bincount(data.rows.systems)
-        if mean is None or not np.allclose(mean, of_system):
+    for source, statistics in zip(data.sources, data.statistics, strict=True):
+        if statistics is None or not source.is_mean:
             raise AdequaError(
                 f"The system score of {source.name} is not the mean of its segment scores, so that "
                 "segments cannot be swapped between metrics; use --test systems."
             )
+        scores.append(source.segment_scores(statistics))
     return np.stack(scores)
 
 
@@ -185,18 +192,15 @@ def _soft(data: Ranked, protocol: Protocol) -> Measured:
         for values in (_known_ratings(data), *_segment_scores(data))
     ]
     human, *metrics = matrices
-    agreement = np.array([1 - np.abs(human - m)[first, second] for m in metrics])
+    # Both orders of a pair: where a resample ties two systems, one order alone would depend on
+    # how systems are listed.
+    apart = [np.abs(human - metric) for metric in metrics]
+    agreement = np.array([1 - (d[first, second] + d[second, first]) / 2 for d in apart])
     samples = np.empty((len(metrics), 0))
     if protocol.over == "systems":
         drawn = bootstrap_counts(len(data.human), protocol.resamples, protocol.seed)
         weights = drawn[:, first] * drawn[:, second]
-        total = weights.sum(axis=1)
-        samples = np.divide(
-            agreement @ weights.T,
-            total,
-            out=np.full((len(metrics), len(total)), np.nan),
-            where=total > 0,
-        )
+        samples = np.asarray(ratio(agreement @ weights.T, weights.sum(axis=1)))
     return Measured(
         name=data.name,
         items=len(data.human),
@@ -207,7 +211,7 @@ def _soft(data: Ranked, protocol: Protocol) -> Measured:
         else ratio_differences(
             agreement, np.ones_like(agreement), protocol.resamples, protocol.seed
         ),
-        reasons=("" if pairs else "there is only one system",) * len(metrics),
+        reasons=("there is only one system",) * len(metrics),
         notes=_unshared_note(data, shared),
     )
 

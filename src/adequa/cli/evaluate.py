@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.notes import tell
 from adequa.cli.output import check_output, write
+from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.agreement.protocol import Protocol
@@ -134,6 +136,7 @@ def evaluate(
 ) -> None:
     """Measure how well metrics agree with human judgements."""
     from adequa.agreement.protocol import Protocol
+    from adequa.io.language_pairs import language_pair
 
     protocol = Protocol(
         level=level,  # type: ignore[arg-type]  # Protocol checks every word
@@ -149,20 +152,23 @@ def evaluate(
         min_difference=min_difference,
         seed=seed,
     )
+    metrics = metric or DEFAULT_METRICS
     for path in filter(None, (output, plot)):
-        check_output(path, [dataset])
+        check_output(path, [dataset, *(name.partition(":")[0] for name in metrics), *metrics])
+    if plot is not None and output is not None and Path(plot).resolve() == Path(output).resolve():
+        raise AdequaError("-o and --plot name the same file; give each a name of its own.")
     if plot is not None:
         from adequa.agreement.plots import check_plot
 
         check_plot(plot)
     judgements, notes = _selected(
         _loaded(dataset, outputs),
-        {"lp": lp or [], "split": [split] if split else []},
+        {"lp": [language_pair(pair) for pair in lp or []], "split": [split] if split else []},
         exclude_system or [],
         references=exclude_references,
         outliers=exclude_outliers,
     )
-    found = _evaluate(judgements, metric or DEFAULT_METRICS, protocol, _name(dataset), quiet)
+    found = _evaluate(judgements, metrics, protocol, _name(dataset), quiet)
     if not quiet:
         for note in (*notes, *found.notes, *_undefined(found)):
             tell(f"note: {note}")
@@ -180,7 +186,6 @@ def _name(dataset: str) -> str:
 
 def _loaded(dataset: str, outputs: Path | None) -> Judgements:
     from adequa.datasets.load import load_dataset
-    from adequa.errors import AdequaError
     from adequa.io import read_wmt_rankings
 
     if outputs is None:
@@ -200,32 +205,29 @@ def _selected(
 ) -> tuple[Judgements, list[str]]:
     """The judgements to evaluate on, and notes on what is not among them."""
     from adequa.agreement import exclusions
+    from adequa.judgements import identified
 
-    notes = list(_unused(_kept(judgements)))
+    notes = list(_unused(identified(judgements).kept))
     for name, values in wanted.items():
         if values:
             judgements = exclusions.with_ids(judgements, name, values)
+    steps: list[Callable[[Judgements], exclusions.Excluded]] = []
     if systems:
-        excluded = exclusions.without_systems(judgements, systems)
-        judgements, notes = excluded.judgements, [*notes, *excluded.notes]
+        steps.append(partial(exclusions.without_systems, systems=systems))
     if references:
-        excluded = exclusions.without_references(judgements)
-        judgements, notes = excluded.judgements, [*notes, *excluded.notes]
+        steps.append(exclusions.without_references)
     if outliers:
-        excluded = exclusions.without_outliers(judgements)
-        judgements, notes = excluded.judgements, [*notes, *excluded.notes]
+        steps.append(exclusions.without_outliers)
+    for without in steps:
+        excluded = without(judgements)
+        judgements = excluded.judgements
+        notes.append(excluded.note)
     return judgements, notes
-
-
-def _kept(judgements: Judgements) -> Kept:
-    from adequa.judgements import RatedSystems
-
-    return (judgements.ratings if isinstance(judgements, RatedSystems) else judgements).kept
 
 
 def _unused(kept: Kept) -> Iterator[str]:
     for reason, count in kept.unused.items():
-        yield f"{count:,} of {kept.row_count:,} judgements cannot be used: {reason}."
+        yield f"rows that cannot be used: {count:,} ({reason})."
 
 
 def _evaluate(

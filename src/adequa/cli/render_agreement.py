@@ -16,7 +16,7 @@ MISSING = "–"
 _LATEX = str.maketrans(
     {char: f"\\{char}" for char in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"–": "--", "<": r"\textless{}", ">": r"\textgreater{}"}
+    | {"–": "--", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 )
 _RULES = {
     "greedy": "metrics of one rank do not differ significantly",
@@ -49,7 +49,7 @@ def as_markdown(found: Agreement) -> Iterator[str]:
     header, rows = _cells(found, lambda figure: f"**{figure}**")
     aligns = ["---" if name == "metric" else "---:" for name in header]
     for row in (header, aligns, *rows):
-        yield "| " + " | ".join(printable(cell).replace("|", r"\|") for cell in row) + " |\n"
+        yield "| " + " | ".join(map(_markdown, row)) + " |\n"
 
 
 def as_latex(found: Agreement) -> Iterator[str]:
@@ -70,7 +70,10 @@ def as_tsv(found: Agreement) -> Iterator[str]:
     for column in _all_columns(found):
         for k in found.order:
             figures = [column.values, column.low, column.high, column.ranks, column.thresholds]
-            numbers = ["" if f is None or isnan(f[k]) else repr(f[k].item()) for f in figures]
+            undefined = isnan(column.values[k])
+            numbers = [
+                "" if f is None or undefined or isnan(f[k]) else repr(f[k].item()) for f in figures
+            ]
             names = [found.metrics[k].name, column.name, str(column.items)]
             yield "\t".join([*map(printable, names), *numbers]) + "\n"
 
@@ -96,7 +99,9 @@ def _json_column(column: Column, names: list[str], order: list[int]) -> dict[str
             "value": _number(column.values[k]),
             "low": _number(column.low[k]),
             "high": _number(column.high[k]),
-            "rank": None if column.ranks is None else int(column.ranks[k]),
+            "rank": None
+            if column.ranks is None or isnan(column.values[k])
+            else int(column.ranks[k]),
         }
         if column.thresholds is not None:
             figure["threshold"] = _number(column.thresholds[k])
@@ -140,7 +145,8 @@ def _cells(found: Agreement, marked: Callable[[str], str]) -> tuple[list[str], l
     for place, k in enumerate(found.order):
         row = [found.metrics[k].name, *(figures[place] for figures in shown)]
         if found.average.ranks is not None:
-            row.insert(0, str(found.average.ranks[k]))
+            undefined = isnan(found.average.values[k])
+            row.insert(0, MISSING if undefined else str(found.average.ranks[k]))
         rows.append(row)
     return header, rows
 
@@ -170,8 +176,9 @@ def _title(found: Agreement) -> str:
     protocol = found.protocol
     items = sum(column.items for column in found.columns)
     how = "" if protocol.average in {None, "pooled"} else f" averaged by {protocol.average}"
-    of = "systems" if protocol.level == "system" else "judgements"
-    return f"{printable(found.dataset)}: {protocol.statistic}{how}, {items:,} {of}"
+    of = "system" if protocol.level == "system" else "judgement"
+    counted = f"{items:,} {of}{'' if items == 1 else 's'}"
+    return f"{printable(found.dataset)}: {protocol.statistic}{how}, {counted}"
 
 
 def _legend(found: Agreement) -> Iterator[str]:
@@ -197,9 +204,14 @@ def _thresholds(found: Agreement) -> Iterator[str]:
         at = ", ".join(
             f"{column.name} {column.thresholds[k]:.4g}"
             for column in found.columns
-            if column.thresholds is not None
+            if column.thresholds is not None and not isnan(column.thresholds[k])
         )
         yield f"{found.metrics[k].name}: scores tie up to a difference of {at}"
+
+
+def _markdown(text: str) -> str:
+    """A cell that neither ends early nor holds HTML."""
+    return printable(text).replace("|", r"\|").replace("<", "&lt;")
 
 
 def _latex_row(cells: list[str]) -> str:

@@ -14,7 +14,16 @@ from adequa.errors import AdequaError
 from adequa.io.text import unreadable
 
 _LIMIT = 1 << 30  # bytes of one member; what unpacks to more is no file of texts
-_DAMAGED = (tarfile.TarError, zipfile.BadZipFile, EOFError, lzma.LZMAError, zlib.error)
+# The zipfile module says RuntimeError of encrypted members, and NotImplementedError of methods.
+_DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    lzma.LZMAError,
+    zlib.error,
+    RuntimeError,
+    NotImplementedError,
+)
 
 
 def members(
@@ -32,7 +41,8 @@ def members(
                 yield from _members(io.BytesIO(content), wanted)
     except _DAMAGED as error:
         raise AdequaError(
-            f"{archive} is not a whole archive: it is damaged, cut short, or none at all."
+            f"{archive} is not a whole archive: it is damaged, encrypted, cut short, or none at "
+            "all."
         ) from error
     except OSError as error:
         raise unreadable(str(archive), error) from error

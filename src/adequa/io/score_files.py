@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import isfinite
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.language_pairs import language_pair
 from adequa.io.systems import stem
 from adequa.io.text import FilePath, lines, shown, uncompressed_name, without_trailing_blanks
-from adequa.segments import FloatArray
+from adequa.segments import LARGEST_SCORE, FloatArray
 
 _SIDES = ("better", "worse")
 # Cells of a line in the WMT metrics task, by their number: the score stands where it is named, and
@@ -104,8 +103,11 @@ def _score(cell: str, place: str) -> float:
     if not _is_number(cell):
         found = f'"{cell.strip()[:40]}"' if cell.strip() else "nothing"
         raise AdequaError(f"{place}: there is {found} where the score should be, not a number.")
-    if not isfinite(float(cell)):
-        raise AdequaError(f"{place}: the score is {cell.strip()}; it must be a finite number.")
+    if not abs(float(cell)) <= LARGEST_SCORE:
+        raise AdequaError(
+            f"{place}: the score is {cell.strip()}; it must be a number, of at most "
+            f"{LARGEST_SCORE:g}."
+        )
     return float(cell)
 
 
@@ -219,5 +221,5 @@ def _chosen_metric(file_name: str, there: Sequence[str], metric: str | None) -> 
     if metric is not None:
         raise AdequaError(f'{held}, but none of "{metric}".{nearest(metric, there)}')
     if len(there) > 1:
-        raise AdequaError(f"{held}; choose one of them by its name.")
+        raise AdequaError(f"{held}; choose one with {file_name}:metric=NAME.")
     return there[0]

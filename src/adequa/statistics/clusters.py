@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

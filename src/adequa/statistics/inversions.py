@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.resampling import count_chunks
 from adequa.statistics.rows import as_rows
 

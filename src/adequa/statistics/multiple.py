@@ -18,18 +18,18 @@ def holm(p_values: FloatArray) -> FloatArray:
     probability alpha at most (Holm, 1979, A Simple Sequentially Rejective Multiple Test Procedure).
     NaN stays NaN and counts as no test.
 
-    In a matrix, [a, b] tests whether a is better than b. Each pair of metrics is one test, in the
-    direction in which they were observed to differ, which is that of the smaller of its two
-    p-values; that is how significance matrices of metrics are read. The opposite entry gets the
-    adjusted value too, or its own p-value where that is larger. (Picking the direction by looking
-    makes each test two-sided: who wants alpha to hold for that, halves it.)
+    In a matrix, [a, b] tests whether a is better than b. Each pair of metrics is one test of
+    whether the two differ at all: its p-value is twice the smaller of the two, because the
+    direction is seen only in the data. The adjusted value stands in that direction; the opposite
+    entry keeps its own p-value where that is larger. (Significance matrices of the WMT metrics
+    tasks take the smaller p-value as it is.)
 
     >>> holm(np.array([0.01, 0.04, 0.03, np.nan]))
     array([0.03, 0.06, 0.06,  nan])
     >>> holm(np.array([[np.nan, 0.01, 0.02], [0.99, np.nan, 0.4], [0.98, 0.6, np.nan]]))
-    array([[ nan, 0.03, 0.04],
-           [0.99,  nan, 0.4 ],
-           [0.98, 0.6 ,  nan]])
+    array([[ nan, 0.06, 0.08],
+           [0.99,  nan, 0.8 ],
+           [0.98, 0.8 ,  nan]])
     """
     p_values = np.asarray(p_values, dtype=np.float64)
     _check(p_values)
@@ -37,7 +37,8 @@ def holm(p_values: FloatArray) -> FloatArray:
         return _step_down(p_values)
     pairs = np.triu_indices(len(p_values), k=1)
     adjusted = np.full(p_values.shape, np.nan)
-    adjusted[pairs] = _step_down(np.fmin(p_values[pairs], p_values.T[pairs]))
+    smaller = np.fmin(p_values[pairs], p_values.T[pairs])
+    adjusted[pairs] = _step_down(np.minimum(2 * smaller, 1.0))
     # np.maximum keeps NaN where there was no test in one direction.
     return np.asarray(np.maximum(p_values, np.fmax(adjusted, adjusted.T)))
 

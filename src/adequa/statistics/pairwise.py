@@ -52,8 +52,12 @@ def better_probabilities(scores: FloatArray, resamples: int, seed: Seed) -> Floa
     check_resamples(resamples)
     systems, segments = scores.shape
     generator = np.random.default_rng(seed)
-    # Sums that rounding cannot tell apart are equal.
-    rounding = np.finfo(np.float64).eps * segments * np.abs(scores).max(initial=0)
+    # Sums that rounding cannot tell apart are equal: that of the scores as they come, and that of
+    # adding them up, which is less without what systems share on a segment.
+    given = np.sqrt(segments) * np.abs(scores).max(initial=0)
+    scores = scores - scores.mean(axis=0)
+    added = segments * np.abs(scores).max(initial=0)
+    rounding = np.finfo(np.float64).eps * (given + added)
     at_most = np.zeros((systems, systems))
     for part in count_chunks(resamples, segments + systems**2):
         swapped = generator.integers(2, size=(part.stop - part.start, segments), dtype=np.int8)

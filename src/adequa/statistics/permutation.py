@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.resampling import Seed, count_chunks
 from adequa.statistics.swapping import (
     masked_sums,

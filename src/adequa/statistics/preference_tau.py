@@ -17,8 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.sums import Values, ones_unless, ratio, total, value
 
 

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 
 _Array = TypeVar("_Array", FloatArray, IntArray)
 

@@ -11,7 +11,7 @@ Statistical Analysis of Summarization Evaluation Metrics using Resampling Method
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -19,11 +19,9 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 
 Seed: TypeAlias = int | Sequence[int]
-WeightedStatistic: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray | float]
 
 OVER = ("segments", "systems", "both")
 LIMIT = 2**22  # numbers in an array: 32 MB of floats, of which a few are held at once
@@ -46,12 +44,29 @@ def bootstrap_counts(units: int, resamples: int, seed: Seed) -> FloatArray:
     >>> bootstrap_counts(4, 2, seed=1).sum(axis=1)
     array([4., 4.])
     """
+    return np.concatenate(list(bootstrap_chunks(units, resamples, seed)))
+
+
+def bootstrap_chunks(
+    units: int, resamples: int, seed: Seed, *, limit: int = LIMIT
+) -> Iterator[FloatArray]:
+    """The same counts in chunks of resamples, so that memory does not grow with their number."""
     check_resamples(resamples)
     generator = np.random.default_rng(seed)
-    counts = np.empty((resamples, units))
-    for part in count_chunks(resamples, units):
-        counts[part] = _draw(generator, units, part.stop - part.start)
-    return counts
+    for part in count_chunks(resamples, units, limit):
+        yield _draw(generator, units, part.stop - part.start)
+
+
+def bootstrap_sums(columns: FloatArray, resamples: int, seed: Seed) -> FloatArray:
+    """Sums of columns (k, units) over the units drawn, in each resample: (k, resamples).
+
+    The same seed draws the same units, so that ratios and differences of sums can follow.
+
+    >>> bootstrap_sums(np.array([[1.0, 1.0, 1.0]]), 2, seed=1)
+    array([[3., 3.]])
+    """
+    chunks = bootstrap_chunks(columns.shape[1], resamples, seed)
+    return np.concatenate([columns @ counts.T for counts in chunks], axis=1)
 
 
 def count_chunks(count: int, per_row: int, limit: int = LIMIT) -> Iterator[slice]:
@@ -121,26 +136,6 @@ def interval(samples: FloatArray, confidence: float = 0.95) -> Interval:
         return Interval(np.nan, np.nan, undefined)
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low), float(high), undefined)
-
-
-def bootstrap_interval(
-    statistic: WeightedStatistic,
-    human: FloatArray,
-    metric: FloatArray,
-    weights: Iterable[FloatArray],
-    confidence: float = 0.95,
-) -> Interval:
-    """The interval of a statistic over the resamples that `row_weights` gives.
-
-    >>> def mean(human, metric, weights):
-    ...     return weights @ metric / weights.sum(axis=-1)
-    >>> scores, segments = np.array([1.0, 2.0, 3.0, 4.0]), np.arange(4)
-    >>> weights = row_weights(segments, None, "segments", resamples=1000, seed=1)
-    >>> bootstrap_interval(mean, scores, scores, weights)
-    Interval(low=1.5, high=3.5, undefined=0)
-    """
-    samples = [np.atleast_1d(statistic(human, metric, chunk)) for chunk in weights]
-    return interval(np.concatenate(samples), confidence)
 
 
 def check_resamples(resamples: int) -> None:

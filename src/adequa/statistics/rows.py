@@ -9,8 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 
 _Array = TypeVar("_Array", FloatArray, IntArray)
 

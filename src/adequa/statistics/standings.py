@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import erfcx, ndtri
 
 from adequa.errors import AdequaError
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.ranks import ranked, weight_by_rank
 from adequa.statistics.resampling import Seed
 from adequa.statistics.sums import ones_unless

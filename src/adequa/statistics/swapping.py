@@ -12,8 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.resampling import Seed, check_resamples, count_chunks
 
 # A row for each unit, eight resamples a byte: 30,000 units by 10,000 resamples are 38 MB.
@@ -41,17 +40,6 @@ def unpacked(packed: PackedMasks, resamples: int) -> npt.NDArray[np.uint8]:
     array([[1, 0, 1, 0]], dtype=uint8)
     """
     return np.unpackbits(packed, axis=1, count=resamples)
-
-
-def swap_masks(units: int, resamples: int, seed: Seed) -> npt.NDArray[np.bool_]:
-    """The same masks a row for each resample: (resamples, units).
-
-    >>> swap_masks(3, 2, seed=1)
-    array([[ True, False,  True],
-           [ True,  True,  True]])
-    """
-    by_unit = unpacked(packed_masks(units, resamples, seed), resamples)
-    return np.asarray(by_unit.transpose(), dtype=np.bool_)
 
 
 def masked_sums(columns: FloatArray, packed: PackedMasks, resamples: int) -> FloatArray:

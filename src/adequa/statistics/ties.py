@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from adequa.judgements import IntArray
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.inversions import inversions
 from adequa.statistics.ranks import Ranks, pick, ranked, weight_by_rank
 from adequa.statistics.resampling import Seed, count_chunks
@@ -84,6 +84,20 @@ def _right_by_table(
     agree[:, np.arange(human.shape[1]), np.arange(human.shape[1])] = 0
     columns = np.moveaxis(weights, 0, -1)
     return np.asarray(np.einsum("gib,gib->bg", agree @ columns, columns))
+
+
+def right_pairs(human: FloatArray, metric: FloatArray, epsilon: float) -> npt.NDArray[np.bool_]:
+    """Whether the metric orders, or ties, each pair of a group's items as people do.
+
+    Pairs are those of np.triu_indices(items, k=1); their mean is `accuracy_with_ties`.
+
+    >>> right_pairs(np.array([[1.0, 1.0, 2.0]]), np.array([[0.1, 0.2, 0.9]]), epsilon=0.15)
+    array([[ True,  True,  True]])
+    """
+    one, other = np.triu_indices(human.shape[-1], k=1)
+    people, apart = human[:, one] - human[:, other], metric[:, one] - metric[:, other]
+    tied = np.abs(apart) <= epsilon
+    return np.asarray(np.where(tied, people == 0, (people != 0) & ((people > 0) == (apart > 0))))
 
 
 def pooled_accuracy_with_ties(

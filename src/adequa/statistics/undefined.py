@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.segments import FloatArray
+from adequa.segments import LARGEST_SCORE, FloatArray
 
 
 def check_finite(name: str, values: FloatArray) -> None:
-    """Raise a sentence where values are not all finite numbers.
+    """Raise a sentence where values are not all finite numbers of a sensible size.
 
     >>> check_finite("chrf", np.array([1.0, np.nan]))
     Traceback (most recent call last):
-    adequa.errors.AdequaError: chrf: score 2 of 2 is nan; every score must be a finite number.
+    adequa.errors.AdequaError: chrf: score 2 of 2 is nan; scores must be numbers, of at most 1e+100.
     """
-    finite = np.isfinite(values)
-    if not finite.all():
+    usable = np.abs(values) <= LARGEST_SCORE  # and not NaN
+    if not usable.all():
         flat = np.ravel(values)
-        row = int(np.flatnonzero(~np.ravel(finite))[0])
+        row = int(np.flatnonzero(~np.ravel(usable))[0])
         raise AdequaError(
-            f"{name}: score {row + 1} of {flat.size} is {flat[row]}; every score must be a finite "
-            "number."
+            f"{name}: score {row + 1} of {flat.size} is {flat[row]:g}; scores must be numbers, of "
+            f"at most {LARGEST_SCORE:g}."
         )
 
 
