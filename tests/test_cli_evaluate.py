@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -165,3 +166,63 @@ def test_plots_of_preferences_and_of_odd_names(tmp_path: Path) -> None:
     texts = "".join(ET.parse(tmp_path / "p.svg").getroot().itertext())
     assert "$x_{<&" in texts
     assert "ordered as people did, %" in texts
+
+
+def test_inputs_are_never_written_over(tmp_path: Path) -> None:
+    scores = tmp_path / "scores.txt"
+    scores.write_text("".join(f"{n}\n" for n in range(108)))
+    before = scores.read_bytes()
+    for name in (scores, f"{scores}:higher_is_better=false"):
+        shown = evaluated("-m", name, "-o", scores)
+        assert shown.returncode == 2
+        assert "is read as input" in shown.stderr
+    assert scores.read_bytes() == before
+    shown = evaluated("-m", "wer", "-o", tmp_path / "a.svg", "--plot", tmp_path / "a.svg")
+    assert shown.returncode == 2
+    assert "name the same file" in shown.stderr
+
+
+def test_language_pairs_as_people_write_them() -> None:
+    assert evaluated("-m", "wer", "--lp", "deu-eng").returncode == 0
+
+
+def test_what_is_peculiar_is_told(tmp_path: Path) -> None:
+    rankings = tmp_path / "r.csv"
+    rankings.write_text(
+        "srclang,trglang,srcIndex,system1Id,system2Id,system1rank,system2rank\n"
+        "cze,eng,1,a,b,1,2\ncze,eng,2,a,b,1,1\ncze,eng,3,a,b,2,1\ncze,eng,x\n"
+    )
+    scores = tmp_path / "s.tsv"
+    lines = [f"{system}\t{n}\t{n}" for system in "ab" for n in (1, 2, 3)]
+    scores.write_text("system\tsegment\tscore\n" + "\n".join(lines) + "\n")
+    shown = evaluated("-m", scores, dataset=rankings)
+    assert shown.returncode == 0
+    assert "human ties, which no tau counts: 1 beside 2 preferences" in shown.stderr
+    assert "rows that cannot be used: 1 (ranking with too few or too many cells)" in shown.stderr
+    twice = tmp_path / "twice.tsv"
+    header, *rest = RATINGS.read_text().splitlines()
+    twice.write_text("\n".join([header, *rest, rest[0]]) + "\n")
+    assert "rated again: 1" in evaluated("-m", "wer", dataset=twice).stderr
+
+
+def test_intervals_on_fewer_resamples_are_told() -> None:
+    shown = evaluated("-m", "wer", "--level", "system")
+    assert re.search(r"up to \d+ of 100 resamples have no value", shown.stderr)
+
+
+def test_rankings_with_the_texts_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "outputs" / "cs-en"
+    folder.mkdir(parents=True)
+    texts = {"a": "x y\nx y\n", "b": "x\ny\n", "reference": "x y\nx y\n", "source": "p\nq\n"}
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    rankings = tmp_path / "r.csv"
+    rankings.write_text(
+        "srclang,trglang,srcIndex,system1Id,system2Id,system1rank,system2rank\n"
+        "ces,eng,1,a,b,1,2\nces,eng,2,a,b,1,2\n"
+    )
+    shown = evaluated("-m", "chrf", "--outputs", tmp_path / "outputs", dataset=rankings)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "chrf    1.000" in shown.stdout
+    assert evaluated("-m", "chrf", dataset=rankings).returncode == 2
+    assert "ends in .csv" in evaluated("-m", "chrf", "--outputs", tmp_path).stderr

@@ -53,7 +53,7 @@ def test_row_order() -> None:
     assert two.scores.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+@given(st.lists(st.floats(-1e100, 1e100), min_size=1))
 def test_scores_come_back_exactly(scores: list[float]) -> None:
     assert read("s.txt", "".join(f"{score!r}\n" for score in scores)).scores.tolist() == scores
 
@@ -80,6 +80,23 @@ def test_wmt_segments() -> None:
     assert referenced.ids["system"] == ("B",)
 
 
+def test_newer_wmt_layouts() -> None:
+    line = "M\tcs-en\tgeneraltest2023\tnews\trefA\tB\t2\t0.25\n"
+    found = read("x.seg.score", line)
+    assert (found.ids["domain"], found.ids["reference"]) == (("news",), ("refA",))
+    assert (found.ids["system"], found.ids["segment"]) == (("B",), ("2",))
+    assert found.scores.tolist() == [0.25]
+    found = read("x.sys.score", "M\tcs-en\tt\tall\trefA\tB\t0.25\n")
+    assert (found.ids["reference"], found.ids["system"]) == (("refA",), ("B",))
+
+
+def test_layout_of_mt_metrics_eval() -> None:
+    found = read("BLEU-refA.seg.score", "A\t1\nA\t2\nB\t3\nA\t4\n")
+    assert found.name == "BLEU-refA"
+    assert found.ids == {"system": ("A", "A", "B", "A"), "segment": ("1", "2", "1", "3")}
+    assert read("BLEU.sys.score", "A\t1\nB\t3\n").ids == {"system": ("A", "B")}
+
+
 def test_wmt_systems() -> None:
     for line in ("M\tde-en\tt\tA\t1.5\n", "M\tde-en\tt\tA\t1.5\tensemble\tyes\n"):
         found = read("x.sys.score", line)
@@ -92,7 +109,7 @@ def test_one_of_several_metrics() -> None:
     several = "M\tcs-en\tt\tA\t1\t1\nchrF\tcs-en\tt\tA\t1\t2\n"
     assert read("x.seg.score", several, "chrF").scores.tolist() == [2.0]
     assert error("x.seg.score", several) == (
-        "x.seg.score holds scores of M, chrF; choose one of them by its name."
+        "x.seg.score holds scores of M, chrF; choose one with x.seg.score:metric=NAME."
     )
     assert error("x.seg.score", several, "chrf") == (
         'x.seg.score holds scores of M, chrF, but none of "chrf". Did you mean "chrF"?'
@@ -118,8 +135,16 @@ def test_one_of_several_metrics() -> None:
             "1\n\n2\n",
             "s.txt, line 2: there is nothing where the score should be, not a number.",
         ),
-        ("s.txt", "1\nnan\n", "s.txt, line 2: the score is nan; it must be a finite number."),
-        ("s.txt", "1\n-inf\n", "s.txt, line 2: the score is -inf; it must be a finite number."),
+        (
+            "s.txt",
+            "1\nnan\n",
+            "s.txt, line 2: the score is nan; it must be a finite number, of at most 1e+100.",
+        ),
+        (
+            "s.txt",
+            "1\n-inf\n",
+            "s.txt, line 2: the score is -inf; it must be a finite number, of at most 1e+100.",
+        ),
         (
             "s.txt",
             "1\n2\t3\n",
@@ -154,13 +179,14 @@ def test_one_of_several_metrics() -> None:
         (
             "s.seg.score",
             "M\tcs-en\tt\tA\t1\n",
-            "s.seg.score, line 1 has 5 cells between tabs; a file of this kind has 6 or 7 or 8, "
-            "the same in every line.",
+            "s.seg.score, line 1 has 5 cells between tabs, and no score where a file of this kind "
+            "has it; the columns are metric, lp, testset, system, segment, score, or in newer "
+            "years metric, lp, testset, domain, reference, system, segment, score.",
         ),
         (
             "s.seg.score",
-            "M\tcs-en\tt\tA\t1\tx\n",
-            's.seg.score, line 1: there is "x" where the score should be, not a number.',
+            "M\tcs-en\tt\tA\t1\t1\nM\tcs-en\tt\tA\t2\tx\n",
+            's.seg.score, line 2: there is "x" where the score should be, not a number.',
         ),
     ],
 )

@@ -105,6 +105,13 @@ def test_a_damaged_file_of_results_is_not_written_over(text: str, tmp_path: Path
     assert path.read_text() == text
 
 
+def test_where_results_cannot_go_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused = System("chrf", "chrF", refuse)  # type: ignore[arg-type]
+    with pytest.raises(AdequaError, match="cannot be made.*--results"):
+        reproduce(small(refused), tmp_path / "file")
+
+
 def test_unknown_table() -> None:
     with pytest.raises(AdequaError, match='Did you mean "wmt17"'):
         table("wmt71")

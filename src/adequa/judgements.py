@@ -84,6 +84,15 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def repeated(self) -> int:
+        """How many ratings are of an output, by its ids, that was rated before."""
+        names = [name for name in ("lp", "year", "system", "segment") if name in self.ids]
+        if not {"system", "segment"} <= set(names):
+            return 0
+        keys = [key for key in zip(*(self.ids[name] for name in names), strict=True) if all(key)]
+        return len(keys) - len(set(keys))
+
     def select(self, rows: Sequence[int] | IntArray) -> Ratings:
         """The ratings of these rows, in this order."""
         chosen = [int(row) for row in rows]

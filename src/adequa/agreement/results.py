@@ -42,6 +42,7 @@ class Column:
     ranks: npt.NDArray[np.intp] | None = None  # (K,)
     thresholds: FloatArray | None = None  # (K,)
     reasons: tuple[str, ...] = ()  # (K,), why a value is undefined
+    undefined_resamples: int = 0  # at most, of those behind the intervals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +81,7 @@ def column(measured: Measured, protocol: Protocol) -> Column:
     tested = measured.p_values
     if measured.differences is not None:
         tested = p_values(measured.differences)
-    low, high = _intervals(measured.samples, protocol)
+    low, high, undefined = _intervals(measured.samples, protocol)
     return _tested(
         Column(
             name=measured.name,
@@ -88,6 +89,7 @@ def column(measured: Measured, protocol: Protocol) -> Column:
             values=measured.values,
             low=low,
             high=high,
+            undefined_resamples=undefined,
             p_values=tested,
             thresholds=measured.thresholds,
             reasons=tuple(
@@ -106,7 +108,8 @@ def macro_average(parts: Sequence[Measured], protocol: Protocol) -> Column:
     resamples (Williams') has no average.
     """
     differences = [part.differences for part in parts if part.differences is not None]
-    low, high = _intervals(np.mean([part.samples for part in parts], axis=0), protocol)
+    samples = np.mean([part.samples for part in parts], axis=0)
+    low, high, undefined = _intervals(samples, protocol)
     values = np.mean([part.values for part in parts], axis=0)
     return _tested(
         Column(
@@ -115,6 +118,7 @@ def macro_average(parts: Sequence[Measured], protocol: Protocol) -> Column:
             values=values,
             low=low,
             high=high,
+            undefined_resamples=undefined,
             p_values=p_values(average(differences)) if differences else None,
             reasons=tuple(_undefined_in(parts, metric) for metric in range(len(values))),
         ),
@@ -127,12 +131,16 @@ def _undefined_in(parts: Sequence[Measured], metric: int) -> str:
     return f"it is undefined for {', '.join(names)}" if names else ""
 
 
-def _intervals(samples: FloatArray, protocol: Protocol) -> tuple[FloatArray, FloatArray]:
+def _intervals(samples: FloatArray, protocol: Protocol) -> tuple[FloatArray, FloatArray, int]:
+    """The bounds of each metric, and how many resamples were undefined for the worst of them."""
     if not samples.shape[1]:
         nothing = np.full(len(samples), np.nan)
-        return nothing, nothing
+        return nothing, nothing, 0
     found = [interval(drawn, protocol.confidence) for drawn in samples]
-    return np.array([each.low for each in found]), np.array([each.high for each in found])
+    low, high = np.array([(each.low, each.high) for each in found]).T
+    # A metric without a value has no resamples with one: that is told already.
+    undefined = [each.undefined for each in found if each.undefined < samples.shape[1]]
+    return low, high, max(undefined, default=0)
 
 
 def _tested(figures: Column, protocol: Protocol) -> Column:

@@ -170,7 +170,7 @@ def evaluate(
     )
     found = _evaluate(judgements, metrics, protocol, _name(dataset), quiet)
     if not quiet:
-        for note in (*notes, *found.notes, *_undefined(found)):
+        for note in (*notes, *found.notes, *_undefined(found), *_unresampled(found)):
             tell(f"note: {note}")
     write(_rendered(found, format_ or _format_of(output)), output)
     if plot is not None:
@@ -207,7 +207,7 @@ def _selected(
     from adequa.agreement import exclusions
     from adequa.judgements import identified
 
-    notes = list(_unused(identified(judgements).kept))
+    notes = [*_unused(identified(judgements).kept), *_peculiarities(judgements)]
     for name, values in wanted.items():
         if values:
             judgements = exclusions.with_ids(judgements, name, values)
@@ -228,6 +228,20 @@ def _selected(
 def _unused(kept: Kept) -> Iterator[str]:
     for reason, count in kept.unused.items():
         yield f"rows that cannot be used: {count:,} ({reason})."
+
+
+def _peculiarities(judgements: Judgements) -> Iterator[str]:
+    """What a reader of figures on these judgements should know of them."""
+    from adequa.judgements import Preferences, Ratings
+
+    if isinstance(judgements, Preferences) and judgements.ties:
+        count = sum(judgements.ties.values())
+        yield f"human ties, which no tau counts: {count:,} beside {len(judgements):,} preferences."
+    if isinstance(judgements, Ratings) and judgements.repeated:
+        yield (
+            f"outputs of a system and segment that are rated again: {judgements.repeated:,}; every "
+            "rating counts."
+        )
 
 
 def _evaluate(
@@ -251,6 +265,21 @@ def _undefined(found: Agreement) -> Iterator[str]:
                     f"{info.name}, {column.name}: {found.protocol.statistic} is undefined, because "
                     f"{reason}."
                 )
+
+
+def _unresampled(found: Agreement) -> Iterator[str]:
+    """Intervals that rest on fewer resamples than were asked for."""
+    lacking = {
+        column.name: column.undefined_resamples
+        for column in (*found.columns, found.average)
+        if column.undefined_resamples
+    }
+    if lacking:
+        yield (
+            f"up to {max(lacking.values()):,} of {found.protocol.resamples:,} resamples have no "
+            f"value and are left out of intervals ({', '.join(lacking)}); where it is more than "
+            "half, there is no interval."
+        )
 
 
 def _format_of(output: str | None) -> Format:

@@ -37,7 +37,9 @@ def reproduce(
     results: Annotated[
         Path,
         typer.Option(
-            metavar="FOLDER", help="Where figures and scores are kept; RESULTS.md goes beside it."
+            metavar="FOLDER",
+            help="Where figures and scores are kept. RESULTS.md goes beside a folder of the name "
+            "results, and into one of another name.",
         ),
     ] = Path("results"),
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
@@ -46,14 +48,18 @@ def reproduce(
 
     Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
     """
+    from adequa.io import atomic_write
+    from adequa.reproduce.page import page, page_path
     from adequa.reproduce.registry import table
 
     if name is None:
         write(_listed(), None)
         return
     found = table(name)
+    page(results)  # what is kept there can be read
     measured = _measured(found, results, quick, tuple(system or ()), quiet)
-    _write_page(results)
+    with atomic_write(page_path(results)) as file:
+        file.write(page(results))
     write(_shown(found, measured), None)
 
 
@@ -85,14 +91,6 @@ def _measured(
             started=started,
             progress=Progress(work.scored, work.stage),
         )
-
-
-def _write_page(folder: Path) -> None:
-    from adequa.io import atomic_write
-    from adequa.reproduce.page import page
-
-    with atomic_write(folder.resolve().parent / "RESULTS.md") as file:
-        file.write(page(folder))
 
 
 def _shown(found: Table, measured: Results) -> Iterator[str]:

@@ -7,6 +7,7 @@ and `.sys.score` files of the WMT metrics task.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,21 +21,23 @@ from adequa.io.text import FilePath, lines, shown, uncompressed_name, without_tr
 from adequa.segments import LARGEST_SCORE, FloatArray
 
 _SIDES = ("better", "worse")
-# Cells of a line in the WMT metrics task, by their number: the score stands where it is named, and
-# what comes after it (whether the metric is an ensemble, and available) is not read.
-_SEGMENTS = ("metric", "lp", "testset", "system", "segment", "score")
-_SYSTEMS = ("metric", "lp", "testset", "system", "score")
+_FLAGS = ("ensemble", "available")
+# Columns of the WMT metrics task, oldest year first; the first layout whose last named column is a
+# number is taken. What comes after the score (whether the metric is an ensemble, and available) is
+# not read. The shortest is that of mt-metrics-eval, where a system's segments come in order.
 _WMT_LAYOUTS = {
-    ".seg.score": {
-        6: _SEGMENTS,
-        7: ("metric", "lp", "testset", "reference", "system", "segment", "score"),
-        8: _SEGMENTS,
-    },
-    ".sys.score": {
-        5: _SYSTEMS,
-        6: ("metric", "lp", "testset", "reference", "system", "score"),
-        7: _SYSTEMS,
-    },
+    ".seg.score": (
+        ("system", "score"),
+        ("metric", "lp", "testset", "system", "segment", "score"),
+        ("metric", "lp", "testset", "reference", "system", "segment", "score"),
+        ("metric", "lp", "testset", "domain", "reference", "system", "segment", "score"),
+    ),
+    ".sys.score": (
+        ("system", "score"),
+        ("metric", "lp", "testset", "system", "score"),
+        ("metric", "lp", "testset", "reference", "system", "score"),
+        ("metric", "lp", "testset", "domain", "reference", "system", "score"),
+    ),
 }
 
 
@@ -57,9 +60,9 @@ class ScoreFile:
 def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
     """Scores from a file; `metric` chooses where a file of the WMT metrics task holds several."""
     rows = _rows(path)
-    layout = _wmt_layout(path)
-    if layout is not None:
-        return _wmt_scores(shown(path), rows, layout, metric)
+    layouts = _wmt_layouts(path)
+    if layouts is not None:
+        return _wmt_scores(path, rows, layouts, metric)
     if metric is not None:
         raise AdequaError(
             f"{shown(path)} holds one metric, so that there is no {metric} to choose in it; only "
@@ -105,7 +108,7 @@ def _score(cell: str, place: str) -> float:
         raise AdequaError(f"{place}: there is {found} where the score should be, not a number.")
     if not abs(float(cell)) <= LARGEST_SCORE:
         raise AdequaError(
-            f"{place}: the score is {cell.strip()}; it must be a number, of at most "
+            f"{place}: the score is {cell.strip()}; it must be a finite number, of at most "
             f"{LARGEST_SCORE:g}."
         )
     return float(cell)
@@ -187,31 +190,71 @@ def _refuse_contradictions(
             )
 
 
-def _wmt_layout(path: FilePath) -> Mapping[int, tuple[str, ...]] | None:
+def _wmt_layouts(path: FilePath) -> tuple[tuple[str, ...], ...] | None:
     name = uncompressed_name(path).lower()
-    return next((by for suffix, by in _WMT_LAYOUTS.items() if name.endswith(suffix)), None)
+    return next((known for suffix, known in _WMT_LAYOUTS.items() if name.endswith(suffix)), None)
+
+
+def _wmt_layout(
+    place: str, cells: Sequence[str], layouts: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The layout of a file, from its first line."""
+    segments = "segment" in layouts[-1]
+    for layout in layouts:
+        score = len(layout) - 1
+        fits = len(cells) == len(layout) or len(cells) == len(layout) + len(_FLAGS)
+        if fits and _is_number(cells[score]) and (not segments or _is_segment(layout, cells)):
+            return layout
+    raise AdequaError(
+        f"{place} has {len(cells)} cells between tabs, and no score where a file of this kind has "
+        f"it; the columns are {', '.join(layouts[1])}, or in newer years "
+        f"{', '.join(layouts[-1])}."
+    )
+
+
+def _is_segment(layout: tuple[str, ...], cells: Sequence[str]) -> bool:
+    """Whether what should be a segment's number is one, where there is any."""
+    return "segment" not in layout or cells[layout.index("segment")].strip().isdecimal()
 
 
 def _wmt_scores(
-    file_name: str,
-    rows: Iterable[tuple[str, list[str]]],
-    layout: Mapping[int, tuple[str, ...]],
+    path: FilePath,
+    rows: Iterator[tuple[str, list[str]]],
+    layouts: Sequence[tuple[str, ...]],
     metric: str | None,
 ) -> ScoreFile:
+    first_place, first = next(rows)
+    columns = _wmt_layout(first_place, first, layouts)
+    if columns[0] == "system":
+        return _mt_metrics_eval_scores(path, chain([(first_place, first)], rows), layouts)
     by_metric: dict[str, list[tuple[str, list[str]]]] = {}
-    columns: tuple[str, ...] = ()
-    for place, cells in rows:
-        if len(cells) not in layout or (columns and layout[len(cells)] != columns):
-            expected = " or ".join(map(str, layout))
+    for place, cells in chain([(first_place, first)], rows):
+        if len(cells) != len(first):
             raise AdequaError(
-                f"{place} has {len(cells)} cells between tabs; a file of this kind has {expected}, "
-                "the same in every line."
+                f"{place} has {len(cells)} cells between tabs, but the first line has {len(first)}."
             )
-        columns = layout[len(cells)]
-        by_metric.setdefault(cells[0].strip(), []).append((place, cells[: len(columns)]))
-    chosen = _chosen_metric(file_name, tuple(by_metric), metric)
-    of_metric = [(place, cells[1:]) for place, cells in by_metric[chosen]]
-    return _headed_scores(file_name, chosen, columns[1:], of_metric)
+        by_metric.setdefault(cells[0].strip(), []).append((place, cells[1 : len(columns)]))
+    chosen = _chosen_metric(shown(path), tuple(by_metric), metric)
+    return _headed_scores(shown(path), chosen, columns[1:], by_metric[chosen])
+
+
+def _mt_metrics_eval_scores(
+    path: FilePath,
+    rows: Iterable[tuple[str, list[str]]],
+    layouts: Sequence[tuple[str, ...]],
+) -> ScoreFile:
+    """A system and a score a line; the segments of a system are numbered as they come, from 1."""
+    name = stem(path).removesuffix(".seg").removesuffix(".sys")
+    if "segment" not in layouts[-1]:
+        return _headed_scores(shown(path), name, ("system", "score"), rows)
+    seen: Counter[str] = Counter()
+
+    def numbered() -> Iterator[tuple[str, list[str]]]:
+        for place, cells in rows:
+            seen[cells[0]] += 1
+            yield place, [cells[0], str(seen[cells[0]]), *cells[1:]]
+
+    return _headed_scores(shown(path), name, ("system", "segment", "score"), numbered())
 
 
 def _chosen_metric(file_name: str, there: Sequence[str], metric: str | None) -> str:

@@ -20,6 +20,15 @@ preferences. To recompute a row: `adequa evaluate DATASET -m results/scores/TABL
 """
 
 
+def page_path(folder: Path) -> Path:
+    """Where the page goes: beside a folder named results, and into one of another name.
+
+    >>> page_path(Path("work/results")).as_posix(), page_path(Path("work/trial")).as_posix()
+    ('work/RESULTS.md', 'work/trial/RESULTS.md')
+    """
+    return (folder.parent if folder.name == "results" else folder) / "RESULTS.md"
+
+
 def page(folder: Path) -> str:
     """The whole page, from what the folder of results holds."""
     parts = [_HEAD]

@@ -15,12 +15,20 @@ import numpy as np
 
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
+from adequa.agreement.results import AVERAGE
 from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
-from adequa.io.atomic import atomic_write_bytes
+from adequa.io.atomic import atomic_write_bytes, check_writable
 from adequa.judgements import Preferences, RatedSystems, Ratings
-from adequa.reproduce.results import Measurement, Results, Row, read_results, write_results
+from adequa.reproduce.results import (
+    Measurement,
+    Results,
+    Row,
+    read_results,
+    results_path,
+    write_results,
+)
 from adequa.reproduce.table import Scored, System, Table
 from adequa.segments import FloatArray
 
@@ -41,8 +49,9 @@ def reproduce(
     What is finished is written at once, so that an interrupted run loses one system at most.
     """
     chosen = list(_chosen(table, quick, systems))
-    judgements = _judgements(table)
     results = read_results(table, folder)
+    prepare(table, folder)
+    judgements = _judgements(table)
     for system in chosen:
         started(system)
         scored = system.scores(judgements, progress)
@@ -53,6 +62,19 @@ def reproduce(
         results = results.ordered(tuple(system.name for system in table.systems))
         write_results(results, folder)
     return results
+
+
+def prepare(table: Table, folder: Path) -> None:
+    """Make the folders that results go to; raise what writing would raise, before the work."""
+    scores = folder / "scores" / table.name
+    try:
+        scores.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AdequaError(
+            f"{scores} cannot be made: {error.strerror or error}; name another folder with "
+            "--results."
+        ) from error
+    check_writable(results_path(table.name, folder))
 
 
 def _chosen(table: Table, quick: bool, names: tuple[str, ...]) -> Iterator[System]:
@@ -81,8 +103,10 @@ def _judgements(table: Table) -> Ratings | Preferences:
 
 
 def write_scores(scored: Scored, path: Path) -> Path:
-    """Scores as text, one row a line, compressed; equal scores give equal bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Scores as text, one row a line, compressed; equal scores give equal bytes.
+
+    The folder is there already.
+    """
     lines = ("\t".join(f"{s:.{_DIGITS}g}" for s in row) for row in _two_axes(scored.scores))
     text = "".join(f"{line}\n" for line in lines)
     atomic_write_bytes(path, gzip.compress(text.encode(), mtime=0))
@@ -101,7 +125,7 @@ def _rows(
     protocol = Protocol(statistic=table.statistic, over="none", test="none")
     found = evaluate(judgements, [str(path)], protocol, name=table.dataset)
     columns = {column.name: float(column.values[0]) for column in found.columns}
-    columns["average"] = float(np.mean(list(columns.values())))
+    columns[AVERAGE] = float(np.mean(list(columns.values())))
     for name, value in columns.items():
         yield Row(
             system=system.name,

@@ -10,8 +10,6 @@ from adequa.agreement.sources import Progress
 from adequa.judgements import Preferences, Ratings
 from adequa.segments import FloatArray
 
-AVERAGE = "average"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adequa.agreement.results import AVERAGE
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.table import AVERAGE, System, Table
+from adequa.reproduce.table import System, Table
 
 
 def _paper(cs: float, de: float, es: float, fr: float, average: float) -> Mapping[str, float]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from adequa.agreement.results import AVERAGE
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.table import AVERAGE, System, Table
+from adequa.reproduce.table import System, Table
 
 TABLE = Table(
     name="wmt17",

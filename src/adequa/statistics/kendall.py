@@ -11,6 +11,8 @@ from adequa.statistics.inversions import inversions
 from adequa.statistics.ranks import Ranks, pick, ranked, weight_by_rank
 from adequa.statistics.sums import Values, ones_unless, ratio, total, value
 
+_LONG = 1500  # items from which compiled code, one list at a time, is faster than all at once
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concordance:
@@ -74,6 +76,8 @@ def kendall_b(human: FloatArray, metric: FloatArray, weights: FloatArray | None 
     >>> round(kendall_b(np.array([1.0, 2.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3, 0.3])), 3)
     0.8
     """
+    if weights is None and human.shape[-1] >= _LONG:
+        return _one_by_one(human, metric, "b")
     pairs = concordance(human, metric, weights)
     ordered = pairs.concordant + pairs.discordant
     # The two roots apart: a root of the product would overflow first.
@@ -93,11 +97,23 @@ def kendall_c(human: FloatArray, metric: FloatArray, weights: FloatArray | None 
     >>> round(kendall_c(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.3, 0.4])), 3)
     1.0
     """
+    if weights is None and human.shape[-1] >= _LONG:
+        return _one_by_one(human, metric, "c")
     pairs = concordance(human, metric, weights)
     weights = ones_unless(weights, human.shape[-1])
     values = np.minimum(_distinct(human, weights), _distinct(metric, weights))
     most = total(weights) ** 2 * (values - 1) / np.maximum(values, 1)
     return ratio(2 * (pairs.concordant - pairs.discordant), np.maximum(most, 0))
+
+
+def _one_by_one(human: FloatArray, metric: FloatArray, variant: str) -> Values:
+    """scipy's tau of long lists without weights: compiled, one list after the other."""
+    from scipy import stats  # noqa: PLC0415  # takes a while to import
+
+    human, metric = np.broadcast_arrays(human, metric)
+    lists = zip(*(side.reshape(-1, side.shape[-1]) for side in (human, metric)), strict=True)
+    taus = [stats.kendalltau(h, m, variant=variant, method="asymptotic")[0] for h, m in lists]
+    return value(np.array(taus, dtype=np.float64).reshape(human.shape[:-1]))
 
 
 def _distinct(values: FloatArray, weights: FloatArray) -> FloatArray:

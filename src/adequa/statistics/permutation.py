@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -265,9 +266,10 @@ def average(parts: Sequence[Differences]) -> Differences:
             "An average of differences needs one part at least, and the same metrics and number "
             "of resamples in each."
         )
+    # Added up one by one: a stack of them would be as large as all parts together.
     return Differences(
-        np.mean([part.observed for part in parts], axis=0),
-        np.mean([part.resampled for part in parts], axis=0),
+        np.asarray(reduce(np.add, (part.observed for part in parts)) / len(parts)),
+        np.asarray(reduce(np.add, (part.resampled for part in parts)) / len(parts)),
     )
 
 

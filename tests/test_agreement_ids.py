@@ -1,0 +1,277 @@
+"""Which judgement belongs to which score, system and year: where figures go wrong in silence."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adequa.agreement.evaluate import evaluate
+from adequa.agreement.exclusions import without_outliers, without_systems
+from adequa.agreement.protocol import Protocol
+from adequa.errors import AdequaError
+from adequa.judgements import Preferences, RatedSystems, Ratings
+from adequa.segments import FloatArray, Segments
+from test_agreement import quick, ratings, write
+
+
+def rows(path: Path, header: str, *lines: tuple[object, ...]) -> str:
+    text = "\n".join(["\t".join(header.split()), *("\t".join(map(str, line)) for line in lines)])
+    return write(path, text + "\n")
+
+
+HUMAN = np.array([1.0, 2.0, 3.0, 4.0, 4.5, 0.0])
+IDS = {
+    "lp": ("cs-en",) * 6,
+    "system": ("a", "b", "c") * 2,
+    "segment": ("1", "1", "1", "2", "2", "2"),
+}
+
+
+def test_columns_that_the_judgements_lack_must_not_choose_a_score(tmp_path: Path) -> None:
+    judged = Ratings(HUMAN, IDS)
+    lines = [
+        (reference, *key, sign * human)
+        for reference, sign in (("refA", 1), ("refB", -1))
+        for *key, human in zip(*IDS.values(), HUMAN, strict=True)
+    ]
+    path = rows(tmp_path / "both.tsv", "reference lp system segment score", *lines)
+    with pytest.raises(AdequaError, match=r"both.tsv:reference=VALUE"):
+        evaluate(judged, [path], quick())
+    for reference, expected in (("refA", 1.0), ("refB", -1.0)):
+        found = evaluate(judged, [f"{path}:reference={reference}"], quick())
+        assert found.average.values[0] == pytest.approx(expected)
+    with pytest.raises(AdequaError, match="There are: refA, refB"):
+        evaluate(judged, [f"{path}:reference=refC"], quick())
+
+
+def test_years_are_told_apart(tmp_path: Path) -> None:
+    ids = {**{name: column * 2 for name, column in IDS.items()}, "year": ("20",) * 6 + ("21",) * 6}
+    judged = Ratings(np.concatenate([HUMAN, -HUMAN]), ids)
+    lines = [
+        (year, *key, human)
+        for year in ("20", "21")
+        for *key, human in zip(*IDS.values(), HUMAN, strict=True)
+    ]
+    path = rows(tmp_path / "years.tsv", "year lp system segment score", *lines)
+    found = evaluate(judged, [path], quick())
+    assert [column.name for column in found.columns] == ["cs-en 20", "cs-en 21"]
+    assert [column.values[0] for column in found.columns] == pytest.approx([1.0, -1.0])
+    without = rows(tmp_path / "none.tsv", "lp system segment score", *(line[1:] for line in lines))
+    with pytest.raises(AdequaError, match="told apart by lp, year, system, segment"):
+        evaluate(judged, [without], quick())
+
+
+def test_system_scores_of_several_years(tmp_path: Path) -> None:
+    systems = ("a", "b", "c", "d", "e", "f")
+    judged = RatedSystems(
+        Ratings(HUMAN, {"lp": ("cs-en",) * 6, "year": ("20",) * 3 + ("21",) * 3, "system": systems})
+    )
+    path = rows(tmp_path / "s.tsv", "system score", *zip(systems, HUMAN, strict=True))
+    found = evaluate(judged, [path], quick(over="systems"))
+    assert [column.values[0] for column in found.columns] == pytest.approx([1.0, 1.0])
+
+
+def test_years_without_language_pairs_are_no_columns() -> None:
+    """A similarity task's year says where a sentence comes from."""
+    texts = Segments(("a b", "b c", "c"), (("a b",), ("b",), ("d",)))
+    judged = Ratings(np.array([3.0, 2.0, 1.0]), {"year": ("2012", "2013", "2013")}, texts)
+    assert [column.name for column in evaluate(judged, ["chrf"], quick()).columns] == ["all"]
+
+
+@pytest.mark.parametrize("named", [(), ("better_system", "worse_system")])
+def test_better_and_worse_by_ids(named: tuple[str, ...], tmp_path: Path) -> None:
+    ids = {"lp": ("cs-en",) * 3, "segment": ("1", "2", "3")}
+    if named:
+        ids |= {"better_system": ("a", "b", "a"), "worse_system": ("c", "c", "b")}
+    judged = Preferences(ids)
+    lines = [(*key, 2, 1) for key in zip(*ids.values(), strict=True)]
+    path = rows(tmp_path / "p.tsv", f"{' '.join(ids)} better worse", *reversed(lines))
+    found = evaluate(judged, [path], quick(statistic="tau-wmt14"))
+    assert found.average.values[0] == 1.0
+
+
+def test_one_score_a_segment_does_not_order_its_outputs(tmp_path: Path) -> None:
+    judged = Preferences(
+        {"segment": ("1", "2"), "better_system": ("a", "b"), "worse_system": ("b", "a")}
+    )
+    path = rows(tmp_path / "s.tsv", "segment score", (1, 0.5), (2, 0.5))
+    with pytest.raises(AdequaError, match="told apart by system, segment"):
+        evaluate(judged, [path], quick())
+
+
+# Several systems that gave the same output.
+
+
+def shared() -> Preferences:
+    """a and b beat c; what a and b wrote alike is judged once."""
+    texts = Segments(("x y", "x y", "x y", "x y"), (("x y z",),) * 4)
+    return Preferences(
+        {
+            "lp": ("cs-en",) * 4,
+            "segment": ("1", "2", "3", "4"),
+            "better_system": ("a+b", "a", "b", "a"),
+            "worse_system": ("c", "c", "c", "b"),
+        },
+        better=texts,
+        worse=Segments(("x", "x", "x", "x y"), (("x y z",),) * 4),
+    )
+
+
+def test_systems_of_preferences_are_taken_apart() -> None:
+    found = evaluate(shared(), ["chrf"], quick(level="system"))
+    assert found.average.items == 3
+    # a: 2 of 2 against c, 1 of 1 against b; b: 2 of 2 and 0 of 1; c: nothing.
+    assert found.points[0].human == pytest.approx(np.array([1.0, 0.5, 0.0]))
+
+
+def test_leaving_a_system_out_adds_none() -> None:
+    left = without_systems(shared(), ["a"]).judgements
+    assert isinstance(left, Preferences)
+    assert left.ids["better_system"] == ("b", "b")
+    judged = Ratings(HUMAN[:4], {"system": ("a", "b", "a+b", "c"), "segment": ("1", "1", "2", "2")})
+    rest = without_systems(judged, ["a"]).judgements
+    assert isinstance(rest, Ratings)
+    assert rest.ids["system"] == ("b", "b", "c")
+
+
+def test_a_joined_name_is_taken_apart_only_where_its_parts_are_known() -> None:
+    texts = Segments(("x", "y", "x y", "x", "y", "z"), (("x y",),) * 6)
+    ids = {"lp": ("cs-en",) * 3 + ("de-en",) * 3, "system": ("a", "b", "a+b", "a+b", "c", "d")}
+    found = evaluate(Ratings(HUMAN, ids, texts), ["chrf"], quick(level="system"))
+    assert [column.items for column in found.columns] == [2, 3]
+
+
+def test_the_figure_does_not_depend_on_how_sure_we_are_asked_to_be() -> None:
+    judged = ratings(pairs=("cs-en",))
+    joined = tuple("s1+s2" if n % 5 == 0 else name for n, name in enumerate(judged.ids["system"]))
+    judged = Ratings(judged.scores, {**judged.ids, "system": joined}, judged.segments)
+    for average in ("pooled", "segment"):
+        values = {
+            float(evaluate(judged, ["chrf", "wer"], quick(average=average, over=over, test=test))
+                  .average.values[0])
+            for over, test in product(("segments", "systems", "both", "none"), ("both", "systems"))
+        }  # fmt: skip
+        assert len(values) == 1
+
+
+@pytest.mark.parametrize("level", ["segment", "system"])
+def test_unknown_systems_are_told(level: str) -> None:
+    blank = Ratings(HUMAN, {**IDS, "system": ("a", "", "b", "", "a", "b")})
+    with pytest.raises(AdequaError, match="name the system of every output"):
+        without_outliers(blank)
+    sides = {"better_system": ("a", ""), "worse_system": ("b", "a")}
+    with pytest.raises(AdequaError, match="name the systems of every preference"):
+        without_outliers(Preferences(sides))
+
+
+# What stands behind an interval and a p-value.
+
+
+def correlations(human: FloatArray, metrics: FloatArray) -> FloatArray:
+    return np.array([np.corrcoef(human, metric)[0, 1] for metric in metrics])
+
+
+def test_interval_and_p_value_are_those_of_a_plain_loop(tmp_path: Path) -> None:
+    random = np.random.default_rng(8)
+    count = 60
+    segments = np.repeat(np.arange(20), 3)
+    human = random.normal(size=count)
+    metrics = human * np.array([[1.0], [0.6]]) + random.normal(size=(2, count))
+    ids = {"segment": tuple(map(str, segments)), "system": ("a", "b", "c") * 20}
+    judged = Ratings(human, ids)
+    paths = [
+        write(tmp_path / f"{name}.txt", "".join(f"{score!r}\n" for score in scores.tolist()))
+        for name, scores in zip("xy", metrics, strict=True)
+    ]
+    many = evaluate(judged, paths, Protocol(test="inputs", resamples=4000)).average
+    drawn = []
+    for _ in range(4000):
+        chosen = np.concatenate(
+            [np.flatnonzero(segments == s) for s in random.integers(20, size=20)]
+        )
+        drawn.append(correlations(human[chosen], metrics[:, chosen])[0])
+    expected = np.quantile(drawn, [0.025, 0.975])
+    assert (many.low[0], many.high[0]) == pytest.approx(expected, abs=0.02)
+    scaled = (metrics - metrics.mean(axis=1)[:, None]) / metrics.std(axis=1)[:, None]
+    observed = np.subtract(*correlations(human, metrics))
+    larger = 0
+    for _ in range(4000):
+        mask = random.random(20)[segments] < 0.5
+        swapped = np.where(mask, scaled[::-1], scaled)
+        larger += np.subtract(*correlations(human, swapped)) >= observed
+    assert many.p_values is not None
+    assert many.p_values[0, 1] == pytest.approx(larger / 4000, abs=0.03)
+
+
+def test_pairs_are_swapped_as_a_plain_loop_does(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    judged = ratings(segments=10, pairs=("cs-en",))
+    segments = np.array(judged.ids["segment"])
+    metrics = random.normal(size=(2, len(judged))).round(1) + [[0.0], [1.0]] * judged.scores
+    paths = [
+        write(tmp_path / f"{name}.txt", "".join(f"{score!r}\n" for score in scores.tolist()))
+        for name, scores in zip("xy", metrics, strict=True)
+    ]
+    protocol = Protocol(statistic="acc-eq", test="pairs", over="none", resamples=2000)
+    found = evaluate(judged, paths, protocol).average
+    assert found.thresholds is not None
+    pairs = [
+        (i, j)
+        for s in sorted(set(segments))
+        for i, j in combinations(np.flatnonzero(segments == s).tolist(), 2)
+    ]
+    right = np.array(
+        [
+            [
+                np.sign(judged.scores[i] - judged.scores[j])
+                == (0 if abs(scores[i] - scores[j]) <= epsilon else np.sign(scores[i] - scores[j]))
+                for i, j in pairs
+            ]
+            for scores, epsilon in zip(metrics, found.thresholds.tolist(), strict=True)
+        ]
+    )
+    assert found.values == pytest.approx(right.mean(axis=1))  # segments have as many pairs each
+    lead = right[1].astype(float) - right[0]
+    swapped = np.where(random.random((2000, len(pairs))) < 0.5, -lead, lead).mean(axis=1)
+    assert found.p_values is not None
+    expected = np.mean(swapped >= lead.mean() - 1e-12)
+    assert found.p_values[1, 0] == pytest.approx(expected, abs=0.03)
+
+
+def test_soft_accuracy_lies_in_its_own_interval(tmp_path: Path) -> None:
+    judged = ratings(pairs=("cs-en",))
+    path = write(tmp_path / "ties.txt", "".join(f"{n % 2}\n" for n in range(len(judged))))
+    found = evaluate(judged, [path], quick(level="system", statistic="spa")).average
+    assert found.low[0] <= found.values[0] <= found.high[0]
+
+
+# What is told.
+
+
+def test_a_figure_that_is_defined_has_no_reason(tmp_path: Path) -> None:
+    judged = ratings(pairs=("cs-en",))
+    path = write(tmp_path / "constant.txt", "1\n" * len(judged))
+    for settings in ({"level": "system", "statistic": "accuracy"}, {"statistic": "acc-eq"}):
+        found = evaluate(judged, [path, "chrf"], quick(**settings)).average
+        assert not np.isnan(found.values).any()
+        assert found.reasons == ("", "")
+
+
+def test_groups_left_out_of_an_average_are_counted_by_metric(tmp_path: Path) -> None:
+    judged = ratings(segments=10, pairs=("cs-en",))
+    scores = [0 if int(s) < 4 else n for n, s in enumerate(judged.ids["segment"])]
+    path = write(tmp_path / "partly.txt", "".join(f"{score}\n" for score in scores))
+    found = evaluate(judged, [path, "chrf"], quick(average="segment"))
+    (note,) = found.notes
+    assert "0 to 4, by metric, of 10 segments are left out" in note
+
+
+def test_scores_beyond_all_measure_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "huge.txt", "1e308\n" * 6)
+    with pytest.raises(AdequaError, match=r"line 1: the score is 1e308"):
+        evaluate(Ratings(HUMAN, IDS), [path], quick())
+    with pytest.raises(AdequaError, match="human score of rating 2 is 1e\\+308"):
+        Ratings(np.array([1.0, 1e308]), {})
