@@ -92,10 +92,16 @@ def evaluate(
         typer.Option(metavar="NAME", help="Leave this system out; repeat for more."),
     ] = None,
     exclude_references: Annotated[
-        bool, typer.Option(help="Leave out human references that were judged as systems.")
+        bool,
+        typer.Option(
+            "--exclude-references", help="Leave out human references that were judged as systems."
+        ),
     ] = False,
     exclude_outliers: Annotated[
-        bool, typer.Option(help="Leave out systems far from the others in human score.")
+        bool,
+        typer.Option(
+            "--exclude-outliers", help="Leave out systems far from the others in human score."
+        ),
     ] = False,
     min_difference: Annotated[
         float, typer.Option(metavar="X", help="Smallest difference of ratings that tau-darr uses.")
