@@ -167,6 +167,15 @@ def test_unknown_systems_are_told(level: str) -> None:
         without_outliers(Preferences(sides))
 
 
+def test_systems_that_only_people_or_only_metrics_know() -> None:
+    texts = Segments(("x", "y"), (("x",), ("y",)), ids={"lp": ("cs-en",) * 2, "system": ("a", "b")})
+    for systems, sentence in ((("a", "c"), "b has outputs"), (("a", "b", "c"), "c has a score")):
+        count = len(systems)
+        human = Ratings(HUMAN[:count], {"lp": ("cs-en",) * count, "system": systems})
+        with pytest.raises(AdequaError, match=sentence):
+            evaluate(RatedSystems(human, texts), ["chrf"], quick())
+
+
 # What stands behind an interval and a p-value.
 
 

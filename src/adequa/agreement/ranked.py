@@ -78,20 +78,26 @@ def _outputs(judgements: Judgements, protocol: Protocol) -> _Outputs:
 def _rated_whole(judgements: RatedSystems) -> _Outputs:
     ratings, outputs = judgements.ratings, judgements.outputs
     columns = column_names(ratings.ids, len(ratings))
-    keys = zip(columns, known_systems(ratings), strict=True)
-    human = dict(zip(keys, ratings.scores.tolist(), strict=True))
+    rated = zip(columns, known_systems(ratings), strict=True)
+    human = dict(zip(rated, ratings.scores.tolist(), strict=True))
     if outputs is None:
         texts = Texts(ratings.ids, None, ratings.kept)
         systems = ratings.ids["system"]
         return _Outputs(texts, columns, np.arange(len(columns)), columns, systems, human)
     columns, systems = column_names(outputs.ids, len(outputs)), outputs.ids["system"]
-    rows = [row for row, key in enumerate(zip(columns, systems, strict=True)) if key in human]
+    keys = list(zip(columns, systems, strict=True))
+    if set(keys) != set(human):
+        column, system = min(set(keys) ^ set(human))
+        has, lacks = (
+            ("outputs", "human score") if (column, system) in keys else ("a score", "output")
+        )
+        raise AdequaError(f"{column}: system {system} has {has}, but no {lacks}; leave it out.")
     return _Outputs(
         texts=Texts(outputs.ids, outputs, all_kept(len(outputs))),
-        corpora=tuple(map("\t".join, zip(columns, systems, strict=True))),
-        rows=np.array(rows, dtype=np.intp),
-        columns=tuple(columns[row] for row in rows),
-        systems=tuple(systems[row] for row in rows),
+        corpora=tuple(map("\t".join, keys)),
+        rows=np.arange(len(outputs)),
+        columns=columns,
+        systems=systems,
         human=human,
         repeated=True,
     )
