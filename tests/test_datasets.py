@@ -162,7 +162,7 @@ def test_a_file_of_ones_own() -> None:
 def test_the_listing(wmt17: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADEQUA_DATA", str(mirror_of(wmt17)))
     shown = CliRunner().invoke(app, []).stdout.splitlines()
-    assert shown[0].split() == ["name", "kind", "rows", "language", "pairs", "at", "hand", "in"]
+    assert shown[0].split() == ["name", "kind", "rows", "pairs", "from", "at", "hand", "in"]
     by_name = {line.split()[0]: line for line in shown[1 : 1 + len(DATASETS)]}
     assert list(by_name) == list(DATASETS)
     assert by_name["wmt17-da"].endswith("  mirror")

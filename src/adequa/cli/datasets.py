@@ -75,13 +75,13 @@ def _listed() -> Iterator[str]:
     from adequa.datasets.cache import locate
     from adequa.datasets.registry import DATASETS
 
-    rows = [["name", "kind", "rows", "language pairs", "at hand in"]]
+    rows = [["name", "kind", "rows", "pairs", "from", "at hand in"]]
     for entry in DATASETS.values():
         found = locate(entry.name)
         where = "–" if found is None else str(found.folder)
-        pairs = " ".join(entry.pairs) or "–"
-        rows.append([entry.name, entry.kind, f"{entry.rows:,}", pairs, where])
-    yield from aligned(lambda: rows, right=[2])
+        pairs = str(len(entry.pairs) or "–")
+        rows.append([entry.name, entry.kind, f"{entry.rows:,}", pairs, entry.origin, where])
+    yield from aligned(lambda: rows, right=[2, 3])
     yield "\n`adequa datasets fetch NAME` gets one, `adequa datasets show NAME` tells more of it.\n"
     yield "A folder with the prepared files is named by ADEQUA_DATA, or by --mirror.\n"
 
