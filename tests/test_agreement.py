@@ -52,6 +52,24 @@ def quick(**settings: object) -> Protocol:
     return Protocol(resamples=50, **settings)  # type: ignore[arg-type]
 
 
+def test_there_are_swaps_enough_to_tell_many_metrics_apart(tmp_path: Path) -> None:
+    judged = ratings(segments=60, pairs=("cs-en",))
+    noise = np.random.default_rng(0).normal(size=(9, len(judged))) * np.arange(9)[:, None]
+    paths = [
+        write(tmp_path / f"m{k}.txt", "".join(f"{s}\n" for s in judged.scores + noise[k]))
+        for k in range(9)
+    ]
+    found = evaluate(judged, paths, quick())
+    assert found.protocol.swaps == 2 * (9 * 8 * 20 - 1)
+    assert found.average.adjusted is not None
+    assert found.average.adjusted[0, 8] <= 0.05
+    assert not found.notes
+    few = evaluate(judged, paths, quick(swaps=1000))
+    assert few.average.ranks is not None
+    assert set(few.average.ranks.tolist()) == {1}
+    assert "1,000 swaps are too few to tell any of 9 metrics apart" in few.notes[0]
+
+
 def scores_of(judged: Ratings, metric: str) -> np.ndarray:
     assert judged.segments is not None
     return load_metric(metric).score(judged.segments).segments

@@ -31,7 +31,7 @@ def test_text_table() -> None:
     values = [float(row.split()[2].strip("*")) for row in rows]
     assert values == sorted(values, reverse=True)
     assert "*" in rows[0]
-    assert "PERM-BOTH, Holm's correction, p ≤ 0.05" in shown.stdout
+    assert "PERM-BOTH, 238 swaps, Holm's correction, p ≤ 0.05" in shown.stdout
     assert "bootstrap over segments, 100 resamples" in shown.stdout
 
 

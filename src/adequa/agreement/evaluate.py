@@ -11,7 +11,7 @@ from adequa.agreement.groups import column_names, rows_by
 from adequa.agreement.measured import Measured
 from adequa.agreement.pooled import measure_pooled
 from adequa.agreement.preferences import measure_preferences, preferred, preferred_by_rating
-from adequa.agreement.protocol import DARR, Protocol, completed, seeded
+from adequa.agreement.protocol import DARR, Protocol, completed, fewest_swaps, seeded
 from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.rated import rated
 from adequa.agreement.results import Agreement, MetricInfo, Points, column, macro_average
@@ -51,8 +51,8 @@ def evaluate(
     >>> found.average.values
     array([1., 1.])
     """
-    chosen = completed(protocol or Protocol(), name, judgements)
     found = sources(metrics)
+    chosen = completed(protocol or Protocol(), name, judgements, len(found))
     if not found:
         raise AdequaError("Name at least one metric or score file to evaluate.")
     parts, points = [], []
@@ -70,8 +70,18 @@ def evaluate(
         columns=columns,
         average=columns[0] if len(columns) == 1 else macro_average(parts, chosen),
         points=tuple(points),
-        notes=tuple(note for part in parts for note in part.notes),
+        notes=(*(note for part in parts for note in part.notes), *_too_few(chosen, len(found))),
     )
+
+
+def _too_few(protocol: Protocol, metrics: int) -> Iterator[str]:
+    """A note where no swap whatever could tell metrics apart."""
+    fewest = fewest_swaps(metrics, protocol.alpha)
+    if metrics > 1 and protocol.test not in {"none", "williams"} and protocol.swap_count < fewest:
+        yield (
+            f"{protocol.swap_count:,} swaps are too few to tell any of {metrics} metrics apart at "
+            f"{protocol.alpha:g}; it takes {fewest:,} at the least."
+        )
 
 
 def reference_count(judgements: Judgements) -> int | None:

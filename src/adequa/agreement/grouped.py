@@ -132,7 +132,7 @@ def _differences(
         return ratio_differences(
             np.where(defined, of_group, 0.0),
             defined.astype(np.float64),
-            protocol.resamples,
+            protocol.swap_count,
             protocol.seed,
         )
 
@@ -146,7 +146,7 @@ def _differences(
 
     units = swap_units(str(protocol.test), data.segments, data.systems, len(data))
     return general_differences(
-        data.human, data.metrics, units, averaged, protocol.resamples, protocol.seed
+        data.human, data.metrics, units, averaged, protocol.swap_count, protocol.seed
     )
 
 
@@ -162,4 +162,4 @@ def _pair_differences(table: _Table, thresholds: FloatArray, protocol: Protocol)
         ]
     )
     shares = np.broadcast_to(share.ravel(), right.shape)
-    return ratio_differences(right, shares, protocol.resamples, protocol.seed)
+    return ratio_differences(right, shares, protocol.swap_count, protocol.seed)

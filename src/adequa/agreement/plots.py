@@ -59,8 +59,8 @@ def figure(found: Agreement) -> Figure:
 
     tested = found.average.adjusted is not None
     panels = len(found.metrics) + tested
-    across = min(panels, _ACROSS)
-    down = ceil(panels / across)
+    down = ceil(panels / _ACROSS)
+    across = ceil(panels / down)
     drawing = NewFigure(figsize=(_PANEL * across, _PANEL * down + 0.6), layout="constrained")
     axes = list(drawing.subplots(down, across, squeeze=False).flat)
     for place, k in enumerate(found.order):

@@ -79,10 +79,10 @@ def _differences(data: Rated, statistic: Statistic, protocol: Protocol) -> Diffe
     units = swap_units(str(protocol.test), data.segments, data.systems, len(data))
     if protocol.statistic == "pearson":
         return pearson_differences(
-            data.human, data.metrics, units, protocol.resamples, protocol.seed
+            data.human, data.metrics, units, protocol.swap_count, protocol.seed
         )
     return general_differences(
-        data.human, data.metrics, units, statistic, protocol.resamples, protocol.seed
+        data.human, data.metrics, units, statistic, protocol.swap_count, protocol.seed
     )
 
 

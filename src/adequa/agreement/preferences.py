@@ -84,7 +84,7 @@ def measure_preferences(data: Preferred, protocol: Protocol) -> Measured:
         samples=samples,
         differences=None
         if protocol.test == "none"
-        else ratio_differences(numerators, denominators, protocol.resamples, protocol.seed),
+        else ratio_differences(numerators, denominators, protocol.swap_count, protocol.seed),
         reasons=("the metric gives both sides of every preference the same score",)
         * len(data.margins),
         notes=notes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from math import ceil
 from typing import Literal, TypeAlias, cast, get_args
 from zlib import crc32
 
@@ -56,7 +57,8 @@ class Protocol:
     over: Over | None = None  # what the bootstrap draws
     test: Test | None = None  # what the permutation test swaps, or Williams' test
     human: HumanScore | None = None  # where human system scores come from
-    resamples: int = 1000
+    resamples: int = 1000  # of the bootstrap
+    swaps: int | None = None  # random swaps of the permutation test
     confidence: float = 0.95
     alpha: float = 0.05
     clusters: Rule = "greedy"
@@ -75,12 +77,18 @@ class Protocol:
         for name in ("confidence", "alpha"):
             if not 0 < getattr(self, name) < 1:
                 raise AdequaError(f"{name} lies between 0 and 1, not at {getattr(self, name)}.")
-        if self.resamples < 1:
-            raise AdequaError(f"resamples must be 1 or more, not {self.resamples}.")
+        for name in ("resamples", "swaps"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise AdequaError(f"{name} must be 1 or more, not {getattr(self, name)}.")
         if not self.min_difference >= 0:
             raise AdequaError(f"min_difference must be 0 or more, not {self.min_difference}.")
         if self.seed < 0:
             raise AdequaError(f"seed must be 0 or more, not {self.seed}.")
+
+    @property
+    def swap_count(self) -> int:
+        """Random swaps of the permutation test; as many as resamples where nothing is said."""
+        return self.resamples if self.swaps is None else self.swaps
 
     def __str__(self) -> str:
         """The settings in one line, as a signature shows them."""
@@ -90,7 +98,9 @@ class Protocol:
         return "|".join(f"{name}:{value}" for name, value in shown if value is not None)
 
 
-def completed(protocol: Protocol, dataset: str, judgements: Judgements) -> Protocol:
+def completed(
+    protocol: Protocol, dataset: str, judgements: Judgements, metrics: int = 2
+) -> Protocol:
     """The protocol with every open choice made for these judgements, and all choices checked."""
     level = "system" if isinstance(judgements, RatedSystems) else protocol.level
     known = defined_statistics(level, judgements)
@@ -99,9 +109,22 @@ def completed(protocol: Protocol, dataset: str, judgements: Judgements) -> Proto
     kind = {Ratings: "ratings", Preferences: "preferences"}.get(type(judgements), "system scores")
     of = f"{kind} at the level of {level}s"
     statistic = _chosen("statistic", protocol.statistic, (default, *known), of)
-    chosen = replace(protocol, level=level, statistic=statistic)
+    swaps = protocol.swaps or max(protocol.resamples, 2 * fewest_swaps(metrics, protocol.alpha))
+    chosen = replace(protocol, level=level, statistic=statistic, swaps=swaps)
     of += f" with {statistic}"
     return (_system_level if level == "system" else _segment_level)(chosen, judgements, of)
+
+
+def fewest_swaps(metrics: int, alpha: float) -> int:
+    """Swaps below which no pair of so many metrics can be told apart.
+
+    The smallest p-value is 1 / (1 + swaps), and Holm's correction makes it twice the number of
+    pairs times as large.
+
+    >>> fewest_swaps(2, 0.05), fewest_swaps(20, 0.05)
+    (39, 7599)
+    """
+    return max(ceil(metrics * (metrics - 1) / alpha) - 1, 1)
 
 
 def seeded(protocol: Protocol, name: str) -> Protocol:

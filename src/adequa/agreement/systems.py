@@ -152,7 +152,7 @@ def _differences(data: Ranked, statistic: Statistic, protocol: Protocol) -> Diff
     if protocol.test == "systems":
         units = np.arange(len(data.human))
         return general_differences(
-            data.human, data.scores, units, statistic, protocol.resamples, protocol.seed
+            data.human, data.scores, units, statistic, protocol.swap_count, protocol.seed
         )
     segment_scores = _means_only(data)
     units = swap_units(
@@ -164,7 +164,7 @@ def _differences(data: Ranked, statistic: Statistic, protocol: Protocol) -> Diff
         data.rows.systems,
         units,
         statistic,
-        protocol.resamples,
+        protocol.swap_count,
         protocol.seed,
     )
 
@@ -209,7 +209,7 @@ def _soft(data: Ranked, protocol: Protocol) -> Measured:
         differences=None
         if protocol.test == "none"
         else ratio_differences(
-            agreement, np.ones_like(agreement), protocol.resamples, protocol.seed
+            agreement, np.ones_like(agreement), protocol.swap_count, protocol.seed
         ),
         reasons=("there is only one system",) * len(metrics),
         notes=_unshared_note(data, shared),

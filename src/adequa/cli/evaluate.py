@@ -117,7 +117,14 @@ def evaluate(
             help="The test swaps both (each output), inputs, systems or pairs; or williams; none.",
         ),
     ] = None,
-    resamples: Annotated[int, typer.Option(metavar="N", help="Of bootstrap and test.")] = 1000,
+    resamples: Annotated[int, typer.Option(metavar="N", help="Of the bootstrap.")] = 1000,
+    swaps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Of the test. Default: as many as resamples, and more for many metrics.",
+        ),
+    ] = None,
     confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
     alpha: Annotated[float, typer.Option(metavar="X", help="Level of the tests.")] = 0.05,
     clusters: Annotated[
@@ -152,6 +159,7 @@ def evaluate(
         test=test,  # type: ignore[arg-type]
         human=human,  # type: ignore[arg-type]
         resamples=resamples,
+        swaps=swaps,
         confidence=confidence,
         alpha=alpha,
         clusters=clusters,  # type: ignore[arg-type]

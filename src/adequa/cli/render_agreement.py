@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from math import isnan
 
+from adequa.agreement.protocol import Protocol
 from adequa.agreement.results import Agreement, Column
 from adequa.cli.table import aligned, printable
 from adequa.segments import FloatArray
@@ -191,12 +192,17 @@ def _legend(found: Agreement) -> Iterator[str]:
         yield f"intervals{of}: bootstrap over {what}, {protocol.resamples:,} resamples"
     if found.average.ranks is not None:
         yield (
-            f"ranks{of}: {_TESTS[str(protocol.test)]}, Holm's correction, p ≤ {protocol.alpha:g}; "
+            f"ranks{of}: {_tested_by(protocol)}, Holm's correction, p ≤ {protocol.alpha:g}; "
             f"{_RULES[protocol.clusters]}"
         )
     if any(column.thresholds is not None for column in found.columns):
         yield from _thresholds(found)
     yield str(protocol)
+
+
+def _tested_by(protocol: Protocol) -> str:
+    test = _TESTS[str(protocol.test)]
+    return test if protocol.test == "williams" else f"{test}, {protocol.swap_count:,} swaps"
 
 
 def _thresholds(found: Agreement) -> Iterator[str]:
