@@ -390,7 +390,10 @@ def write(path: Path, text: str) -> str:
         ("1\n2\n", "has 2 scores, but the judgements have 96 rows"),
         ("1\t2\n" * 96, "two columns"),
         ("lp\tsystem\tsegment\tscore\ncs-en\ts0\t0\t1\n", "no score for 95 of 96"),
-        ("lp\tsystem\tscore\ncs-en\ts0\t1\n", "told apart by lp, system, segment"),
+        (
+            "lp\tsystem\tscore\ncs-en\ts0\t1\n",
+            "judged outputs are lp cs-en, system s0",
+        ),
         (
             "lp\tsystem\tsegment\tscore\ncs-en\ts0\t0\t1\ncs-en\ts0\t0\t2\n",
             "another score for lp cs-en, system s0, segment 0",
@@ -423,8 +426,9 @@ def test_scores_of_whole_systems(tmp_path: Path) -> None:
     found = evaluate(judged, [path], quick(over="systems"))
     expected = stats.pearsonr(judged.ratings.scores, range(4))[0]
     assert found.average.values[0] == pytest.approx(expected)
+    assert evaluate(judged, [path], quick()).protocol.over == "systems"
     with pytest.raises(AdequaError, match="use --over systems"):
-        evaluate(judged, [path], quick())
+        evaluate(judged, [path], quick(over="both"))
 
 
 # What is left out.
@@ -442,7 +446,7 @@ def test_exclusions() -> None:
     judged = Ratings(scores, {**judged.ids, "system": renamed}, judged.segments)
     found = without_references(judged)
     assert names(found.judgements) == {"outlier", "s2", "s3"}
-    assert found.note == "human references left out: Human-A.0."
+    assert found.note == "human references left out: Human-A.0 (cs-en), Human-A.0 (de-en)."
     assert names(without_outliers(judged).judgements) == {"Human-A.0", "s2", "s3"}
     assert names(without_systems(judged, ["s2"]).judgements) == {"Human-A.0", "outlier", "s3"}
     with pytest.raises(AdequaError, match='Did you mean "outlier"'):
@@ -469,12 +473,12 @@ def test_exclusions_of_preferences_and_systems() -> None:
 
 def test_defaults_follow_the_campaigns() -> None:
     some = preferences()
-    assert completed(Protocol(), "wmt12-rr", some).statistic == "tau-wmt12"
-    assert completed(Protocol(), "wmt13-rr", some).statistic == "tau-wmt13"
-    assert completed(Protocol(), "wmt15-rr", some).statistic == "tau-wmt14"
-    assert completed(Protocol(), "wmt17-da", ratings()).statistic == "pearson"
-    assert completed(Protocol(), "wmt20-21-mqm", ratings()).average == "segment"
-    assert completed(Protocol(), "wmt17-systems", rated_systems()).level == "system"
+    assert completed(Protocol(), replace(some, name="wmt12-rr")).statistic == "tau-wmt12"
+    assert completed(Protocol(), replace(some, name="wmt13-rr")).statistic == "tau-wmt13"
+    assert completed(Protocol(), replace(some, name="wmt15-rr")).statistic == "tau-wmt14"
+    assert completed(Protocol(), ratings()).statistic == "pearson"
+    assert completed(Protocol(), replace(ratings(), name="wmt20-21-mqm")).average == "segment"
+    assert completed(Protocol(), rated_systems()).level == "system"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.exclusions import without_outliers, without_systems
 from adequa.agreement.protocol import Protocol
+from adequa.agreement.selection import Selection
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from adequa.segments import FloatArray, Segments
@@ -60,7 +62,9 @@ def test_years_are_told_apart(tmp_path: Path) -> None:
     assert [column.name for column in found.columns] == ["cs-en 20", "cs-en 21"]
     assert [column.values[0] for column in found.columns] == pytest.approx([1.0, -1.0])
     without = rows(tmp_path / "none.tsv", "lp system segment score", *(line[1:] for line in lines))
-    with pytest.raises(AdequaError, match="told apart by lp, year, system, segment"):
+    with pytest.raises(
+        AdequaError, match="several of the judged outputs are lp cs-en, system a, segment 1"
+    ):
         evaluate(judged, [without], quick())
 
 
@@ -70,8 +74,11 @@ def test_system_scores_of_several_years(tmp_path: Path) -> None:
         Ratings(HUMAN, {"lp": ("cs-en",) * 6, "year": ("20",) * 3 + ("21",) * 3, "system": systems})
     )
     path = rows(tmp_path / "s.tsv", "system score", *zip(systems, HUMAN, strict=True))
-    found = evaluate(judged, [path], quick(over="systems"))
+    found = evaluate(judged, [path], quick())
     assert [column.values[0] for column in found.columns] == pytest.approx([1.0, 1.0])
+    same = Ratings(HUMAN, {**judged.ratings.ids, "system": ("a", "b", "c") * 2})
+    with pytest.raises(AdequaError, match="several of the judged outputs are system a"):
+        evaluate(RatedSystems(same), [path], quick())
 
 
 def test_years_without_language_pairs_are_no_columns() -> None:
@@ -98,8 +105,86 @@ def test_one_score_a_segment_does_not_order_its_outputs(tmp_path: Path) -> None:
         {"segment": ("1", "2"), "better_system": ("a", "b"), "worse_system": ("b", "a")}
     )
     path = rows(tmp_path / "s.tsv", "segment score", (1, 0.5), (2, 0.5))
-    with pytest.raises(AdequaError, match="told apart by system, segment"):
+    with pytest.raises(AdequaError, match="several of the judged outputs are segment 1"):
         evaluate(judged, [path], quick())
+
+
+def test_a_score_never_serves_different_outputs(tmp_path: Path) -> None:
+    texts = Segments(("u", "v", "w", "x", "y", "z"), (("u",),) * 6)
+    blank = Ratings(HUMAN, {**IDS, "segment": ("",) * 6}, texts)
+    path = rows(
+        tmp_path / "s.tsv", "system segment score", ("a", "", 1), ("b", "", 2), ("c", "", 3)
+    )
+    with pytest.raises(
+        AdequaError, match=r"several of the judged outputs are system a, segment \(unk"
+    ):
+        evaluate(blank, [path], quick())
+    by_system = rows(tmp_path / "t.tsv", "lp score", ("cs-en", 1))
+    with pytest.raises(AdequaError, match="several of the judged outputs are lp cs-en"):
+        evaluate(Ratings(HUMAN, IDS), [by_system], quick())
+    judged = Preferences({"lp": ("cs-en",) * 2, "segment": ("1", "2")})
+    path = rows(tmp_path / "p.tsv", "lp segment score", ("cs-en", 1, 1), ("cs-en", 2, 1))
+    with pytest.raises(AdequaError, match="several of the judged outputs are lp cs-en, segment 1"):
+        evaluate(judged, [path], quick())
+
+
+def test_a_name_that_only_looks_joined_gets_no_score_of_another(tmp_path: Path) -> None:
+    ids = {"system": ("base", "base+lm", "other"), "segment": ("1", "1", "1")}
+    lines = [("base", 1, 1), ("other", 1, 2)]
+    path = rows(tmp_path / "s.tsv", "system segment score", *lines)
+    with pytest.raises(AdequaError, match="no score for 1 of 3 .* system base.lm"):
+        evaluate(Ratings(HUMAN[:3], ids), [path], quick())
+    path = rows(tmp_path / "t.tsv", "system segment score", *lines, ("base+lm", 1, 3))
+    with pytest.raises(AdequaError, match="no score for 1 of 3 .* system lm"):
+        evaluate(Ratings(HUMAN[:3], {**ids, "system": ("base", "lm", "other")}), [path], quick())
+
+
+def test_joined_systems_are_found_however_they_are_written(tmp_path: Path) -> None:
+    ids = {"system": ("a", "b", "c", "a+b", "c"), "segment": ("1", "1", "1", "2", "2")}
+    judged = Ratings(HUMAN[:5], ids)
+    one = [("a", 1, 1), ("b", 1, 2), ("c", 1, 3), ("c", 2, 4.5)]
+    for name, lines in {
+        "joined": [("a+b", 2, 4)],
+        "by comma": [("a,b", 2, 4)],
+        "apart": [("a", 2, 4), ("b", 2, 4)],
+    }.items():
+        path = rows(tmp_path / f"{name}.tsv", "system segment score", *one, *lines)
+        found = evaluate(judged, [path], quick())
+        assert found.average.values[0] == pytest.approx(1.0)
+        without = evaluate(judged, [path], quick(), selection=Selection(exclude_systems=("a",)))
+        assert without.average.items == 4
+    path = rows(tmp_path / "odd.tsv", "system segment score", *one, ("a", 2, 4), ("b", 2, 5))
+    with pytest.raises(AdequaError, match="no score for 1 of 5"):
+        evaluate(judged, [path], quick())
+
+
+def test_segments_that_count_within_documents() -> None:
+    judged = ratings(segments=6, pairs=("cs-en",))
+    number = [int(segment) for segment in judged.ids["segment"]]
+    ids = {
+        **judged.ids,
+        "doc": tuple("x" if n < 3 else "y" for n in number),
+        "segment": tuple(str(n % 3) for n in number),
+    }
+    restarted = Ratings(judged.scores, ids, judged.segments)
+    assert restarted.repeated == 0
+    protocol = quick(average="segment", statistic="kendall-b")
+    for level in ({}, {"year": tuple("1" if n < 3 else "2" for n in number)}):
+        names = {"doc"} if level else set()
+        used = {k: v for k, v in {**ids, **level}.items() if k not in {"lp", *names}}
+        by_place = evaluate(Ratings(judged.scores, used, judged.segments), ["chrf"], protocol)
+        expected = evaluate(judged, ["chrf"], protocol).average.values
+        assert by_place.average.values == pytest.approx(expected)
+
+
+def test_one_metric_of_a_column_of_them(tmp_path: Path) -> None:
+    lines = [(m, *key, h) for m in "xy" for *key, h in zip(*IDS.values(), HUMAN, strict=True)]
+    path = rows(tmp_path / "s.tsv", "metric lp system segment score", *lines)
+    with pytest.raises(AdequaError, match=r"s.tsv:metric=NAME"):
+        evaluate(Ratings(HUMAN, IDS), [path], quick())
+    found = evaluate(Ratings(HUMAN, IDS), [f"{path}:metric=y"], quick())
+    assert found.metrics[0].name == "y"
+    assert found.metrics[0].signature == "y|file:s.tsv|higher_is_better:true|metric:y"
 
 
 # Several systems that gave the same output.
@@ -125,6 +210,34 @@ def test_systems_of_preferences_are_taken_apart() -> None:
     assert found.average.items == 3
     # a: 2 of 2 against c, 1 of 1 against b; b: 2 of 2 and 0 of 1; c: nothing.
     assert found.points[0].human == pytest.approx(np.array([1.0, 0.5, 0.0]))
+
+
+def test_ties_of_joined_systems_count_for_each() -> None:
+    def skills(ties: dict[tuple[str, str, str], int]) -> list[float]:
+        judged = replace(shared(), ties=ties)
+        found = evaluate(judged, ["chrf"], quick(level="system", human="trueskill"))
+        assert found.points[0].human is not None
+        return [float(skill) for skill in found.points[0].human]
+
+    joined = skills({("cs-en", "a+b", "c"): 50})
+    assert joined == skills({("cs-en", "a", "c"): 50, ("cs-en", "b", "c"): 50})
+    assert joined != skills({})
+
+
+def test_systems_compared_with_themselves_only() -> None:
+    texts = Segments(("x", "y"), (("x",), ("y",)))
+    sides = {"better_system": ("a", "a"), "worse_system": ("a", "a")}
+    with pytest.raises(AdequaError, match="no preference is between two different systems"):
+        evaluate(Preferences(sides, texts, texts), ["chrf"], quick(level="system"))
+    sides = {"better_system": ("a", "z"), "worse_system": ("b", "z")}
+    found = evaluate(Preferences(sides, texts, texts), ["chrf"], quick(level="system"))
+    assert found.average.items == 2
+
+
+def test_a_system_with_two_human_scores() -> None:
+    twice = Ratings(HUMAN[:3], {"lp": ("cs-en",) * 3, "system": ("a", "b", "a")})
+    with pytest.raises(AdequaError, match="system a has more than one human score"):
+        evaluate(RatedSystems(twice), ["chrf"], quick())
 
 
 def test_leaving_a_system_out_adds_none() -> None:

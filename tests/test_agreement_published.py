@@ -14,7 +14,7 @@ QUICK = Protocol(over="none", test="none")
 
 def evaluated(dataset: str, pair: str, metric: str) -> Agreement:
     judgements = with_ids(load_dataset(dataset), "lp", [pair])
-    return evaluate(judgements, [metric], QUICK, name=dataset)
+    return evaluate(judgements, [metric], QUICK)
 
 
 @needs_judgements

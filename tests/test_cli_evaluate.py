@@ -91,7 +91,7 @@ def test_unused_rows_and_undefined_figures_are_told(tmp_path: Path) -> None:
     path.write_text("\n".join(rows) + "\n")
     shown = evaluated("-m", "chrf", dataset=path)
     assert shown.returncode == 0
-    assert shown.stderr.count("rows that cannot be used: 1 (") == 2
+    assert shown.stderr.count("rows of the file that cannot be used: 1 (") == 2
     assert "the metric gives every item the same score" in shown.stderr
     assert "–" in shown.stdout
     assert json.loads(evaluated("-m", "chrf", "--format", "json", dataset=path).stdout)
@@ -101,7 +101,8 @@ def test_unused_rows_and_undefined_figures_are_told(tmp_path: Path) -> None:
 def test_exclusions() -> None:
     shown = evaluated("-m", "chrf", "--exclude-system", "broken")
     assert "72 judgements" in shown.stdout
-    assert "left out: broken" in shown.stderr
+    assert "left out: broken (de-en)" in shown.stderr
+    assert shown.stdout.splitlines()[-2].endswith("|exclude:system broken")
     shown = evaluated("-m", "chrf", "--exclude-references", "--exclude-outliers")
     assert shown.stderr.count("left out: none") == 2
 
@@ -198,7 +199,10 @@ def test_what_is_peculiar_is_told(tmp_path: Path) -> None:
     shown = evaluated("-m", scores, dataset=rankings)
     assert shown.returncode == 0
     assert "human ties, which no tau counts: 1 beside 2 preferences" in shown.stderr
-    assert "rows that cannot be used: 1 (ranking with too few or too many cells)" in shown.stderr
+    assert (
+        "rows of the file that cannot be used: 1 (ranking with too few or too many cells)"
+        in shown.stderr
+    )
     twice = tmp_path / "twice.tsv"
     header, *rest = RATINGS.read_text().splitlines()
     twice.write_text("\n".join([header, *rest, rest[0]]) + "\n")

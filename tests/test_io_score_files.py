@@ -115,8 +115,7 @@ def test_one_of_several_metrics() -> None:
         'x.seg.score holds scores of M, chrF, but none of "chrf". Did you mean "chrF"?'
     )
     assert error("x.tsv", "1\n", "M") == (
-        "x.tsv holds one metric, so that there is no M to choose in it; only files whose names end "
-        "in .seg.score and .sys.score may hold several."
+        "x.tsv holds one metric, so that there is no M to choose in it."
     )
 
 

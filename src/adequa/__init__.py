@@ -19,6 +19,7 @@ __all__ = [
     "Ratings",
     "Scores",
     "Segments",
+    "Selection",
     "Signature",
     "__version__",
     "evaluate",
@@ -30,6 +31,7 @@ __all__ = [
 if TYPE_CHECKING:
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
+    from adequa.agreement.selection import Selection
     from adequa.datasets.load import load_dataset
     from adequa.errors import AdequaError
     from adequa.judgements import Preferences, RatedSystems, Ratings
@@ -48,6 +50,7 @@ _HOMES = {
     "Ratings": "adequa.judgements",
     "Scores": "adequa.segments",
     "Segments": "adequa.segments",
+    "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
     "evaluate": "adequa.agreement.evaluate",
     "load_dataset": "adequa.datasets.load",

@@ -63,6 +63,7 @@ class Ratings:
     ids: Ids
     segments: Segments | None = None
     kept: Kept = _ALL
+    name: str = ""  # of the dataset
 
     def __post_init__(self) -> None:
         scores = np.asarray(self.scores, dtype=np.float64)
@@ -87,7 +88,7 @@ class Ratings:
     @property
     def repeated(self) -> int:
         """How many ratings are of an output, by its ids, that was rated before."""
-        names = [name for name in ("lp", "year", "system", "segment") if name in self.ids]
+        names = [name for name in ("lp", "year", "doc", "system", "segment") if name in self.ids]
         if not {"system", "segment"} <= set(names):
             return 0
         keys = [key for key in zip(*(self.ids[name] for name in names), strict=True) if all(key)]
@@ -101,6 +102,7 @@ class Ratings:
             ids=_select_ids(self.ids, chosen),
             segments=None if self.segments is None else self.segments.select(chosen),
             kept=self.kept.select(chosen),
+            name=self.name,
         )
 
 
@@ -121,6 +123,7 @@ class Preferences:
     worse: Segments | None = None
     ties: Ties = field(default_factory=dict)
     kept: Kept = _ALL
+    name: str = ""  # of the dataset
 
     def __post_init__(self) -> None:
         if (self.better is None) != (self.worse is None):
@@ -149,6 +152,7 @@ class Preferences:
             worse=None if self.worse is None else self.worse.select(chosen),
             ties={key: n for key, n in self.ties.items() if pairs is None or key[0] in pairs},
             kept=self.kept.select(chosen),
+            name=self.name,
         )
 
     def without_identical(self) -> Preferences:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from adequa.agreement import notes
 from adequa.agreement.grouped import measure_grouped
 from adequa.agreement.groups import column_names, rows_by
 from adequa.agreement.measured import Measured
 from adequa.agreement.pooled import measure_pooled
 from adequa.agreement.preferences import measure_preferences, preferred, preferred_by_rating
-from adequa.agreement.protocol import DARR, Protocol, completed, fewest_swaps, seeded
+from adequa.agreement.protocol import DARR, Protocol, completed, seeded
 from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.rated import rated
 from adequa.agreement.results import Agreement, MetricInfo, Points, column, macro_average
+from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import (
     UNSEEN,
     Progress,
@@ -26,7 +29,7 @@ from adequa.agreement.sources import (
 )
 from adequa.agreement.systems import measure_systems
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
 from adequa.segments import FloatArray
 
 
@@ -35,14 +38,14 @@ def evaluate(
     metrics: Sequence[str],
     protocol: Protocol | None = None,
     *,
-    name: str = "",
+    selection: Selection | None = None,
     progress: Progress = UNSEEN,
 ) -> Agreement:
     """How well metrics agree with people.
 
     `metrics` are metrics with their settings or score files, as on the command line. What the
-    protocol leaves open is chosen for the judgements, by the `name` of their dataset where that
-    is one we know.
+    protocol leaves open is chosen for the judgements, by the name of their dataset where that is
+    one we know.
 
     >>> from adequa.segments import Segments
     >>> texts = Segments(("a b c d", "a b", "x y"), (("a b c d",), ("a b c",), ("a b c",)))
@@ -52,36 +55,36 @@ def evaluate(
     array([1., 1.])
     """
     found = sources(metrics)
-    chosen = completed(protocol or Protocol(), name, judgements, len(found))
     if not found:
         raise AdequaError("Name at least one metric or score file to evaluate.")
-    parts, points = [], []
-    for part, drawn in _measured(judgements, found, chosen, progress):
-        parts.append(part)
-        points.append(drawn)
-    columns = tuple(column(part, chosen) for part in parts)
-    return Agreement(
-        dataset=name,
-        protocol=chosen,
+    asked, choice = protocol or Protocol(), selection or Selection()
+    chosen, excluded = selected(judgements, choice, asked)
+    systems_only = any(source.is_of_systems for source in found)
+    settled = completed(asked, chosen, len(found), systems_only=systems_only)
+    parts, points = zip(*_measured(chosen, found, settled, progress), strict=True)
+    columns = tuple(column(part, settled) for part in parts)
+    agreement = Agreement(
+        dataset=identified(judgements).name,
+        protocol=settled,
+        selection=str(choice),
         metrics=tuple(
-            MetricInfo(source.name, source.signature(reference_count(judgements), chosen.level))
+            MetricInfo(source.name, source.signature(reference_count(chosen), settled.level))
             for source in found
         ),
         columns=columns,
-        average=columns[0] if len(columns) == 1 else macro_average(parts, chosen),
-        points=tuple(points),
-        notes=(*(note for part in parts for note in part.notes), *_too_few(chosen, len(found))),
+        average=columns[0] if len(columns) == 1 else macro_average(parts, settled),
+        points=points,
     )
-
-
-def _too_few(protocol: Protocol, metrics: int) -> Iterator[str]:
-    """A note where no swap whatever could tell metrics apart."""
-    fewest = fewest_swaps(metrics, protocol.alpha)
-    if metrics > 1 and protocol.test not in {"none", "williams"} and protocol.swap_count < fewest:
-        yield (
-            f"{protocol.swap_count:,} swaps are too few to tell any of {metrics} metrics apart at "
-            f"{protocol.alpha:g}; it takes {fewest:,} at the least."
-        )
+    told = (
+        *notes.unused_rows(identified(judgements).kept),
+        *excluded,
+        *notes.peculiarities(chosen),
+        *(note for part in parts for note in part.notes),
+        *notes.too_few_swaps(settled, len(found)),
+        *notes.undefined_figures(agreement),
+        *notes.undefined_resamples(agreement),
+    )
+    return replace(agreement, notes=told)
 
 
 def reference_count(judgements: Judgements) -> int | None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from adequa.agreement.groups import JOINED, column_names, parts_of_systems
+from adequa.agreement.groups import ALL, JOINED, column_names, parts_of_systems
 from adequa.agreement.human_scores import SIDES, mean_ratings, standings
+from adequa.agreement.protocol import HumanScore
 from adequa.errors import AdequaError, nearest
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
 from adequa.segments import Segments
 from adequa.statistics.outliers import outliers
 
-_HUMAN = re.compile(r"(human|ref(erence)?)([-_. ]?[a-z0-9])?(\.\d+)?", re.IGNORECASE)
+_HUMAN = re.compile(
+    r"(\w+[-.])?(human|ref(erence)?)([-_. ]?(reference|stud|[a-z]|\d+))?(\.\d+)?", re.IGNORECASE
+)
 _Rows = TypeVar("_Rows", Ratings, Preferences, Segments)
 # Whether a system of a column (a language pair, and a year where there are several) goes.
 _Goes = Callable[[str, str], bool]
@@ -33,8 +36,9 @@ class Excluded:
 def is_human(system: str) -> bool:
     """Whether a system's name is that of a human reference.
 
-    >>> [name for name in ("Human-A.0", "refB", "ref-A", "refined-nmt") if is_human(name)]
-    ['Human-A.0', 'refB', 'ref-A']
+    >>> names = ("Human-A.0", "refB", "ref-A", "refstud", "newstest2019-ref", "refined-nmt")
+    >>> [name for name in names if not is_human(name)]
+    ['refined-nmt']
     """
     return _HUMAN.fullmatch(system) is not None
 
@@ -52,7 +56,7 @@ def with_ids(judgements: Judgements, name: str, wanted: Sequence[str]) -> Judgem
     def only(rows: _Rows) -> _Rows:
         return _selected(rows, [value in wanted for value in rows.ids[name]])
 
-    return _mapped(judgements, only, only, only)
+    return _mapped(judgements, only)
 
 
 def without_systems(judgements: Judgements, systems: Sequence[str]) -> Excluded:
@@ -70,17 +74,22 @@ def without_references(judgements: Judgements) -> Excluded:
     return _without(judgements, lambda _, system: is_human(system), "human references")
 
 
-def without_outliers(judgements: Judgements) -> Excluded:
-    """Without systems whose human score lies far from the others of their language pair."""
-    if isinstance(judgements, Preferences):
-        human = standings(judgements, "expected-wins", seed=0)
+def without_outliers(
+    judgements: Judgements, human: HumanScore = "expected-wins", seed: int = 0
+) -> Excluded:
+    """Without systems whose human score lies far from the others of their language pair.
+
+    `human` says where the scores of preferences come from.
+    """
+    rows = identified(judgements)
+    if isinstance(rows, Preferences):
+        scores_of = standings(rows, human, seed)
     else:
-        ratings = judgements.ratings if isinstance(judgements, RatedSystems) else judgements
-        human = mean_ratings(ratings)
+        scores_of = mean_ratings(rows)
     found = set()
-    for column in {column for column, _ in human}:
-        systems = [system for of, system in human if of == column]
-        scores = np.array([human[column, system] for system in systems])
+    for column in {column for column, _ in scores_of}:
+        systems = [system for of, system in scores_of if of == column]
+        scores = np.array([scores_of[column, system] for system in systems])
         found |= {(column, systems[place]) for place in np.flatnonzero(outliers(scores))}
     return _without(judgements, lambda *key: key in found, "outlier systems")
 
@@ -92,8 +101,8 @@ def _without(judgements: Judgements, goes: _Goes, described: str) -> Excluded:
     def remaining(rows: _Rows) -> _Rows:
         return _remaining(rows, gone)
 
-    left = _mapped(judgements, remaining, remaining, remaining)
-    names = dict.fromkeys(system for _, system in sorted(gone))
+    left = _mapped(judgements, remaining)
+    names = [f"{system} ({column})" if column != ALL else system for column, system in sorted(gone)]
     return Excluded(left, f"{described} left out: {', '.join(names) or 'none'}.")
 
 
@@ -145,19 +154,22 @@ def _parts(rows: Ratings | Preferences | Segments) -> dict[str, list[tuple[str, 
     }
 
 
-def _mapped(
-    judgements: Judgements,
-    ratings: Callable[[Ratings], Ratings],
-    preferences: Callable[[Preferences], Preferences],
-    outputs: Callable[[Segments], Segments],
-) -> Judgements:
+class _OnRows(Protocol):
+    """What is done to rows of any kind."""
+
+    def __call__(self, rows: _Rows) -> _Rows: ...
+
+
+def _mapped(judgements: Judgements, on_rows: _OnRows) -> Judgements:
     """The same kind of judgements, with a function applied to whatever has rows."""
     if isinstance(judgements, Preferences):
-        return preferences(judgements)
+        return on_rows(judgements)
     if isinstance(judgements, RatedSystems):
-        texts = judgements.outputs
-        return RatedSystems(ratings(judgements.ratings), None if texts is None else outputs(texts))
-    return ratings(judgements)
+        outputs = judgements.outputs
+        return RatedSystems(
+            on_rows(judgements.ratings), None if outputs is None else on_rows(outputs)
+        )
+    return on_rows(judgements)
 
 
 def _selected(rows: _Rows, keep: Sequence[bool]) -> _Rows:

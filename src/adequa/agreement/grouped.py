@@ -70,7 +70,7 @@ def measure_grouped(data: Rated, protocol: Protocol) -> Measured:
         differences = _differences(data, of_group, table, statistics[0], protocol)
     return Measured(
         name=data.name,
-        items=len(data),
+        items=data.items,
         values=mean_where_defined(of_group),
         samples=_samples(table, of_group, statistics, protocol),
         differences=differences,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -28,6 +28,21 @@ def column_names(ids: Ids, count: int) -> tuple[str, ...]:
     if years is None or len(set(years)) == 1:
         return ids["lp"]
     return tuple(f"{pair} {year}" for pair, year in zip(ids["lp"], years, strict=True))
+
+
+def segment_names(ids: Ids) -> tuple[str, ...] | None:
+    """What tells segments apart: their number, and the document and year that it counts within.
+
+    >>> segment_names({"doc": ("x", "y", "y"), "segment": ("1", "1", "")})
+    ('x 1', 'y 1', '')
+    """
+    if "segment" not in ids:
+        return None
+    within = [ids[name] for name in ("year", "doc") if name in ids]
+    return tuple(
+        " ".join((*places, segment)) if segment else ""
+        for *places, segment in zip(*within, ids["segment"], strict=True)
+    )
 
 
 def rows_by(names: Sequence[str]) -> dict[str, IntArray]:
@@ -95,13 +110,13 @@ def padded(group_codes: IntArray) -> Padded:
     return Padded(rows, present)
 
 
-def parts_of_systems(columns: Sequence[str], systems: Sequence[str]) -> list[tuple[str, ...]]:
-    """The systems behind each output: several where they gave the same one ("A+B").
+def splitter(
+    columns: Sequence[str], systems: Sequence[str]
+) -> Callable[[str, str], tuple[str, ...]]:
+    """What says, of a column and a name, which systems stand behind it.
 
-    A name is taken apart only if all its parts are systems of that column in their own right.
-
-    >>> parts_of_systems(["cs"] * 4 + ["de"], ["A", "B", "A+B", "C+x", "A+B"])
-    [('A',), ('B',), ('A', 'B'), ('C+x',), ('A+B',)]
+    Several do where they gave the same output ("A+B"). A name is taken apart only if all its parts
+    are systems of that column in their own right.
     """
     alone = {key for key in zip(columns, systems, strict=True) if JOINED not in key[1]}
 
@@ -111,7 +126,16 @@ def parts_of_systems(columns: Sequence[str], systems: Sequence[str]) -> list[tup
         known = len(apart) > 1 and all((column, part) in alone for part in apart)
         return apart if known else (name,)
 
-    return [parts(column, name) for column, name in zip(columns, systems, strict=True)]
+    return parts
+
+
+def parts_of_systems(columns: Sequence[str], systems: Sequence[str]) -> list[tuple[str, ...]]:
+    """The systems behind each row.
+
+    >>> parts_of_systems(["cs"] * 4 + ["de"], ["A", "B", "A+B", "C+x", "A+B"])
+    [('A',), ('B',), ('A', 'B'), ('C+x',), ('A+B',)]
+    """
+    return list(map(splitter(columns, systems), columns, systems))
 
 
 def one_system_a_row(parts: Sequence[tuple[str, ...]]) -> tuple[IntArray, tuple[str, ...]]:

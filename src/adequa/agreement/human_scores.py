@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -12,10 +14,11 @@ from adequa.agreement.groups import (
     one_system_a_row,
     parts_of_systems,
     rows_by,
+    splitter,
 )
 from adequa.agreement.protocol import HumanScore
 from adequa.errors import AdequaError
-from adequa.judgements import Preferences, Ratings
+from adequa.judgements import Preferences, Ratings, Ties
 from adequa.segments import FloatArray
 from adequa.statistics.standings import expected_wins, trueskill
 
@@ -57,22 +60,24 @@ def standings(preferences: Preferences, how: HumanScore, seed: int) -> dict[tupl
     """
     columns = column_names(preferences.ids, len(preferences))
     better, worse = known_sides(preferences)
-    parts = parts_of_systems(columns * 2, better + worse)
+    split = splitter(columns * 2, better + worse)
     found: dict[tuple[str, str], float] = {}
     for column, rows in rows_by(columns).items():
         pairs = [
             (winner, loser)
             for row in rows.tolist()
-            for winner in parts[row]
-            for loser in parts[len(columns) + row]
+            for winner in split(column, better[row])
+            for loser in split(column, worse[row])
             if winner != loser
         ]
+        if not pairs:
+            raise AdequaError(f"{column}: no preference is between two different systems.")
         winners, losers = zip(*pairs, strict=True)
         codes, systems = numbered(winners + losers)
         better_codes, worse_codes = np.split(codes, 2)
         if how == "trueskill":
             lp = preferences.ids["lp"][int(rows[0])] if "lp" in preferences.ids else ""
-            ties = _tie_counts(preferences.ties, lp, systems)
+            ties = _tie_counts(preferences.ties, lp, systems, partial(split, column))
             scores = trueskill(better_codes, worse_codes, len(systems), seed, ties=ties)
         else:
             scores = expected_wins(better_codes, worse_codes, len(systems))
@@ -83,12 +88,13 @@ def standings(preferences: Preferences, how: HumanScore, seed: int) -> dict[tupl
 
 
 def _tie_counts(
-    ties: Mapping[tuple[str, str, str], int], lp: str, systems: Sequence[str]
+    ties: Ties, lp: str, systems: Sequence[str], split: Callable[[str], tuple[str, ...]]
 ) -> FloatArray:
-    """How often people saw two systems as equal, (S, S)."""
+    """How often people saw two systems as equal, (S, S); ties of joined ones are each one's."""
     number = {system: code for code, system in enumerate(systems)}
     counts = np.zeros((len(systems), len(systems)))
-    for (pair, first, second), count in ties.items():
-        if pair == lp and first in number and second in number:
-            counts[number[first], number[second]] += count
+    for (pair, *names), count in ties.items():
+        for first, second in product(*map(split, names)) if pair == lp else ():
+            if first != second and first in number and second in number:
+                counts[number[first], number[second]] += count
     return counts

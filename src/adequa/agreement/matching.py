@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from adequa.agreement.groups import JOINED
+from adequa.agreement.groups import ALL, JOINED, splitter
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
+from adequa.io.wmt_rankings import joined_systems
 from adequa.judgements import Ids, Kept
 from adequa.segments import FloatArray
 
+Key: TypeAlias = tuple[str, ...]
+Score: TypeAlias = "float | list[float]"  # one, or better and worse
+
+SYSTEMS = ("system", "better_system", "worse_system")
 # The ids that tell judged outputs apart.
-_TELLING = ("lp", "year", "system", "segment", "better_system", "worse_system")
+_TELLING = ("lp", "year", "doc", "segment", *SYSTEMS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The rows that scores are wanted for, and what is the same thing among them.
+
+    Rows of one key may share a score only if they are `same`: one text judged twice.
+    """
+
+    ids: Ids
+    same: Sequence[Hashable]
+
+
+def wanted(ids: Ids, texts: Sequence[Hashable] | None) -> Wanted:
+    """Rows by their ids; told apart by their texts, or by ids where there are no texts."""
+    if texts is not None:
+        return Wanted(ids, texts)
+    names = [name for name in _TELLING if name in ids]
+    count = len(next(iter(ids.values()), ()))
+    identified = "segment" in names and any(system in names for system in SYSTEMS)
+    rows = _keys(ids, names) if identified else iter([()] * count)
+    # A row that is not fully identified is like no other.
+    return Wanted(ids, [key if all(key) and key else row for row, key in enumerate(rows)])
 
 
 def scores_by_row(path: str, file: ScoreFile, kept: Kept) -> FloatArray:
@@ -27,61 +57,93 @@ def scores_by_row(path: str, file: ScoreFile, kept: Kept) -> FloatArray:
     return chosen
 
 
-def scores_by_ids(path: str, file: ScoreFile, ids: Ids) -> FloatArray:
+def scores_by_ids(path: str, file: ScoreFile, rows: Wanted) -> FloatArray:
     """Scores looked up by every id that both the file and the rows have."""
-    names = [name for name in file.ids if name in ids]
-    telling = [name for name in _TELLING if name in ids]
-    if not set(names) & set(telling):
+    names = [name for name in file.ids if name in rows.ids]
+    if not names:
         raise AdequaError(
             f"{path} names its scores by {', '.join(file.ids)}, but the judgements have "
-            f"{', '.join(ids) or 'no ids'}; give one score a line in their order instead."
+            f"{', '.join(rows.ids) or 'no ids'}; give one score a line in their order instead."
         )
-    _refuse_ambiguity(path, file, names)
-    wanted = list(_keys(ids, names))
-    if len(set(wanted)) < len(set(_keys(ids, telling))):
-        raise AdequaError(
-            f"{path} names its scores by {', '.join(names)} only, which several of the "
-            f"judged outputs share; they are told apart by {', '.join(telling)}."
-        )
-    of = dict(zip(_keys(file.ids, names), file.scores.tolist(), strict=True))
-    found = [_first_found(of, names, key) for key in wanted]
-    missing = [key for key, score in zip(wanted, found, strict=True) if score is None]
+    keys = list(_keys(rows.ids, names))
+    _refuse_sharing(path, names, keys, rows)
+    of = _index(path, file, names)
+    found = [_found(of, names, key) for key in keys]
+    missing = [key for key, score in zip(keys, found, strict=True) if score is None]
     if missing:
         raise AdequaError(
-            f"{path} has no score for {len(missing):,} of {len(wanted):,} judged outputs, "
-            f"the first of them {_described(names, missing[0])}; --lp chooses language pairs."
+            f"{path} has no score for {len(missing):,} of {len(keys):,} judged outputs, the first "
+            f"of them {_described(names, missing[0])}; --lp chooses language pairs."
         )
     return np.array(found, dtype=np.float64)
 
 
-def _refuse_ambiguity(path: str, file: ScoreFile, names: Sequence[str]) -> None:
-    """Raise where columns that the judgements do not have tell different scores apart."""
-    scores = file.scores.reshape(len(file), -1).tolist()
-    known: dict[tuple[str, ...], list[float]] = {}
-    for key, score in zip(_keys(file.ids, names), scores, strict=True):
-        if known.setdefault(key, score) != score:
-            others = [name for name in file.ids if name not in names]
+def _refuse_sharing(path: str, names: Sequence[str], keys: Sequence[Key], rows: Wanted) -> None:
+    """Raise where one score would serve different outputs."""
+    known: dict[Key, Hashable] = {}
+    for key, same in zip(keys, rows.same, strict=True):
+        if known.setdefault(key, same) != same:
             raise AdequaError(
-                f"{path} has different scores for {_described(names, key)}, told apart by "
-                f"{', '.join(others)}, which the judgements do not have; choose one with "
-                f"{path}:{others[0]}=VALUE."
+                f"{path} names its scores by {', '.join(names)}, but several of the judged outputs "
+                f"are {_described(names, key)}; give every id that tells them apart, or one score "
+                "a line in the order of the judgements."
             )
 
 
-def _keys(ids: Ids, names: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    return zip(*(ids[name] for name in names), strict=True)
+def _index(path: str, file: ScoreFile, names: Sequence[str]) -> dict[Key, Score]:
+    """Scores by key; an output of several systems ("A+B") also under each of them."""
+    of: dict[Key, Score] = {}
+    row_of: dict[Key, int] = {}
+    scores: list[Score] = file.scores.tolist()
+    keys = list(_keys(file.ids, names))
+    for row, (key, score) in enumerate(zip(keys, scores, strict=True)):
+        if of.setdefault(key, score) != score:
+            raise _ambiguous(path, file, names, (row_of[key], row))
+        row_of.setdefault(key, row)
+    if "system" not in names or "segment" not in names:
+        return of
+    place = names.index("system")
+    columns = file.ids.get("lp", (ALL,) * len(file))
+    parts = splitter(columns, [key[place] for key in keys])
+    for column, key, score in zip(columns, keys, scores, strict=True):
+        for part in parts(column, key[place]):
+            of.setdefault((*key[:place], part, *key[place + 1 :]), score)
+    return of
 
 
-def _first_found(
-    of: Mapping[tuple[str, ...], object], names: Sequence[str], key: tuple[str, ...]
-) -> object:
-    """The score of a key, or of one of the systems that gave the same output ("A+B")."""
+def _ambiguous(
+    path: str, file: ScoreFile, names: Sequence[str], rows: tuple[int, int]
+) -> AdequaError:
+    """That columns which the judgements do not have tell different scores apart."""
+    first, second = rows
+    others = [
+        name
+        for name, cells in file.ids.items()
+        if name not in names and cells[first] != cells[second]
+    ]
+    key = tuple(file.ids[name][first] for name in names)
+    return AdequaError(
+        f"{path} has different scores for {_described(names, key)}, told apart by "
+        f"{', '.join(others)}, which the judgements do not have; choose one with "
+        f"{path}:{others[0]}=VALUE."
+    )
+
+
+def _found(of: Mapping[Key, Score], names: Sequence[str], key: Key) -> Score | None:
+    """The score of a key; of an output of several systems, that of all of them, if they agree."""
     if key in of or "system" not in names:
         return of.get(key)
     place = names.index("system")
-    apart = ((*key[:place], part, *key[place + 1 :]) for part in key[place].split(JOINED))
-    return next((of[each] for each in apart if each in of), None)
+    parts = key[place].split(JOINED)
+    scores = [of.get((*key[:place], part, *key[place + 1 :])) for part in parts]
+    return scores[0] if all(score == scores[0] for score in scores) else None
 
 
-def _described(names: Sequence[str], key: tuple[str, ...]) -> str:
+def _keys(ids: Ids, names: Sequence[str]) -> Iterable[Key]:
+    """Rows of ids; systems that are joined by commas, as in rankings, are written alike."""
+    columns = (map(joined_systems, ids[name]) if name in SYSTEMS else ids[name] for name in names)
+    return zip(*columns, strict=True)
+
+
+def _described(names: Sequence[str], key: Key) -> str:
     return ", ".join(f"{name} {part or '(unknown)'}" for name, part in zip(names, key, strict=True))

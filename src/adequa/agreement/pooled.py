@@ -42,7 +42,7 @@ def measure_pooled(data: Rated, protocol: Protocol) -> Measured:
     )
     return Measured(
         name=data.name,
-        items=len(data),
+        items=data.items,
         values=values,
         samples=_samples(data, statistics, protocol),
         differences=_differences(data, statistics[0], protocol),

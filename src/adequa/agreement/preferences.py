@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adequa.agreement.groups import codes
+from adequa.agreement.groups import codes, segment_names
 from adequa.agreement.measured import Measured, left_out
 from adequa.agreement.protocol import Protocol
 from adequa.errors import AdequaError
@@ -33,7 +33,7 @@ class Preferred:
 
 def preferred(name: str, margins: FloatArray, ids: Ids) -> Preferred:
     """Arrays of one language pair."""
-    return Preferred(name, margins, codes(ids.get("segment"), margins.shape[1]))
+    return Preferred(name, margins, codes(segment_names(ids), margins.shape[1]))
 
 
 def preferred_by_rating(
@@ -45,7 +45,7 @@ def preferred_by_rating(
             f"{name}: the judgements do not say which segment each output belongs to, so that "
             "ratings cannot be compared within segments."
         )
-    segments = codes(ids["segment"], len(human))
+    segments = codes(segment_names(ids), len(human))
     better, worse = preferences_from_ratings(human, segments, protocol.min_difference)
     if not len(better):
         raise AdequaError(

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from zlib import crc32
 
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
 from adequa.statistics.preference_tau import PREFERENCE_TAUS
 
 Level: TypeAlias = Literal["segment", "system"]
@@ -44,7 +44,6 @@ _TESTS: dict[tuple[str, str], tuple[Test, ...]] = {
         for average in ("pooled", "segment")
     },
 }
-_OF_KIND = {OF_RATINGS: "pearson", OF_PREFERENCES: "tau-wmt14"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +98,28 @@ class Protocol:
 
 
 def completed(
-    protocol: Protocol, dataset: str, judgements: Judgements, metrics: int = 2
+    protocol: Protocol, judgements: Judgements, metrics: int = 2, *, systems_only: bool = False
 ) -> Protocol:
-    """The protocol with every open choice made for these judgements, and all choices checked."""
+    """The protocol with every open choice made for these judgements, and all choices checked.
+
+    `systems_only` says that some metric has scores of whole systems only.
+    """
     level = "system" if isinstance(judgements, RatedSystems) else protocol.level
     known = defined_statistics(level, judgements)
-    by_name = _OF_DATASET.get(dataset)
-    default = by_name if by_name in known else _OF_KIND.get(known, "pearson")
+    default = _OF_DATASET.get(identified(judgements).name, "")
+    if default not in known:
+        default = "tau-wmt14" if known == OF_PREFERENCES else "pearson"
     kind = {Ratings: "ratings", Preferences: "preferences"}.get(type(judgements), "system scores")
     of = f"{kind} at the level of {level}s"
     statistic = _chosen("statistic", protocol.statistic, (default, *known), of)
     swaps = protocol.swaps or max(protocol.resamples, 2 * fewest_swaps(metrics, protocol.alpha))
     chosen = replace(protocol, level=level, statistic=statistic, swaps=swaps)
     of += f" with {statistic}"
-    return (_system_level if level == "system" else _segment_level)(chosen, judgements, of)
+    if level == "segment":
+        return _segment_level(chosen, of)
+    if systems_only and chosen.over is None:
+        chosen = replace(chosen, over="systems")
+    return _system_level(chosen, isinstance(judgements, Preferences), of)
 
 
 def fewest_swaps(metrics: int, alpha: float) -> int:
@@ -144,10 +151,9 @@ def defined_statistics(level: Level, judgements: Judgements) -> tuple[str, ...]:
     return OF_PREFERENCES if isinstance(judgements, Preferences) else OF_RATINGS
 
 
-def _segment_level(protocol: Protocol, judgements: Judgements, of: str) -> Protocol:
+def _segment_level(protocol: Protocol, of: str) -> Protocol:
     if protocol.human is not None:
         raise AdequaError("human says where system scores come from; it goes with level system.")
-    del judgements  # the statistic says enough
     averages = _AVERAGES.get(str(protocol.statistic), ("pooled", "segment", "system"))
     average = _chosen("average", protocol.average, averages, of)
     tests = _TESTS.get((str(protocol.statistic), average), ("both", "inputs", "systems", "none"))
@@ -161,7 +167,7 @@ def _segment_level(protocol: Protocol, judgements: Judgements, of: str) -> Proto
     )
 
 
-def _system_level(protocol: Protocol, judgements: Judgements, of: str) -> Protocol:
+def _system_level(protocol: Protocol, by_preferences: bool, of: str) -> Protocol:
     if protocol.average is not None:
         raise AdequaError("At the level of systems there is nothing to average over; leave it out.")
     tests: tuple[str, ...] = ("systems", "both", "inputs", "none")
@@ -171,7 +177,7 @@ def _system_level(protocol: Protocol, judgements: Judgements, of: str) -> Protoc
         tests = (*tests, "williams")
     if protocol.statistic == "spa":
         tests, overs = ("pairs", "none"), ("systems", "none")
-    if isinstance(judgements, Preferences):
+    if by_preferences:
         # Each segment was judged for a few systems only: systems are all there is to draw.
         tests, overs = ("systems", "none"), ("systems", "none")
         humans = ("expected-wins", "trueskill")

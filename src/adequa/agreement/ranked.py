@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from adequa.agreement.groups import (
     one_system_a_row,
     parts_of_systems,
     rows_by,
+    segment_names,
 )
 from adequa.agreement.human_scores import known_sides, known_systems, mean_ratings, standings
-from adequa.agreement.matching import scores_by_ids
+from adequa.agreement.matching import Wanted, scores_by_ids
 from adequa.agreement.protocol import Protocol
 from adequa.agreement.sources import (
     Progress,
@@ -27,7 +28,8 @@ from adequa.agreement.sources import (
 )
 from adequa.agreement.systems import Ranked, SystemRows, system_scores
 from adequa.errors import AdequaError
-from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ratings, all_kept
+from adequa.io.score_files import ScoreFile
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, all_kept
 from adequa.segments import FloatArray, IntArray
 
 
@@ -53,18 +55,46 @@ def ranked_systems(
 ) -> list[Ranked]:
     """The systems of each language pair, with every metric's scores."""
     outputs = _outputs(judgements, protocol)
-    statistics = tuple(
-        None
-        if _of_systems_only(source)
-        else text_statistics(
-            source, outputs.texts, outputs.corpora, progress, repeated=outputs.repeated
+    scored = [
+        _Scored(source, by_system=_system_file(source.path, source.file, outputs))
+        if source.file is not None and source.is_of_systems
+        else _Scored(
+            source,
+            statistics=text_statistics(
+                source, outputs.texts, outputs.corpora, progress, repeated=outputs.repeated
+            ),
         )
         for source in sources
-    )
+    ]
     return [
-        _ranked(column, entries, outputs, tuple(sources), statistics)
+        _ranked(column, entries, outputs, scored)
         for column, entries in rows_by(outputs.columns).items()
     ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """What a source says of texts, or, where it knows no texts, of systems."""
+
+    source: Source
+    statistics: FloatArray | None = None  # of each text
+    by_system: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+
+def _system_file(path: str, file: ScoreFile, outputs: _Outputs) -> Mapping[tuple[str, str], float]:
+    """Scores of whole systems from a file, higher or lower is better as it is there."""
+    first: dict[tuple[str, str], int] = {}
+    for key, row in zip(
+        zip(outputs.columns, outputs.systems, strict=True), outputs.rows.tolist(), strict=True
+    ):
+        first.setdefault(key, row)
+    ids = {
+        name: tuple(outputs.texts.ids[name][row] for row in first.values())
+        for name in ("lp", "year")
+        if name in outputs.texts.ids
+    }
+    rows = Wanted({**ids, "system": tuple(system for _, system in first)}, list(first))
+    return dict(zip(first, scores_by_ids(path, file, rows).tolist(), strict=True))
 
 
 def _outputs(judgements: Judgements, protocol: Protocol) -> _Outputs:
@@ -78,8 +108,11 @@ def _outputs(judgements: Judgements, protocol: Protocol) -> _Outputs:
 def _rated_whole(judgements: RatedSystems) -> _Outputs:
     ratings, outputs = judgements.ratings, judgements.outputs
     columns = column_names(ratings.ids, len(ratings))
-    rated = zip(columns, known_systems(ratings), strict=True)
+    rated = list(zip(columns, known_systems(ratings), strict=True))
     human = dict(zip(rated, ratings.scores.tolist(), strict=True))
+    if len(human) < len(rated):
+        column, system = next(key for key in human if rated.count(key) > 1)
+        raise AdequaError(f"{column}: system {system} has more than one human score.")
     if outputs is None:
         texts = Texts(ratings.ids, None, ratings.kept)
         systems = ratings.ids["system"]
@@ -124,10 +157,12 @@ def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
     better, worse = known_sides(preferences)
     columns = column_names(preferences.ids, len(preferences)) * 2
     rows, systems = one_system_a_row(parts_of_systems(columns, better + worse))
-    segments = codes(texts.ids.get("segment"), len(texts))
+    segments = codes(segment_names(texts.ids), len(texts))
+    human = standings(preferences, protocol.human or "expected-wins", protocol.seed)
     first: dict[tuple[str, str, int], int] = {}
     for place, (row, system) in enumerate(zip(rows.tolist(), systems, strict=True)):
-        first.setdefault((columns[row], system, int(segments[row])), place)
+        if (columns[row], system) in human:  # not one that was only compared with itself
+            first.setdefault((columns[row], system, int(segments[row])), place)
     places = list(first.values())
     return _Outputs(
         texts=texts,
@@ -135,55 +170,31 @@ def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
         rows=rows[places],
         columns=tuple(columns[row] for row in rows[places]),
         systems=tuple(systems[place] for place in places),
-        human=standings(preferences, protocol.human or "expected-wins", protocol.seed),
+        human=human,
     )
 
 
-def _ranked(
-    column: str,
-    entries: IntArray,
-    outputs: _Outputs,
-    sources: tuple[Source, ...],
-    statistics: tuple[FloatArray | None, ...],
-) -> Ranked:
+def _ranked(column: str, entries: IntArray, outputs: _Outputs, scored: Sequence[_Scored]) -> Ranked:
     systems, names = numbered([outputs.systems[entry] for entry in entries])
     texts = outputs.rows[entries]
-    segments = outputs.texts.ids.get("segment")
+    segments = segment_names(outputs.texts.ids)
     rows = SystemRows(
         systems=systems,
         segments=codes(segments and [segments[text] for text in texts], len(texts)),
         ratings=None if outputs.ratings is None else outputs.ratings[entries],
     )
-    chosen = tuple(None if found is None else found[texts] for found in statistics)
-    # What tells systems apart in a file of system scores.
-    ids = {
-        name: (outputs.texts.ids[name][int(texts[0])],) * len(names)
-        for name in ("lp", "year")
-        if name in outputs.texts.ids
-    }
+    statistics = tuple(None if s.statistics is None else s.statistics[texts] for s in scored)
     scores = [
-        _looked_up(source, {**ids, "system": names})
+        s.source.sign * np.array([s.by_system[column, name] for name in names])
         if found is None
-        else system_scores(source, found, rows)
-        for source, found in zip(sources, chosen, strict=True)
+        else system_scores(s.source, found, rows)
+        for s, found in zip(scored, statistics, strict=True)
     ]
     return Ranked(
         name=column,
-        human=np.array([outputs.human[column, system] for system in names]),
+        human=np.array([outputs.human[column, name] for name in names]),
         rows=rows,
-        sources=sources,
-        statistics=chosen,
+        sources=tuple(s.source for s in scored),
+        statistics=statistics,
         scores=np.stack(scores),
     )
-
-
-def _of_systems_only(source: Source) -> bool:
-    ids = source.file.ids if source.file is not None else {}
-    return "system" in ids and "segment" not in ids
-
-
-def _looked_up(source: Source, ids: Ids) -> FloatArray:
-    """System scores from a file that has nothing else."""
-    if source.file is None:
-        raise AdequaError(f"{source.name} has no scores of systems.")
-    return source.sign * scores_by_ids(source.path, source.file, ids)

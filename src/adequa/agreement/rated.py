@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adequa.agreement.groups import codes, one_system_a_row, parts_of_systems
+from adequa.agreement.groups import codes, one_system_a_row, parts_of_systems, segment_names
 from adequa.agreement.measured import Statistic
 from adequa.agreement.protocol import Protocol
 from adequa.errors import AdequaError
@@ -30,6 +30,7 @@ class Rated:
     metrics: FloatArray  # (K, n), higher is better
     segments: IntArray  # (n,) codes
     systems: IntArray | None  # (n,) codes, where systems are known
+    items: int  # ratings; fewer than n where an output stands for several systems
 
     def __len__(self) -> int:
         return len(self.human)
@@ -43,10 +44,10 @@ def rated(name: str, human: FloatArray, metrics: FloatArray, ids: Ids, protocol:
     on how sure we are asked to be.
     """
     count = len(human)
-    segments = codes(ids.get("segment"), count)
+    segments = codes(segment_names(ids), count)
     by_system = protocol.over in {"systems", "both"} or protocol.test == "systems"
     if protocol.average != "system" and not by_system:
-        return Rated(name, human, metrics, segments, None)
+        return Rated(name, human, metrics, segments, None, count)
     if "system" not in ids or not all(ids["system"]):
         raise AdequaError(
             f"{name}: the judgements do not say which system each output comes from, so that "
@@ -54,6 +55,8 @@ def rated(name: str, human: FloatArray, metrics: FloatArray, ids: Ids, protocol:
         )
     parts = parts_of_systems((name,) * count, ids["system"])
     if protocol.average != "system":
-        return Rated(name, human, metrics, segments, codes([first for first, *_ in parts], count))
+        first = codes([system for system, *_ in parts], count)
+        return Rated(name, human, metrics, segments, first, count)
     rows, names = one_system_a_row(parts)
-    return Rated(name, human[rows], metrics[:, rows], segments[rows], codes(names, len(names)))
+    systems = codes(names, len(names))
+    return Rated(name, human[rows], metrics[:, rows], segments[rows], systems, count)

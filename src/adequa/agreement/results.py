@@ -60,11 +60,17 @@ class Agreement:
 
     dataset: str
     protocol: Protocol
+    selection: str  # what was chosen from the judgements; empty for all of them
     metrics: tuple[MetricInfo, ...]
     columns: tuple[Column, ...]
     average: Column  # the only column where there is one
     points: tuple[Points, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def all_columns(self) -> tuple[Column, ...]:
+        """Language pairs, and the average where there are several."""
+        return self.columns if len(self.columns) == 1 else (*self.columns, self.average)
 
     @property
     def order(self) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from adequa.agreement.groups import rows_by
-from adequa.agreement.matching import scores_by_ids, scores_by_row
+from adequa.agreement.matching import scores_by_ids, scores_by_row, wanted
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile, read_score_file
 from adequa.judgements import Ids, Kept, Preferences
@@ -50,6 +50,7 @@ class Source:
     metric: Metric | None = None
     file: ScoreFile | None = None
     path: str = ""
+    settings: str = ""  # what was chosen from the file
 
     @property
     def sign(self) -> float:
@@ -61,11 +62,18 @@ class Source:
         """Whether the system score is the mean of the segment scores."""
         return self.metric is None or isinstance(self.metric, MeanMetric)
 
+    @property
+    def is_of_systems(self) -> bool:
+        """Whether there are scores of whole systems only."""
+        ids = {} if self.file is None else self.file.ids
+        return "system" in ids and "segment" not in ids
+
     def signature(self, reference_count: int | None, level: str = "segment") -> str:
         """The line that lets someone else get the same scores."""
         if self.metric is None:
             direction = str(self.higher_is_better).lower()
-            return f"{self.name}|file:{Path(self.path).name}|higher_is_better:{direction}"
+            file = f"{self.name}|file:{Path(self.path).name}"
+            return f"{file}|higher_is_better:{direction}{self.settings}"
         if level == "segment":
             return str(self.metric.segment_signature(reference_count))
         return str(self.metric.signature(reference_count))
@@ -100,7 +108,7 @@ class Texts:
 def both_sides(preferences: Preferences) -> Texts:
     """The texts of preferences: all better ones, then all worse ones."""
     ids = preferences.ids
-    sides = {name: ids[name] * 2 for name in ("lp", "segment", "year") if name in ids}
+    sides = {name: ids[name] * 2 for name in ids if name not in {"better_system", "worse_system"}}
     if "better_system" in ids and "worse_system" in ids:
         sides["system"] = ids["better_system"] + ids["worse_system"]
     segments = None
@@ -129,10 +137,12 @@ def _source(specification: str) -> Source:
         metric = load_metric(specification)
         return Source(metric.name, metric.higher_is_better, metric=metric)
     higher = _direction(path, settings.pop("higher_is_better", "true"))
-    file = read_score_file(path, metric=settings.pop("metric", None))
+    file = read_score_file(path, metric=settings.get("metric"))
     for column, value in settings.items():
-        file = _only(path, file, column, value)
-    return Source(file.name, higher, file=file, path=path)
+        if column != "metric":
+            file = _only(path, file, column, value)
+    chosen = "".join(f"|{column}:{value}" for column, value in settings.items())
+    return Source(file.name, higher, file=file, path=path, settings=chosen)
 
 
 def _file_of(specification: str) -> tuple[str | None, dict[str, str]]:
@@ -239,13 +249,18 @@ def _scored(metric: Metric, segments: Segments, progress: Progress) -> FloatArra
 def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
     """Scores of texts, one after the other; of preferences first the better, then the worse."""
     columns = 1 if file.scores.ndim == 1 else 2
+    said = None
+    if texts.segments is not None:
+        said = list(zip(texts.segments.hypotheses, texts.segments.references, strict=True))
     if file.ids and columns == 1:
-        return scores_by_ids(path, file, texts.ids)
+        return scores_by_ids(path, file, wanted(texts.ids, said))
     if columns != texts.sides:
         raise AdequaError(
             f"{path} has {'one column' if columns == 1 else 'two columns'} of scores; ratings take "
             "one, preferences two: better and worse."
         )
     if file.ids:
-        return np.asarray(scores_by_ids(path, file, texts.judgement_ids).T.ravel())
+        half = len(texts.kept.rows)
+        pairs = None if said is None else list(zip(said[:half], said[half:], strict=True))
+        return np.asarray(scores_by_ids(path, file, wanted(texts.judgement_ids, pairs)).T.ravel())
     return np.asarray(scores_by_row(path, file, texts.kept).T.ravel())

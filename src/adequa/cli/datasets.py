@@ -111,9 +111,8 @@ def _described(entry: Dataset) -> Iterator[str]:
 def _unused(name: str) -> list[list[str]]:
     """The rows that cannot be used, by reason."""
     from adequa.datasets.load import load_dataset
-    from adequa.judgements import RatedSystems
+    from adequa.judgements import identified
 
-    judgements = load_dataset(name)
-    rated = judgements.ratings if isinstance(judgements, RatedSystems) else judgements
-    counts = [["not used", f"{times:,}, {why}"] for why, times in rated.kept.unused.items()]
+    unused = identified(load_dataset(name)).kept.unused
+    counts = [["not used", f"{times:,}, {why}"] for why, times in unused.items()]
     return counts or [["not used", "none"]]

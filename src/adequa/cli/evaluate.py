@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +18,8 @@ from adequa.errors import AdequaError
 if TYPE_CHECKING:
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.results import Agreement
-    from adequa.judgements import Judgements, Kept
+    from adequa.agreement.selection import Selection
+    from adequa.judgements import Judgements
 
 DEFAULT_METRICS = ("sentbleu", "chrf")
 _ENDINGS = {".json": "json", ".tsv": "tsv", ".tex": "latex", ".md": "markdown"}
@@ -149,6 +150,7 @@ def evaluate(
 ) -> None:
     """Measure how well metrics agree with human judgements."""
     from adequa.agreement.protocol import Protocol
+    from adequa.agreement.selection import Selection
     from adequa.io.language_pairs import language_pair
 
     protocol = Protocol(
@@ -175,27 +177,22 @@ def evaluate(
         from adequa.agreement.plots import check_plot
 
         check_plot(plot)
-    judgements, notes = _selected(
-        _loaded(dataset, outputs),
-        {"lp": [language_pair(pair) for pair in lp or []], "split": [split] if split else []},
-        exclude_system or [],
-        references=exclude_references,
-        outliers=exclude_outliers,
+    selection = Selection(
+        lp=tuple(language_pair(pair) for pair in lp or ()),
+        split=(split,) if split else (),
+        exclude_systems=tuple(exclude_system or ()),
+        exclude_references=exclude_references,
+        exclude_outliers=exclude_outliers,
     )
-    found = _evaluate(judgements, metrics, protocol, _name(dataset), quiet)
+    found = _evaluate(_loaded(dataset, outputs), metrics, protocol, selection, quiet)
     if not quiet:
-        for note in (*notes, *found.notes, *_undefined(found), *_unresampled(found)):
+        for note in found.notes:
             tell(f"note: {note}")
     write(_rendered(found, format_ or _format_of(output)), output)
     if plot is not None:
         from adequa.agreement.plots import draw
 
         draw(found, plot)
-
-
-def _name(dataset: str) -> str:
-    """The dataset as tables name it: a file goes by its name without folder."""
-    return Path(dataset).name
 
 
 def _loaded(dataset: str, outputs: Path | None) -> Judgements:
@@ -206,60 +203,15 @@ def _loaded(dataset: str, outputs: Path | None) -> Judgements:
         return load_dataset(dataset)
     if Path(dataset).suffix.lower() != ".csv":
         raise AdequaError("--outputs goes with rankings of WMT, a file whose name ends in .csv.")
-    return read_wmt_rankings(dataset, outputs=outputs)
-
-
-def _selected(
-    judgements: Judgements,
-    wanted: dict[str, list[str]],
-    systems: list[str],
-    *,
-    references: bool,
-    outliers: bool,
-) -> tuple[Judgements, list[str]]:
-    """The judgements to evaluate on, and notes on what is not among them."""
-    from adequa.agreement import exclusions
-    from adequa.judgements import identified
-
-    notes = [*_unused(identified(judgements).kept), *_peculiarities(judgements)]
-    for name, values in wanted.items():
-        if values:
-            judgements = exclusions.with_ids(judgements, name, values)
-    steps: list[Callable[[Judgements], exclusions.Excluded]] = []
-    if systems:
-        steps.append(partial(exclusions.without_systems, systems=systems))
-    if references:
-        steps.append(exclusions.without_references)
-    if outliers:
-        steps.append(exclusions.without_outliers)
-    for without in steps:
-        excluded = without(judgements)
-        judgements = excluded.judgements
-        notes.append(excluded.note)
-    return judgements, notes
-
-
-def _unused(kept: Kept) -> Iterator[str]:
-    for reason, count in kept.unused.items():
-        yield f"rows that cannot be used: {count:,} ({reason})."
-
-
-def _peculiarities(judgements: Judgements) -> Iterator[str]:
-    """What a reader of figures on these judgements should know of them."""
-    from adequa.judgements import Preferences, Ratings
-
-    if isinstance(judgements, Preferences) and judgements.ties:
-        count = sum(judgements.ties.values())
-        yield f"human ties, which no tau counts: {count:,} beside {len(judgements):,} preferences."
-    if isinstance(judgements, Ratings) and judgements.repeated:
-        yield (
-            f"outputs of a system and segment that are rated again: {judgements.repeated:,}; every "
-            "rating counts."
-        )
+    return replace(read_wmt_rankings(dataset, outputs=outputs), name=Path(dataset).name)
 
 
 def _evaluate(
-    judgements: Judgements, metrics: Sequence[str], protocol: Protocol, name: str, quiet: bool
+    judgements: Judgements,
+    metrics: Sequence[str],
+    protocol: Protocol,
+    selection: Selection,
+    quiet: bool,
 ) -> Agreement:
     from adequa.agreement.evaluate import evaluate as measure
     from adequa.agreement.sources import Progress
@@ -267,33 +219,7 @@ def _evaluate(
 
     with progress("Scoring", None, quiet=quiet) as work:
         seen = Progress(work.scored, work.stage)
-        return measure(judgements, metrics, protocol, name=name, progress=seen)
-
-
-def _undefined(found: Agreement) -> Iterator[str]:
-    """Why some figures are missing."""
-    for column in (*found.columns, *([found.average] if len(found.columns) > 1 else [])):
-        for info, reason in zip(found.metrics, column.reasons, strict=True):
-            if reason:
-                yield (
-                    f"{info.name}, {column.name}: {found.protocol.statistic} is undefined, because "
-                    f"{reason}."
-                )
-
-
-def _unresampled(found: Agreement) -> Iterator[str]:
-    """Intervals that rest on fewer resamples than were asked for."""
-    lacking = {
-        column.name: column.undefined_resamples
-        for column in (*found.columns, found.average)
-        if column.undefined_resamples
-    }
-    if lacking:
-        yield (
-            f"up to {max(lacking.values()):,} of {found.protocol.resamples:,} resamples have no "
-            f"value and are left out of intervals ({', '.join(lacking)}); where it is more than "
-            "half, there is no interval."
-        )
+        return measure(judgements, metrics, protocol, selection=selection, progress=seen)
 
 
 def _format_of(output: str | None) -> Format:

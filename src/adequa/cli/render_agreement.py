@@ -11,6 +11,7 @@ from adequa.agreement.protocol import Protocol
 from adequa.agreement.results import Agreement, Column
 from adequa.cli.table import aligned, printable
 from adequa.segments import FloatArray
+from adequa.statistics.preference_tau import PREFERENCE_TAUS
 
 BEST = "*"
 MISSING = "–"
@@ -27,7 +28,7 @@ _TESTS = {
     "both": "PERM-BOTH",
     "inputs": "PERM-INPUTS",
     "systems": "PERM-SYS",
-    "pairs": "permutation of system pairs",
+    "pairs": "permutation of pairs",
     "williams": "Williams' test",
 }
 
@@ -68,7 +69,7 @@ def as_latex(found: Agreement) -> Iterator[str]:
 def as_tsv(found: Agreement) -> Iterator[str]:
     """One row a metric and language pair, with the interval and the rank; a header on top."""
     yield "metric\tlp\titems\tvalue\tlow\thigh\trank\tthreshold\n"
-    for column in _all_columns(found):
+    for column in found.all_columns:
         for k in found.order:
             figures = [column.values, column.low, column.high, column.ranks, column.thresholds]
             undefined = isnan(column.values[k])
@@ -85,8 +86,9 @@ def as_json(found: Agreement) -> Iterator[str]:
     shown = {
         "dataset": found.dataset,
         "protocol": asdict(found.protocol),
+        "selection": found.selection,
         "metrics": [asdict(found.metrics[k]) for k in found.order],
-        "columns": [_json_column(column, names, found.order) for column in _all_columns(found)],
+        "columns": [_json_column(column, names, found.order) for column in found.all_columns],
         "notes": list(found.notes),
     }
     yield json.dumps(shown, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
@@ -128,13 +130,9 @@ def _number(value: float) -> float | None:
     return None if isnan(value) else float(value)
 
 
-def _all_columns(found: Agreement) -> tuple[Column, ...]:
-    return found.columns if len(found.columns) == 1 else (*found.columns, found.average)
-
-
 def _cells(found: Agreement, marked: Callable[[str], str]) -> tuple[list[str], list[list[str]]]:
     """The header and the rows of the wide table; `marked` makes the best of a column stand out."""
-    columns = _all_columns(found)
+    columns = found.all_columns
     shown = [_figures(column.values, found.order, marked) for column in columns]
     header = ["metric", *(column.name for column in columns)]
     if found.protocol.over != "none":
@@ -178,6 +176,8 @@ def _title(found: Agreement) -> str:
     items = sum(column.items for column in found.columns)
     how = "" if protocol.average in {None, "pooled"} else f" averaged by {protocol.average}"
     of = "system" if protocol.level == "system" else "judgement"
+    if str(protocol.statistic) in PREFERENCE_TAUS:
+        of = "preference"
     counted = f"{items:,} {of}{'' if items == 1 else 's'}"
     return f"{printable(found.dataset)}: {protocol.statistic}{how}, {counted}"
 
@@ -197,7 +197,7 @@ def _legend(found: Agreement) -> Iterator[str]:
         )
     if any(column.thresholds is not None for column in found.columns):
         yield from _thresholds(found)
-    yield str(protocol)
+    yield "|".join(filter(None, (str(protocol), found.selection)))
 
 
 def _tested_by(protocol: Protocol) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from adequa.datasets.archives import CONVERTERS
@@ -11,7 +12,7 @@ from adequa.datasets.rated_systems import read_rated_systems
 from adequa.datasets.registry import DATASETS, Dataset, dataset
 from adequa.io.judgements import read_judgements
 from adequa.io.text import STDIN, Advance, FilePath
-from adequa.judgements import Judgements
+from adequa.judgements import Judgements, RatedSystems
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".zip")
 
@@ -22,6 +23,13 @@ def load_dataset(name_or_path: FilePath, *, advance: Advance | None = None) -> J
     Ratings and preferences come from tables and WMT rankings, rated systems from an archive.
     """
     given = os.fspath(name_or_path)
+    found = _loaded(given, advance)
+    if isinstance(found, RatedSystems):
+        return replace(found, ratings=replace(found.ratings, name=Path(given).name))
+    return replace(found, name=Path(given).name)
+
+
+def _loaded(given: str, advance: Advance | None) -> Judgements:
     if given in DATASETS:
         return _named(DATASETS[given], advance)
     if not (given == STDIN or Path(given).exists() or os.sep in given or Path(given).suffix):

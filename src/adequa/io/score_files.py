@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -41,6 +42,9 @@ _WMT_LAYOUTS = {
 }
 
 
+Placed: TypeAlias = tuple[str, list[str]]  # where a line stands, and its cells
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreFile:
     """Scores from a file, row by row.
@@ -63,11 +67,6 @@ def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
     layouts = _wmt_layouts(path)
     if layouts is not None:
         return _wmt_scores(path, rows, layouts, metric)
-    if metric is not None:
-        raise AdequaError(
-            f"{shown(path)} holds one metric, so that there is no {metric} to choose in it; only "
-            f"files whose names end in {' and '.join(_WMT_LAYOUTS)} may hold several."
-        )
     first_line, first = next(rows)
     named = any(cell in {"score", *_SIDES} for cell in map(_column, first))
     if not named and not any(map(_is_number, first)):
@@ -76,12 +75,19 @@ def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
             "score a line (better and worse, two columns, for preferences), or begins with a "
             "header such as lp, system, segment, score, with tabs in between."
         )
+    header = tuple(map(_column, first))
+    if named and "metric" in header:
+        return _one_metric(shown(path), header, rows, metric)
+    if metric is not None:
+        raise AdequaError(
+            f"{shown(path)} holds one metric, so that there is no {metric} to choose in it."
+        )
     if named:
-        return _headed_scores(shown(path), stem(path), tuple(map(_column, first)), rows)
+        return _headed_scores(shown(path), stem(path), header, rows)
     return _scores_by_row(stem(path), chain([(first_line, first)], rows))
 
 
-def _rows(path: FilePath) -> Iterator[tuple[str, list[str]]]:
+def _rows(path: FilePath) -> Iterator[Placed]:
     """Every line's cells, with the place to name if something is wrong with them."""
     name, number = shown(path), 0
     for number, line in enumerate(without_trailing_blanks(lines(path)), 1):
@@ -114,7 +120,7 @@ def _score(cell: str, place: str) -> float:
     return float(cell)
 
 
-def _scores_by_row(name: str, rows: Iterable[tuple[str, list[str]]]) -> ScoreFile:
+def _scores_by_row(name: str, rows: Iterable[Placed]) -> ScoreFile:
     scores: list[list[float]] = []
     for place, cells in rows:
         if len(cells) > len(_SIDES) or (scores and len(cells) != len(scores[0])):
@@ -134,7 +140,7 @@ def _array(scores: Sequence[Sequence[float]]) -> FloatArray:
 
 
 def _headed_scores(
-    file_name: str, name: str, header: tuple[str, ...], rows: Iterable[tuple[str, list[str]]]
+    file_name: str, name: str, header: tuple[str, ...], rows: Iterable[Placed]
 ) -> ScoreFile:
     if len(set(header)) < len(header):
         raise AdequaError(f"{file_name} has two columns of one name: {', '.join(header)}.")
@@ -219,7 +225,7 @@ def _is_segment(layout: tuple[str, ...], cells: Sequence[str]) -> bool:
 
 def _wmt_scores(
     path: FilePath,
-    rows: Iterator[tuple[str, list[str]]],
+    rows: Iterator[Placed],
     layouts: Sequence[tuple[str, ...]],
     metric: str | None,
 ) -> ScoreFile:
@@ -227,20 +233,42 @@ def _wmt_scores(
     columns = _wmt_layout(first_place, first, layouts)
     if columns[0] == "system":
         return _mt_metrics_eval_scores(path, chain([(first_place, first)], rows), layouts)
-    by_metric: dict[str, list[tuple[str, list[str]]]] = {}
-    for place, cells in chain([(first_place, first)], rows):
-        if len(cells) != len(first):
+    cut = ((place, cells[: len(columns)]) for place, cells in _even(len(first), rows))
+    return _one_metric(
+        shown(path), columns, chain([(first_place, first[: len(columns)])], cut), metric
+    )
+
+
+def _even(width: int, rows: Iterable[Placed]) -> Iterator[Placed]:
+    """Lines with as many cells as the first."""
+    for place, cells in rows:
+        if len(cells) != width:
             raise AdequaError(
-                f"{place} has {len(cells)} cells between tabs, but the first line has {len(first)}."
+                f"{place} has {len(cells)} cells between tabs, but the first line has {width}."
             )
-        by_metric.setdefault(cells[0].strip(), []).append((place, cells[1 : len(columns)]))
-    chosen = _chosen_metric(shown(path), tuple(by_metric), metric)
-    return _headed_scores(shown(path), chosen, columns[1:], by_metric[chosen])
+        yield place, cells
+
+
+def _one_metric(
+    file_name: str, header: tuple[str, ...], rows: Iterable[Placed], metric: str | None
+) -> ScoreFile:
+    """The scores of one metric from a file with a column of them."""
+    at = header.index("metric")
+    by_metric: dict[str, list[Placed]] = {}
+    for place, cells in rows:
+        if len(cells) <= at:
+            raise AdequaError(
+                f"{place} has {len(cells)} cells, but the header names {len(header)}."
+            )
+        rest = cells[:at] + cells[at + 1 :]
+        by_metric.setdefault(cells[at].strip(), []).append((place, rest))
+    chosen = _chosen_metric(file_name, tuple(by_metric), metric)
+    return _headed_scores(file_name, chosen, header[:at] + header[at + 1 :], by_metric[chosen])
 
 
 def _mt_metrics_eval_scores(
     path: FilePath,
-    rows: Iterable[tuple[str, list[str]]],
+    rows: Iterable[Placed],
     layouts: Sequence[tuple[str, ...]],
 ) -> ScoreFile:
     """A system and a score a line; the segments of a system are numbered as they come, from 1."""
@@ -249,7 +277,7 @@ def _mt_metrics_eval_scores(
         return _headed_scores(shown(path), name, ("system", "score"), rows)
     seen: Counter[str] = Counter()
 
-    def numbered() -> Iterator[tuple[str, list[str]]]:
+    def numbered() -> Iterator[Placed]:
         for place, cells in rows:
             seen[cells[0]] += 1
             yield place, [cells[0], str(seen[cells[0]]), *cells[1:]]
@@ -263,6 +291,8 @@ def _chosen_metric(file_name: str, there: Sequence[str], metric: str | None) -> 
     held = f"{file_name} holds scores of {', '.join(there)}"
     if metric is not None:
         raise AdequaError(f'{held}, but none of "{metric}".{nearest(metric, there)}')
+    if not there:
+        raise AdequaError(f"{file_name} has a header and no scores.")
     if len(there) > 1:
         raise AdequaError(f"{held}; choose one with {file_name}:metric=NAME.")
     return there[0]

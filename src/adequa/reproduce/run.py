@@ -123,7 +123,7 @@ def _rows(
 ) -> Iterator[Row]:
     """The figures of one system, computed from its file of scores."""
     protocol = Protocol(statistic=table.statistic, over="none", test="none")
-    found = evaluate(judgements, [str(path)], protocol, name=table.dataset)
+    found = evaluate(judgements, [str(path)], protocol)
     columns = {column.name: float(column.values[0]) for column in found.columns}
     columns[AVERAGE] = float(np.mean(list(columns.values())))
     for name, value in columns.items():
