@@ -22,6 +22,7 @@ from adequa.agreement.exclusions import (
 from adequa.agreement.protocol import Protocol, completed
 from adequa.agreement.results import Agreement
 from adequa.errors import AdequaError
+from adequa.io.score_files import ScoreFile
 from adequa.judgements import Kept, Preferences, RatedSystems, Ratings
 from adequa.segments import Segments
 
@@ -500,6 +501,19 @@ def test_defaults_follow_the_campaigns() -> None:
 def test_protocols_that_make_no_sense(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
         evaluate(ratings(), ["chrf"], Protocol(**settings))
+
+
+def test_metrics_and_scores_as_objects() -> None:
+    judged = ratings()
+    chrf = load_metric("chrf")
+    scores = scores_of(judged, "chrf")
+    found = evaluate(judged, [chrf, ScoreFile("mine", {}, scores)], quick())
+    assert [metric.name for metric in found.metrics] == ["chrf", "mine"]
+    assert found.average.values[0] == pytest.approx(found.average.values[1])
+    with pytest.raises(AdequaError, match="mine: score 1 of 1 is nan"):
+        evaluate(judged, [ScoreFile("mine", {}, np.array([np.nan]))], quick())
+    with pytest.raises(AdequaError, match="is its name, a metric or a ScoreFile, not 3"):
+        evaluate(judged, [3], quick())  # type: ignore[list-item]
 
 
 def test_nothing_to_evaluate_and_the_same_twice() -> None:

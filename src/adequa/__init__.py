@@ -17,6 +17,7 @@ __all__ = [
     "Protocol",
     "RatedSystems",
     "Ratings",
+    "ScoreFile",
     "Scores",
     "Segments",
     "Selection",
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from adequa.agreement.selection import Selection
     from adequa.datasets.load import load_dataset
     from adequa.errors import AdequaError
+    from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
@@ -48,6 +50,7 @@ _HOMES = {
     "Protocol": "adequa.agreement.protocol",
     "RatedSystems": "adequa.judgements",
     "Ratings": "adequa.judgements",
+    "ScoreFile": "adequa.io.score_files",
     "Scores": "adequa.segments",
     "Segments": "adequa.segments",
     "Selection": "adequa.agreement.selection",

@@ -22,6 +22,7 @@ from adequa.agreement.sources import (
     UNSEEN,
     Progress,
     Source,
+    Specification,
     Texts,
     both_sides,
     sources,
@@ -35,7 +36,7 @@ from adequa.segments import FloatArray
 
 def evaluate(
     judgements: Judgements,
-    metrics: Sequence[str],
+    metrics: Sequence[Specification],
     protocol: Protocol | None = None,
     *,
     selection: Selection | None = None,
@@ -43,9 +44,10 @@ def evaluate(
 ) -> Agreement:
     """How well metrics agree with people.
 
-    `metrics` are metrics with their settings or score files, as on the command line. What the
-    protocol leaves open is chosen for the judgements, by the name of their dataset where that is
-    one we know.
+    `metrics` are metrics with their settings or score files, as on the command line, or metric and
+    `ScoreFile` objects; scores without ids are in the order of the judgements. What the protocol
+    leaves open is chosen for the judgements, by the name of their dataset where that is one we
+    know.
 
     >>> from adequa.segments import Segments
     >>> texts = Segments(("a b c d", "a b", "x y"), (("a b c d",), ("a b c",), ("a b c",)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -39,6 +40,9 @@ class Progress:
 
 
 UNSEEN = Progress()
+
+# What to evaluate: a metric with its settings or a path, as on the command line, or an object.
+Specification: TypeAlias = str | Metric | ScoreFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +121,17 @@ def both_sides(preferences: Preferences) -> Texts:
     return Texts(sides, segments, preferences.kept, sides=2, judgement_ids=ids)
 
 
-def sources(specifications: Sequence[str]) -> tuple[Source, ...]:
-    """Metrics and score files as the command line names them, under names that differ."""
+def sources(specifications: Sequence[Specification]) -> tuple[Source, ...]:
+    """Metrics and score files, as the command line names them or as objects, under names of theirs.
+
+    Where two have one name, the words of the command line tell them apart.
+    """
     found = [_source(specification) for specification in specifications]
     names = [source.name for source in found]
     shown = [
-        source.name if names.count(source.name) == 1 else specification
+        specification
+        if isinstance(specification, str) and names.count(source.name) > 1
+        else source.name
         for source, specification in zip(found, specifications, strict=True)
     ]
     for name in shown:
@@ -131,7 +140,17 @@ def sources(specifications: Sequence[str]) -> tuple[Source, ...]:
     return tuple(replace(source, name=name) for source, name in zip(found, shown, strict=True))
 
 
-def _source(specification: str) -> Source:
+def _source(specification: Specification) -> Source:
+    if isinstance(specification, Metric):
+        return Source(specification.name, specification.higher_is_better, metric=specification)
+    if isinstance(specification, ScoreFile):
+        check_finite(specification.name, specification.scores)
+        name = specification.name
+        return Source(name, higher_is_better=True, file=specification, path=name)
+    if not isinstance(specification, str):
+        raise AdequaError(
+            f"A metric to evaluate is its name, a metric or a ScoreFile, not {specification!r}."
+        )
     path, settings = _file_of(specification)
     if path is None:
         metric = load_metric(specification)
