@@ -62,9 +62,7 @@ def test_years_are_told_apart(tmp_path: Path) -> None:
     assert [column.name for column in found.columns] == ["cs-en 20", "cs-en 21"]
     assert [column.values[0] for column in found.columns] == pytest.approx([1.0, -1.0])
     without = rows(tmp_path / "none.tsv", "lp system segment score", *(line[1:] for line in lines))
-    with pytest.raises(
-        AdequaError, match="several of the judged outputs are lp cs-en, system a, segment 1"
-    ):
+    with pytest.raises(AdequaError, match="has no column year, but the judgements are of several"):
         evaluate(judged, [without], quick())
 
 
@@ -77,7 +75,7 @@ def test_system_scores_of_several_years(tmp_path: Path) -> None:
     found = evaluate(judged, [path], quick())
     assert [column.values[0] for column in found.columns] == pytest.approx([1.0, 1.0])
     same = Ratings(HUMAN, {**judged.ratings.ids, "system": ("a", "b", "c") * 2})
-    with pytest.raises(AdequaError, match="several of the judged outputs are system a"):
+    with pytest.raises(AdequaError, match="has no column year, but the judgements are of several"):
         evaluate(RatedSystems(same), [path], quick())
 
 
@@ -187,6 +185,41 @@ def test_one_metric_of_a_column_of_them(tmp_path: Path) -> None:
     assert found.metrics[0].signature == "y|file:s.tsv|higher_is_better:true|metric:y"
 
 
+@pytest.mark.parametrize("lacking", ["system", "segment"])
+def test_scores_of_a_system_are_not_for_outputs_of_unknown_ones(
+    lacking: str, tmp_path: Path
+) -> None:
+    lines = [*zip(*IDS.values(), HUMAN, strict=True)]
+    path = rows(tmp_path / "s.tsv", "lp system segment score", *lines)
+    ids = {name: column for name, column in IDS.items() if name != lacking}
+    with pytest.raises(AdequaError, match=f"do not say which {lacking} each output is of"):
+        evaluate(Ratings(HUMAN, ids), [path], quick())
+
+
+def test_names_that_mean_different_things_elsewhere(tmp_path: Path) -> None:
+    path = rows(tmp_path / "s.tsv", "system segment score", ("a", 1, 1), ("a", 2, 2), ("a", 3, 3))
+    base = {"system": ("a",) * 3}
+    ids = {**base, "segment": ("1", "2", "3"), "year": ("20", "20", "21")}
+    with pytest.raises(AdequaError, match="no column year"):
+        evaluate(Ratings(HUMAN[:3], ids), [path], quick())
+    ids = {**base, "segment": ("1", "2", "1"), "doc": ("x", "x", "y")}
+    with pytest.raises(AdequaError, match="no column doc.* share the name of a segment"):
+        evaluate(Ratings(HUMAN[:3], ids), [path], quick())
+    ids = {**base, "segment": ("1", "2", "3"), "doc": ("x", "x", "y")}  # numbered throughout
+    found = evaluate(Ratings(HUMAN[:3], ids), [path], quick())
+    assert found.average.values[0] == pytest.approx(1.0)
+
+
+def test_scores_of_one_text_may_differ_in_their_last_digits(tmp_path: Path) -> None:
+    judged = Ratings(HUMAN[:3], {"system": ("a", "b", "a+b"), "segment": ("1", "1", "2")})
+    lines = [("a", 1, 1), ("b", 1, 2), ("a", 2, 3.000001), ("b", 2, 3.000002)]
+    path = rows(tmp_path / "s.tsv", "system segment score", *lines)
+    assert evaluate(judged, [path], quick()).average.values[0] == pytest.approx(1.0)
+    lines = [("a,b", 1, 1), ("a+b", 1, 2)]
+    with pytest.raises(AdequaError, match="has another score for system a.b, segment 1"):
+        evaluate(judged, [rows(tmp_path / "t.tsv", "system segment score", *lines)], quick())
+
+
 # Several systems that gave the same output.
 
 
@@ -238,6 +271,64 @@ def test_a_system_with_two_human_scores() -> None:
     twice = Ratings(HUMAN[:3], {"lp": ("cs-en",) * 3, "system": ("a", "b", "a")})
     with pytest.raises(AdequaError, match="system a has more than one human score"):
         evaluate(RatedSystems(twice), ["chrf"], quick())
+
+
+def test_names_of_whole_systems_are_never_taken_apart(tmp_path: Path) -> None:
+    systems = ("a", "b", "a+b", "c", "d")
+    human = np.array([1.0, 2.0, -60.0, 1.5, 1.2])
+    judged = RatedSystems(Ratings(human, {"lp": ("cs-en",) * 5, "system": systems}))
+    path = rows(tmp_path / "s.tsv", "system score", *zip(systems, range(5), strict=True))
+    found = evaluate(judged, [path], quick(), selection=Selection(exclude_outliers=True))
+    assert found.average.items == 4
+    assert "outlier systems left out: a+b (cs-en)." in found.notes
+    found = evaluate(judged, [path], quick(), selection=Selection(exclude_systems=("a",)))
+    assert found.average.items == 4
+
+
+def test_rows_of_system_sets_are_the_same_whatever_is_selected(tmp_path: Path) -> None:
+    ids = {
+        "lp": ("cs-en",) * 6 + ("de-en",) * 6,
+        "system": ("a", "a", "b", "b", "c", "c") * 2,
+        "segment": ("1", "2") * 6,
+    }
+    texts = Segments(("x",) * 12, (("x",),) * 12, ids=ids)
+    pairs = {"lp": ("cs-en",) * 3 + ("de-en",) * 3, "system": ("a", "b", "c") * 2}
+    judged = RatedSystems(Ratings(np.array([1.0, 2.0, 3.0, 1.0, 2.0, 9.0]), pairs), texts)
+    path = write(tmp_path / "s.txt", "".join(f"{n * n}\n" for n in range(12)))
+    both = evaluate(judged, [path], quick()).columns
+    for place, lp in enumerate(("cs-en", "de-en")):
+        one = evaluate(judged, [path], quick(), selection=Selection(lp=(lp,)))
+        assert one.average.values == pytest.approx(both[place].values)
+
+
+def test_ties_follow_the_systems_that_are_left() -> None:
+    judged = replace(shared(), ties={("cs-en", "a+b", "c"): 5, ("cs-en", "a", "c"): 7})
+    left = without_systems(judged, ["a"]).judgements
+    assert isinstance(left, Preferences)
+    assert left.ties == {("cs-en", "b", "c"): 5}
+
+
+def test_every_text_of_a_system_counts() -> None:
+    """Where segment numbers repeat, as in two test sets."""
+    reference = (("x y z",),) * 2
+    judged = Preferences(
+        {"segment": ("1", "1"), "better_system": ("a", "a"), "worse_system": ("b", "b")},
+        better=Segments(("x y z", "x"), reference),
+        worse=Segments(("x", "x"), reference),
+    )
+    found = evaluate(judged, ["chrf"], quick(level="system"))
+    a, b = found.points[0].metrics[0]
+    assert b < a < 100
+
+
+@pytest.mark.parametrize("statistic", ["tau-darr", "acc-eq"])
+def test_an_output_is_not_compared_with_itself(statistic: str, tmp_path: Path) -> None:
+    ids = {"system": ("a", "a", "b") * 2, "segment": ("1",) * 3 + ("2",) * 3}
+    judged = Ratings(np.array([90.0, 40.0, 10.0, 80.0, 20.0, 5.0]), ids)
+    path = write(tmp_path / "s.txt", "2\n2\n1\n4\n4\n3\n")
+    found = evaluate(judged, [path], quick(statistic=statistic, min_difference=10))
+    assert found.average.values[0] == 1.0
+    assert "within segments their mean counts" in found.notes[0]
 
 
 def test_leaving_a_system_out_adds_none() -> None:

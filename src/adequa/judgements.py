@@ -171,14 +171,46 @@ class Preferences:
 class RatedSystems:
     """Human scores of whole systems (`lp`, `system`), and the outputs that metrics are to score.
 
-    `outputs` has the ids `lp`, `system` and `segment`.
+    `outputs` has the ids `lp`, `system` and `segment`; `kept` says which rows they are of those
+    that scores without ids are given for.
     """
 
     ratings: Ratings
     outputs: Segments | None = None
+    kept: Kept = _ALL
+
+    def __post_init__(self) -> None:
+        if self.kept is _ALL:
+            count = len(self.ratings) if self.outputs is None else len(self.outputs)
+            object.__setattr__(self, "kept", all_kept(count))
 
 
 Judgements: TypeAlias = Ratings | Preferences | RatedSystems
+
+
+def without_repeats(ratings: Ratings) -> Ratings:
+    """One rating an output: the mean, where a system's output of a segment was rated again.
+
+    >>> ids = {"system": ("a", "a", "b"), "segment": ("1", "1", "1")}
+    >>> without_repeats(Ratings(np.array([1.0, 2.0, 5.0]), ids)).scores
+    array([1.5, 5. ])
+    """
+    if not ratings.repeated:
+        return ratings
+    names = [name for name in ("lp", "year", "doc", "system", "segment") if name in ratings.ids]
+    texts = ("",) * len(ratings) if ratings.segments is None else ratings.segments.hypotheses
+    known: dict[tuple[object, ...], int] = {}
+    codes = np.array(
+        [
+            known.setdefault((*key, text) if all(key) else (row,), len(known))
+            for row, (*key, text) in enumerate(
+                zip(*(ratings.ids[name] for name in names), texts, strict=True)
+            )
+        ]
+    )
+    first = np.unique(codes, return_index=True)[1]
+    means = np.bincount(codes, ratings.scores) / np.bincount(codes)
+    return replace(ratings.select(first), scores=means)
 
 
 def identified(judgements: Judgements) -> Ratings | Preferences:

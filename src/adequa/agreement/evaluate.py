@@ -13,7 +13,7 @@ from adequa.agreement.groups import column_names, rows_by
 from adequa.agreement.measured import Measured
 from adequa.agreement.pooled import measure_pooled
 from adequa.agreement.preferences import measure_preferences, preferred, preferred_by_rating
-from adequa.agreement.protocol import DARR, Protocol, completed, seeded
+from adequa.agreement.protocol import DARR, Protocol, completed, pairs_within_segments, seeded
 from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.rated import rated
 from adequa.agreement.results import Agreement, MetricInfo, Points, column, macro_average
@@ -30,7 +30,14 @@ from adequa.agreement.sources import (
 )
 from adequa.agreement.systems import measure_systems
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
+from adequa.judgements import (
+    Judgements,
+    Preferences,
+    RatedSystems,
+    Ratings,
+    identified,
+    without_repeats,
+)
 from adequa.segments import FloatArray
 
 
@@ -61,8 +68,11 @@ def evaluate(
         raise AdequaError("Name at least one metric or score file to evaluate.")
     asked, choice = protocol or Protocol(), selection or Selection()
     chosen, excluded = selected(judgements, choice, asked)
+    told_of = list(notes.peculiarities(chosen))
     systems_only = any(source.is_of_systems for source in found)
     settled = completed(asked, chosen, len(found), systems_only=systems_only)
+    if isinstance(chosen, Ratings) and pairs_within_segments(settled):
+        chosen = without_repeats(chosen)  # no output is compared with itself
     parts, points = zip(*_measured(chosen, found, settled, progress), strict=True)
     columns = tuple(column(part, settled) for part in parts)
     agreement = Agreement(
@@ -80,7 +90,7 @@ def evaluate(
     told = (
         *notes.unused_rows(identified(judgements).kept),
         *excluded,
-        *notes.peculiarities(chosen),
+        *told_of,
         *(note for part in parts for note in part.notes),
         *notes.too_few_swaps(settled, len(found)),
         *notes.undefined_figures(agreement),

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
 
 import numpy as np
 
-from adequa.agreement.groups import ALL, JOINED, column_names, parts_of_systems
-from adequa.agreement.human_scores import SIDES, mean_ratings, standings
+from adequa.agreement.groups import ALL, JOINED, column_names, splitter
+from adequa.agreement.human_scores import SIDES, known_systems, mean_ratings, standings
 from adequa.agreement.protocol import HumanScore
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
-from adequa.segments import Segments
+from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ties, identified
 from adequa.statistics.outliers import outliers
 
 _HUMAN = re.compile(
     r"(\w+[-.])?(human|ref(erence)?)([-_. ]?(reference|stud|[a-z]|\d+))?(\.\d+)?", re.IGNORECASE
 )
-_Rows = TypeVar("_Rows", Ratings, Preferences, Segments)
-# Whether a system of a column (a language pair, and a year where there are several) goes.
-_Goes = Callable[[str, str], bool]
+# Of a column of the table and a name: the systems behind it.
+_Split = Callable[[str, str], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +50,10 @@ def with_ids(judgements: Judgements, name: str, wanted: Sequence[str]) -> Judgem
                 f"{', '.join(there) or 'none'}."
             )
 
-    def only(rows: _Rows) -> _Rows:
-        return _selected(rows, [value in wanted for value in rows.ids[name]])
+    def chosen(ids: Ids, _count: int) -> list[int]:
+        return [row for row, value in enumerate(ids[name]) if value in wanted]
 
-    return _mapped(judgements, only)
+    return _selected(judgements, chosen)
 
 
 def without_systems(judgements: Judgements, systems: Sequence[str]) -> Excluded:
@@ -81,11 +78,7 @@ def without_outliers(
 
     `human` says where the scores of preferences come from.
     """
-    rows = identified(judgements)
-    if isinstance(rows, Preferences):
-        scores_of = standings(rows, human, seed)
-    else:
-        scores_of = mean_ratings(rows)
+    scores_of = _human_scores(judgements, human, seed)
     found = set()
     for column in {column for column, _ in scores_of}:
         systems = [system for of, system in scores_of if of == column]
@@ -94,86 +87,107 @@ def without_outliers(
     return _without(judgements, lambda *key: key in found, "outlier systems")
 
 
-def _without(judgements: Judgements, goes: _Goes, described: str) -> Excluded:
-    """Without the outputs of some systems."""
+def _human_scores(
+    judgements: Judgements, human: HumanScore, seed: int
+) -> dict[tuple[str, str], float]:
+    if isinstance(judgements, Preferences):
+        return standings(judgements, human, seed)
+    if isinstance(judgements, RatedSystems):
+        ratings = judgements.ratings
+        keys = zip(column_names(ratings.ids, len(ratings)), known_systems(ratings), strict=True)
+        return dict(zip(keys, ratings.scores.tolist(), strict=True))
+    return mean_ratings(judgements)
+
+
+def _without(judgements: Judgements, goes: Callable[[str, str], bool], described: str) -> Excluded:
+    """Without the outputs of some systems; one of several (`A+B`) stays for the others."""
     gone = {key for key in _systems(judgements) if goes(*key)}
+    split = _split(judgements)
 
-    def remaining(rows: _Rows) -> _Rows:
-        return _remaining(rows, gone)
+    def left(column: str, name: str) -> str:
+        return JOINED.join(part for part in split(column, name) if (column, part) not in gone)
 
-    left = _mapped(judgements, remaining)
-    names = [f"{system} ({column})" if column != ALL else system for column, system in sorted(gone)]
-    return Excluded(left, f"{described} left out: {', '.join(names) or 'none'}.")
-
-
-def _remaining(rows: _Rows, gone: Container[tuple[str, str]]) -> _Rows:
-    """Rows with a system left on every side; an output of several (`A+B`) stays for the others."""
-    columns = column_names(rows.ids, len(rows))
-    parts = _parts(rows)
-    left = {
-        side: [
-            JOINED.join(system for system in names if (column, system) not in gone)
-            for column, names in zip(columns, of_side, strict=True)
+    def remaining(ids: Ids, count: int) -> list[int]:
+        columns = column_names(ids, count)
+        return [
+            row
+            for row, column in enumerate(columns)
+            if all(left(column, ids[side][row]) or not ids[side][row] for side in _sides(ids))
         ]
-        for side, of_side in parts.items()
-    }
-    keep = [
-        all(name or not any(names) for name, names in zip(of_row, before, strict=True))
-        for of_row, before in zip(
-            zip(*left.values(), strict=True), zip(*parts.values(), strict=True), strict=True
-        )
-    ]
-    ids = {**rows.ids, **{side: tuple(names) for side, names in left.items()}}
-    return _selected(replace(rows, ids=ids), keep)
+
+    def renamed(ids: Ids) -> Ids:
+        columns = column_names(ids, len(next(iter(ids.values()))))
+        return {**ids, **{side: tuple(map(left, columns, ids[side])) for side in _sides(ids)}}
+
+    names = [f"{system} ({column})" if column != ALL else system for column, system in sorted(gone)]
+    return Excluded(
+        _selected(judgements, remaining, renamed),
+        f"{described} left out: {', '.join(names) or 'none'}.",
+    )
+
+
+def _selected(
+    judgements: Judgements,
+    rows_of: Callable[[Ids, int], list[int]],
+    renamed: Callable[[Ids], Ids] = lambda ids: ids,
+) -> Judgements:
+    """The rows that a function of their ids chooses, with the ids that another makes of them."""
+    rows = identified(judgements)
+    chosen = rows_of(rows.ids, len(rows))
+    if not chosen:
+        raise AdequaError("Nothing is left to evaluate on: every judgement was left out.")
+    if isinstance(judgements, RatedSystems):
+        left = replace(judgements.ratings, ids=renamed(judgements.ratings.ids)).select(chosen)
+        outputs = judgements.outputs
+        if outputs is None:
+            return replace(judgements, ratings=left)
+        kept = rows_of(outputs.ids, len(outputs))
+        return RatedSystems(left, outputs.select(kept), judgements.kept.select(kept))
+    if isinstance(judgements, Preferences):
+        ties = _renamed_ties(judgements.ties, renamed)
+        return replace(judgements, ids=renamed(judgements.ids), ties=ties).select(chosen)
+    return replace(judgements, ids=renamed(judgements.ids)).select(chosen)
+
+
+def _renamed_ties(ties: Ties, renamed: Callable[[Ids], Ids]) -> Ties:
+    """Ties between the systems that are left."""
+    if not ties:
+        return ties
+    pairs, first, second = zip(*ties, strict=True)
+    ids = renamed({"lp": pairs, "better_system": first, "worse_system": second})
+    names = zip(pairs, ids["better_system"], ids["worse_system"], strict=True)
+    counted: dict[tuple[str, str, str], int] = {}
+    for key, count in zip(names, ties.values(), strict=True):
+        if all(key[1:]):
+            counted[key] = counted.get(key, 0) + count
+    return counted
+
+
+def _sides(ids: Ids) -> list[str]:
+    return [side for side in ("system", *SIDES) if side in ids]
+
+
+def _split(judgements: Judgements) -> _Split:
+    """How names of systems are taken apart; those of whole systems never are."""
+    if isinstance(judgements, RatedSystems):
+        return lambda _, name: (name,)
+    ids = identified(judgements).ids
+    columns = column_names(ids, len(judgements))
+    sides = _sides(ids)
+    return splitter(columns * len(sides), [name for side in sides for name in ids[side]])
 
 
 def _systems(judgements: Judgements) -> set[tuple[str, str]]:
     """Every system, by column of the table."""
-    rows = identified(judgements)
+    rows, split = identified(judgements), _split(judgements)
     columns = column_names(rows.ids, len(rows))
     found = {
         (column, system)
-        for of_side in _parts(rows).values()
-        for column, names in zip(columns, of_side, strict=True)
-        for system in names
+        for side in _sides(rows.ids)
+        for column, name in zip(columns, rows.ids[side], strict=True)
+        for system in split(column, name)
         if system
     }
     if not found:
         raise AdequaError("The judgements do not name systems, so that none can be left out.")
     return found
-
-
-def _parts(rows: Ratings | Preferences | Segments) -> dict[str, list[tuple[str, ...]]]:
-    """The systems behind each row, on each side that rows have."""
-    sides = [side for side in ("system", *SIDES) if side in rows.ids]
-    columns = column_names(rows.ids, len(rows))
-    names = [name for side in sides for name in rows.ids[side]]
-    parts = parts_of_systems(columns * len(sides), names)
-    return {
-        side: parts[place * len(rows) : (place + 1) * len(rows)] for place, side in enumerate(sides)
-    }
-
-
-class _OnRows(Protocol):
-    """What is done to rows of any kind."""
-
-    def __call__(self, rows: _Rows) -> _Rows: ...
-
-
-def _mapped(judgements: Judgements, on_rows: _OnRows) -> Judgements:
-    """The same kind of judgements, with a function applied to whatever has rows."""
-    if isinstance(judgements, Preferences):
-        return on_rows(judgements)
-    if isinstance(judgements, RatedSystems):
-        outputs = judgements.outputs
-        return RatedSystems(
-            on_rows(judgements.ratings), None if outputs is None else on_rows(outputs)
-        )
-    return on_rows(judgements)
-
-
-def _selected(rows: _Rows, keep: Sequence[bool]) -> _Rows:
-    kept = np.flatnonzero(keep)
-    if not len(kept):
-        raise AdequaError("Nothing is left to evaluate on: every judgement was left out.")
-    return rows.select(kept.tolist())

@@ -13,6 +13,7 @@ from adequa.judgements import Ids
 from adequa.segments import FloatArray, IntArray
 
 ALL = "all"  # the column of judgements that name no language pair
+UNKNOWN = "(unknown)"  # where some judgements name a language pair and others do not
 JOINED = "+"  # between the names of systems that gave the same output
 
 
@@ -24,10 +25,11 @@ def column_names(ids: Ids, count: int) -> tuple[str, ...]:
     """
     if "lp" not in ids:
         return (ALL,) * count
+    pairs = tuple(pair or UNKNOWN for pair in ids["lp"])
     years = ids.get("year")
     if years is None or len(set(years)) == 1:
-        return ids["lp"]
-    return tuple(f"{pair} {year}" for pair, year in zip(ids["lp"], years, strict=True))
+        return pairs
+    return tuple(f"{pair} {year}" for pair, year in zip(pairs, years, strict=True))
 
 
 def segment_names(ids: Ids) -> tuple[str, ...] | None:

@@ -10,17 +10,20 @@ import numpy as np
 
 from adequa.agreement.groups import ALL, JOINED, splitter
 from adequa.errors import AdequaError
-from adequa.io.score_files import ScoreFile
+from adequa.io.score_files import SYSTEMS, ScoreFile
 from adequa.io.wmt_rankings import joined_systems
 from adequa.judgements import Ids, Kept
 from adequa.segments import FloatArray
 
+_SAME = 1e-4  # share of a score by which those of one text may differ
+
 Key: TypeAlias = tuple[str, ...]
 Score: TypeAlias = "float | list[float]"  # one, or better and worse
 
-SYSTEMS = ("system", "better_system", "worse_system")
 # The ids that tell judged outputs apart.
 _TELLING = ("lp", "year", "doc", "segment", *SYSTEMS)
+# Where names are given: a system's in a language and a year, a segment's in a document.
+_CONTEXT = {"lp": "system", "year": "system", "doc": "segment"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,8 @@ def scores_by_row(path: str, file: ScoreFile, kept: Kept) -> FloatArray:
 def scores_by_ids(path: str, file: ScoreFile, rows: Wanted) -> FloatArray:
     """Scores looked up by every id that both the file and the rows have."""
     names = [name for name in file.ids if name in rows.ids]
-    if not names:
-        raise AdequaError(
-            f"{path} names its scores by {', '.join(file.ids)}, but the judgements have "
-            f"{', '.join(rows.ids) or 'no ids'}; give one score a line in their order instead."
-        )
+    _refuse_unknown(path, file, rows.ids)
+    _refuse_lacking(path, names, rows.ids)
     keys = list(_keys(rows.ids, names))
     _refuse_sharing(path, names, keys, rows)
     of = _index(path, file, names)
@@ -76,6 +76,37 @@ def scores_by_ids(path: str, file: ScoreFile, rows: Wanted) -> FloatArray:
             f"of them {_described(names, missing[0])}; --lp chooses language pairs."
         )
     return np.array(found, dtype=np.float64)
+
+
+def _refuse_unknown(path: str, file: ScoreFile, ids: Ids) -> None:
+    """Raise where the file says whose output a score is for, and the judgements do not."""
+    for name in _TELLING:
+        one_context = name in _CONTEXT and len(set(file.ids.get(name, ()))) == 1
+        if name in file.ids and name not in ids and not one_context:
+            raise AdequaError(
+                f"{path} names its scores by {name}, but the judgements do not say which {name} "
+                "each output is of; give one score a line in their order instead."
+            )
+    if not set(file.ids) & set(ids):
+        raise AdequaError(
+            f"{path} names its scores by {', '.join(file.ids)}, but the judgements have "
+            f"{', '.join(ids) or 'no ids'}; give one score a line in their order instead."
+        )
+
+
+def _refuse_lacking(path: str, names: Sequence[str], ids: Ids) -> None:
+    """Raise where one name means different things in several languages, years or documents."""
+    for context, within in _CONTEXT.items():
+        if context not in ids or context in names or len(set(ids[context])) == 1:
+            continue
+        if within in ids:
+            places = set(zip(ids[within], ids[context], strict=True))
+            if len(places) == len(set(ids[within])):
+                continue
+        raise AdequaError(
+            f"{path} has no column {context}, but the judgements are of several, which share the "
+            f"name of a {within}; add the column, or choose one of them."
+        )
 
 
 def _refuse_sharing(path: str, names: Sequence[str], keys: Sequence[Key], rows: Wanted) -> None:
@@ -105,10 +136,13 @@ def _index(path: str, file: ScoreFile, names: Sequence[str]) -> dict[Key, Score]
     place = names.index("system")
     columns = file.ids.get("lp", (ALL,) * len(file))
     parts = splitter(columns, [key[place] for key in keys])
+    shared: dict[Key, Score] = {}
     for column, key, score in zip(columns, keys, scores, strict=True):
         for part in parts(column, key[place]):
-            of.setdefault((*key[:place], part, *key[place + 1 :]), score)
-    return of
+            of_part = (*key[:place], part, *key[place + 1 :])
+            if shared.setdefault(of_part, score) != score and of_part not in of:
+                raise AdequaError(f"{path} has different scores for {_described(names, of_part)}.")
+    return shared | of
 
 
 def _ambiguous(
@@ -134,9 +168,15 @@ def _found(of: Mapping[Key, Score], names: Sequence[str], key: Key) -> Score | N
     if key in of or "system" not in names:
         return of.get(key)
     place = names.index("system")
-    parts = key[place].split(JOINED)
-    scores = [of.get((*key[:place], part, *key[place + 1 :])) for part in parts]
-    return scores[0] if all(score == scores[0] for score in scores) else None
+    apart = [(*key[:place], part, *key[place + 1 :]) for part in key[place].split(JOINED)]
+    if not all(part in of for part in apart):
+        return None
+    scores = np.array([of[part] for part in apart], dtype=np.float64)
+    # Scores of the same text may differ in their last digits, from one batch to another.
+    if not np.allclose(scores, scores[0], rtol=_SAME):
+        return None
+    mean: Score = scores.mean(axis=0).tolist()
+    return mean
 
 
 def _keys(ids: Ids, names: Sequence[str]) -> Iterable[Key]:

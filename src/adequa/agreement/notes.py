@@ -22,8 +22,8 @@ def peculiarities(judgements: Judgements) -> Iterator[str]:
         yield f"human ties, which no tau counts: {count:,} beside {len(judgements):,} preferences."
     if isinstance(judgements, Ratings) and judgements.repeated:
         yield (
-            f"outputs of a system and segment that are rated again: {judgements.repeated:,}; every "
-            "rating counts."
+            f"outputs of a system and segment that are rated again: {judgements.repeated:,}; "
+            "within segments their mean counts, elsewhere every rating."
         )
 
 

@@ -117,9 +117,17 @@ def completed(
     of += f" with {statistic}"
     if level == "segment":
         return _segment_level(chosen, of)
-    if systems_only and chosen.over is None:
+    segments_known = not isinstance(judgements, Ratings) or "segment" in judgements.ids
+    if chosen.over is None and (systems_only or not segments_known):
         chosen = replace(chosen, over="systems")
     return _system_level(chosen, isinstance(judgements, Preferences), of)
+
+
+def pairs_within_segments(protocol: Protocol) -> bool:
+    """Whether outputs are compared with the others of their segment."""
+    return protocol.level == "segment" and (
+        protocol.statistic == DARR or protocol.average == "segment"
+    )
 
 
 def fewest_swaps(metrics: int, alpha: float) -> int:

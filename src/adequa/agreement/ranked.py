@@ -29,7 +29,7 @@ from adequa.agreement.sources import (
 from adequa.agreement.systems import Ranked, SystemRows, system_scores
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, all_kept
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.segments import FloatArray, IntArray
 
 
@@ -126,7 +126,7 @@ def _rated_whole(judgements: RatedSystems) -> _Outputs:
         )
         raise AdequaError(f"{column}: system {system} has {has}, but no {lacks}; leave it out.")
     return _Outputs(
-        texts=Texts(outputs.ids, outputs, all_kept(len(outputs))),
+        texts=Texts(outputs.ids, outputs, judgements.kept),
         corpora=tuple(map("\t".join, keys)),
         rows=np.arange(len(outputs)),
         columns=columns,
@@ -152,17 +152,19 @@ def _rated_by_segment(ratings: Ratings) -> _Outputs:
 
 
 def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
-    """Human system scores from wins and losses; every output of a system counts once."""
+    """Human system scores from wins and losses; every text of a system counts once."""
     texts = both_sides(preferences)
     better, worse = known_sides(preferences)
     columns = column_names(preferences.ids, len(preferences)) * 2
     rows, systems = one_system_a_row(parts_of_systems(columns, better + worse))
     segments = codes(segment_names(texts.ids), len(texts))
     human = standings(preferences, protocol.human or "expected-wins", protocol.seed)
-    first: dict[tuple[str, str, int], int] = {}
+    # A segment may have several texts of a system, where it took part twice or numbers repeat.
+    said = texts.said or [("", ())] * len(texts)
+    first: dict[tuple[object, ...], int] = {}
     for place, (row, system) in enumerate(zip(rows.tolist(), systems, strict=True)):
         if (columns[row], system) in human:  # not one that was only compared with itself
-            first.setdefault((columns[row], system, int(segments[row])), place)
+            first.setdefault((columns[row], system, int(segments[row]), said[row]), place)
     places = list(first.values())
     return _Outputs(
         texts=texts,

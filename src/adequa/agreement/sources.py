@@ -108,6 +108,13 @@ class Texts:
     def __len__(self) -> int:
         return self.sides * len(self.kept.rows)
 
+    @property
+    def said(self) -> list[tuple[str, tuple[str, ...]]] | None:
+        """Every hypothesis with its references."""
+        if self.segments is None:
+            return None
+        return list(zip(self.segments.hypotheses, self.segments.references, strict=True))
+
 
 def both_sides(preferences: Preferences) -> Texts:
     """The texts of preferences: all better ones, then all worse ones."""
@@ -268,9 +275,7 @@ def _scored(metric: Metric, segments: Segments, progress: Progress) -> FloatArra
 def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
     """Scores of texts, one after the other; of preferences first the better, then the worse."""
     columns = 1 if file.scores.ndim == 1 else 2
-    said = None
-    if texts.segments is not None:
-        said = list(zip(texts.segments.hypotheses, texts.segments.references, strict=True))
+    said = texts.said
     if file.ids and columns == 1:
         return scores_by_ids(path, file, wanted(texts.ids, said))
     if columns != texts.sides:

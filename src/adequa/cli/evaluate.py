@@ -198,10 +198,11 @@ def evaluate(
 def _loaded(dataset: str, outputs: Path | None) -> Judgements:
     from adequa.datasets.load import load_dataset
     from adequa.io import read_wmt_rankings
+    from adequa.io.read import format_suffix
 
     if outputs is None:
         return load_dataset(dataset)
-    if Path(dataset).suffix.lower() != ".csv":
+    if format_suffix(dataset) != ".csv":
         raise AdequaError("--outputs goes with rankings of WMT, a file whose name ends in .csv.")
     return replace(read_wmt_rankings(dataset, outputs=outputs), name=Path(dataset).name)
 

@@ -19,8 +19,10 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.language_pairs import language_pair
 from adequa.io.systems import stem
 from adequa.io.text import FilePath, lines, shown, uncompressed_name, without_trailing_blanks
+from adequa.io.wmt_rankings import joined_systems
 from adequa.segments import LARGEST_SCORE, FloatArray
 
+SYSTEMS = ("system", "better_system", "worse_system")
 _SIDES = ("better", "worse")
 _FLAGS = ("ensemble", "available")
 # Columns of the WMT metrics task, oldest year first; the first layout whose last named column is a
@@ -168,10 +170,13 @@ def _headed_scores(
 
 
 def _identifiers(row: Mapping[str, str], identified: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        language_pair(row[column]) if column == "lp" else row[column].strip()
-        for column in identified
-    )
+    return tuple(_identifier(column, row[column]) for column in identified)
+
+
+def _identifier(column: str, cell: str) -> str:
+    if column == "lp":
+        return language_pair(cell)
+    return joined_systems(cell) if column in SYSTEMS else cell.strip()
 
 
 def _refuse_contradictions(
