@@ -55,5 +55,6 @@ def zip_of(members: Mapping[str, str]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in members.items():
-            archive.writestr(name, content)
+            # Of a fixed date, so that equal members give equal bytes.
+            archive.writestr(zipfile.ZipInfo(name), content)
     return packed.getvalue()

@@ -163,6 +163,7 @@ def test_sts_benchmark() -> None:
             "DA-seglevel.csv has a line of 2 cells, not 5.",
         ),
     ],
+    ids=["no member", "zip columns", "tar columns", "empty", "csv columns"],
 )
 def test_other_layouts_are_refused(name: str, content: bytes, ending: str) -> None:
     in_cache(DATASETS[name], content)
