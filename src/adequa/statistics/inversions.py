@@ -10,7 +10,8 @@ and the pairs are never listed. (scipy.stats.kendalltau counts one sequence at a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from adequa.segments import FloatArray, IntArray
 from adequa.statistics.resampling import count_chunks
 from adequa.statistics.rows import as_rows
 
-_IN_CACHE = 2**16  # numbers handled at once: half a megabyte, so that passes read from cache
+# The places with bit 0, those with bit 1, and how many of these each of the former passed.
+Block: TypeAlias = tuple[IntArray, IntArray, IntArray]
+
+_IN_CACHE = 2**18  # numbers handled at once: two megabytes, so that passes read from cache
 _COLUMNS = 32  # weightings handled at once, where there are so many: enough to make rows of memory
 
 
@@ -37,8 +41,14 @@ def inversions(codes: IntArray, earlier: FloatArray, later: FloatArray) -> Float
     counted = np.empty((weightings, len(places)))
     at_once = places.shape[1] * min(weightings, _COLUMNS)
     for rows in count_chunks(len(places), at_once, _IN_CACHE):
-        columns = (_columns(side[:, rows]) for side in laid_out.weights)
-        counted[:, rows] = _inversions(places[rows], *columns).T
+        # Parted once for all weightings, where that is not too much to remember.
+        listed = weightings > 1 and places[rows].size <= _IN_CACHE
+        blocks = list(_blocks(places[rows])) if listed else None
+        for part in count_chunks(weightings, places[rows].size, _IN_CACHE):
+            columns = (_columns(side[part, rows]) for side in laid_out.weights)
+            counted[part, rows] = _inversions(
+                _blocks(places[rows]) if blocks is None else blocks, len(places[rows]), *columns
+            ).T
     return counted.reshape(laid_out.shape)
 
 
@@ -55,27 +65,25 @@ def _columns(weights: FloatArray) -> FloatArray:
     return filled.reshape(-1, weightings)
 
 
-def _inversions(codes: IntArray, earlier: FloatArray, later: FloatArray) -> FloatArray:
-    """Inversions of (rows, items) under columns of weights: (rows, weightings)."""
-    rows, weightings = len(codes), earlier.shape[1]
+def _inversions(
+    blocks: Iterable[Block], rows: int, earlier: FloatArray, later: FloatArray
+) -> FloatArray:
+    """Inversions of so many rows under columns of weights: (rows, weightings)."""
+    weightings = earlier.shape[1]
     counted = np.zeros((rows, weightings))
-    for front, back, passed in _blocks(codes):
-        half = passed.shape[1]
-        for part in count_chunks(weightings, front.size, _IN_CACHE):
-            # The weight of the places with bit 1 up to each of them, running on over blocks.
-            up_to = np.zeros((back.size + 1, part.stop - part.start))
-            np.cumsum(later[back, part], axis=0, out=up_to[1:])
-            begin = np.arange(0, back.size, half)
-            weight = up_to[passed + begin[:, None]]
-            weight -= up_to[begin][:, None]
-            weight = weight.reshape(rows, -1, weight.shape[-1])
-            counted[:, part] += np.einsum(
-                "rib,rib->rb", weight, earlier[front, part].reshape(weight.shape)
-            )
+    for front, back, passed in blocks:
+        # The weight of the places with bit 1 up to each of them, running on over blocks.
+        up_to = np.zeros((back.size + 1, weightings))
+        np.cumsum(later[back], axis=0, out=up_to[1:])
+        begin = np.arange(0, back.size, passed.shape[1])
+        weight = up_to[passed + begin[:, None]]
+        weight -= up_to[begin][:, None]
+        weight = weight.reshape(rows, -1, weightings)
+        counted += np.einsum("rib,rib->rb", weight, earlier[front].reshape(weight.shape))
     return counted
 
 
-def _blocks(codes: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+def _blocks(codes: IntArray) -> Iterator[Block]:
     """For every bit: the places with bit 0, those with bit 1, and how many of these each passed.
 
     Both are listed block by block in the order of their codes; the third is (blocks, half a block).
