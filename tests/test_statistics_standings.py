@@ -51,7 +51,8 @@ def test_weights_of_preferences_are_counts() -> None:
 # distribution is good to seven digits; draw_probability is 0, or 0.5 where one match is a draw.
 ONE_TWO_THREE_WINS = [0.5046264960355118, 0.7185473842803806, 0.838428819760057]
 WIN_THEN_DRAW, DRAW_THEN_WIN = 0.18062812473398512, 0.48595295904237823
-ZERO_ONE_THEN_ONE_TWO_THEN_ZERO_TWO = [0.6893832864980515, 0.004682571249350891, -0.8535198061194388]  # fmt: skip # noqa: E501
+# 0 beats 1, then 1 beats 2, then 0 beats 2.
+AFTER_THREE_MATCHES = [0.6893832864980515, 0.004682571249350891, -0.8535198061194388]
 
 
 @pytest.mark.parametrize("matches", [1, 2, 3])
@@ -83,7 +84,7 @@ def test_a_draw_brings_skills_together_as_in_the_package() -> None:
 
 def test_three_systems_as_in_the_package() -> None:
     better, worse = np.array([0, 1, 0]), np.array([1, 2, 2])
-    expected = np.array(ZERO_ONE_THEN_ONE_TWO_THEN_ZERO_TWO)
+    expected = np.array(AFTER_THREE_MATCHES)
     found = [trueskill(better, worse, 3, seed=seed, runs=1) for seed in range(40)]
     nearest = min(np.abs(skills - (expected - expected.mean())).max() for skills in found)
     assert nearest < 1e-6
