@@ -1,0 +1,1 @@
+"""Encoders: the contract, the registry and one encoder a file."""

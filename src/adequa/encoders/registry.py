@@ -1,0 +1,151 @@
+"""Encoders by name: a lazy table, and encoders from command-line words.
+
+An encoder is written `KIND:PATH,SETTING=VALUE,...`, such as `transformer:models/mpnet,pooling=cls`.
+The table maps a kind to "module:Class", so that naming one imports no other; a new encoder is one
+new file and one line here. Each class has `load(path, **settings)`, whose keyword parameters are
+the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from adequa.encoders.contract import Encoder, PairEncoder
+from adequa.errors import AdequaError, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the table: where an encoder lives and what to tell a user of it."""
+
+    target: str
+    summary: str
+
+
+ENCODERS: dict[str, Entry] = {
+    "transformer": Entry(
+        "adequa.encoders.transformer:Transformer",
+        "any Hugging Face encoder, one sentence at a time: a folder, or a name on the hub",
+    ),
+    "transformer-pair": Entry(
+        "adequa.encoders.transformer:TransformerPair",
+        "the same, hypothesis and reference read together",
+    ),
+    "words": Entry(
+        "adequa.encoders.bag_of_words:BagOfWords",
+        "the mean of word vectors: a GloVe or word2vec file, text or binary",
+    ),
+    "infersent": Entry(
+        "adequa.encoders.infersent:InferSent", "BiLSTM with max pooling, versions 1 and 2"
+    ),
+    "skip-thought": Entry(
+        "adequa.encoders.skip_thought:SkipThought", "GRU encoders: uni-, bi- and combine-skip"
+    ),
+    "quick-thought": Entry(
+        "adequa.encoders.quick_thought:QuickThought", "two GRU encoders, concatenated"
+    ),
+    "precomputed": Entry(
+        "adequa.encoders.precomputed:Precomputed", "vectors of any origin: an .npz or Parquet file"
+    ),
+}
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def load_encoder(specification: str) -> Encoder | PairEncoder:
+    """The encoder that command-line words name."""
+    kind, path, settings = _parsed(specification)
+    entry = ENCODERS.get(kind)
+    if entry is None:
+        raise AdequaError(
+            f'There is no kind of encoder named "{kind}".{nearest(kind, ENCODERS)} Write'
+            f" KIND:PATH; the kinds are {', '.join(ENCODERS)}."
+        )
+    module, _, attribute = entry.target.partition(":")
+    found = getattr(import_module(module), attribute)
+    loaded: Encoder | PairEncoder = found.load(path, **_checked(kind, found, settings))
+    return loaded
+
+
+def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
+    """One encoder, or several sentence encoders whose vectors are put one after the other."""
+    found = [load_encoder(specification) for specification in specifications]
+    if not found:
+        raise AdequaError(f"Name an encoder as KIND:PATH; the kinds are {', '.join(ENCODERS)}.")
+    if len(found) == 1:
+        return found[0]
+    from adequa.encoders.concatenation import Concatenation  # noqa: PLC0415  # rarely needed
+
+    for encoder in found:
+        if not isinstance(encoder, Encoder):
+            raise AdequaError(
+                f"{encoder.name} reads two sentences together and cannot be joined with others."
+            )
+    return Concatenation(tuple(each for each in found if isinstance(each, Encoder)))
+
+
+def _parsed(specification: str) -> tuple[str, str, dict[str, str]]:
+    """Kind, path and settings; a folder or file without a kind is guessed from what it is."""
+    kind, colon, rest = specification.partition(":")
+    if not colon:
+        kind, rest = _guessed(specification), specification
+    # A path may hold commas: settings begin at the first part that is written NAME=VALUE.
+    parts = rest.split(",")
+    start = next((at for at, part in enumerate(parts) if at and "=" in part), len(parts))
+    settings: dict[str, str] = {}
+    for assignment in parts[start:]:
+        key, equals, value = (part.strip() for part in assignment.partition("="))
+        if not equals or key in settings:
+            problem = "is given more than once" if equals else "is not a setting"
+            raise AdequaError(
+                f'"{key}" in "{specification}" {problem}; write KIND:PATH,NAME=VALUE,NAME=VALUE.'
+            )
+        settings[key] = value
+    path = ",".join(parts[:start])
+    if not path.strip():
+        raise AdequaError(
+            f'"{specification}" names no file or folder; write {kind}:PATH,NAME=VALUE.'
+        )
+    return kind, path, settings
+
+
+def _guessed(specification: str) -> str:
+    path = specification.partition(",")[0]
+    if Path(path).is_dir():
+        return "transformer"
+    if Path(path).suffix in {".npz", ".parquet"}:
+        return "precomputed"
+    return specification if not Path(path).exists() else "words"
+
+
+def _checked(kind: str, found: Any, settings: dict[str, str]) -> dict[str, object]:
+    """Settings as the parameters of `load` want them."""
+    known = {
+        name: parameter
+        for name, parameter in signature(found.load).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    checked: dict[str, object] = {}
+    for key, text in settings.items():
+        if key not in known:
+            raise AdequaError(
+                f'{kind} has no setting named "{key}".{nearest(key, known)} Its settings:'
+                f" {', '.join(known) or 'none'}."
+            )
+        checked[key] = _value(kind, key, text, known[key].default)
+    return checked
+
+
+def _value(kind: str, key: str, text: str, default: object) -> object:
+    """A setting as the type of its default."""
+    try:
+        if isinstance(default, bool):
+            return _TRUTH[text.lower()]
+        return int(text) if isinstance(default, int) else text
+    except (KeyError, ValueError):
+        wanted = "true or false" if isinstance(default, bool) else "a whole number"
+        raise AdequaError(f"{kind}: {key} must be {wanted}, not {text!r}.") from None

@@ -1,0 +1,1 @@
+"""Learned metrics: one published system a file."""

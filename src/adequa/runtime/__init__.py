@@ -1,0 +1,1 @@
+"""What encoders and metrics run on: batches by length, the cache of vectors."""

@@ -1,0 +1,1 @@
+"""Training: folds, grid search and what else learns from judgements."""
