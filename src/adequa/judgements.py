@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.segments import LARGEST_SCORE, FloatArray, IntArray, Segments
+from adequa.segments import LARGEST_SCORE, FloatArray, IntArray, Segments, concatenate
 
 Ids: TypeAlias = Mapping[str, tuple[str, ...]]
 # Human ties between two systems: (language pair, system, system), the names in sorted order.
@@ -211,6 +211,29 @@ def without_repeats(ratings: Ratings) -> Ratings:
     first = np.unique(codes, return_index=True)[1]
     means = np.bincount(codes, ratings.scores) / np.bincount(codes)
     return replace(ratings.select(first), scores=means)
+
+
+def joined(parts: Sequence[Ratings]) -> Ratings:
+    """Ratings of several datasets as one, for training; the id `dataset` says where each is from.
+
+    Of the other ids those stay that all parts have. Texts stay where all parts have them.
+
+    >>> one = Ratings(np.array([1.0]), {"lp": ("cs-en",)}, name="wmt15-da")
+    >>> two = Ratings(np.array([2.0]), {"lp": ("de-en",), "system": ("a",)}, name="wmt16-da")
+    >>> joined([one, two]).ids
+    {'lp': ('cs-en', 'de-en'), 'dataset': ('wmt15-da', 'wmt16-da')}
+    """
+    names = [name for name in parts[0].ids if all(name in part.ids for part in parts)]
+    ids = {name: tuple(value for part in parts for value in part.ids[name]) for name in names}
+    texts = [part.segments for part in parts if part.segments is not None]
+    if any(text.sources is None for text in texts):
+        texts = [replace(text, sources=None) for text in texts]
+    return Ratings(
+        scores=np.concatenate([part.scores for part in parts]),
+        ids=ids | {"dataset": tuple(part.name for part in parts for _ in range(len(part)))},
+        segments=concatenate(texts) if len(texts) == len(parts) else None,
+        name=" + ".join(part.name for part in parts),
+    )
 
 
 def identified(judgements: Judgements) -> Ratings | Preferences:

@@ -20,7 +20,8 @@ from adequa.io.score_files import ScoreFile, read_score_file
 from adequa.judgements import Ids, Kept, Preferences
 from adequa.metrics.contract import MeanMetric, Metric
 from adequa.metrics.registry import load_metric
-from adequa.segments import FloatArray, Segments, concatenate
+from adequa.metrics.saved import is_saved
+from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.undefined import check_finite
 
 _BATCH = 256  # texts at a time; small enough that progress shows in slow metrics
@@ -176,6 +177,8 @@ def _file_of(specification: str) -> tuple[str | None, dict[str, str]]:
     if Path(specification).is_file():
         return specification, {}
     path, _, written = specification.partition(":")
+    if is_saved(specification) or is_saved(path):
+        return None, {}
     looks_like_path = "/" in path or "." in path
     if not Path(path).is_file() and not looks_like_path:
         return None, {}
@@ -242,8 +245,12 @@ def text_statistics(
     parts = []
     for rows in rows_by(corpora).values():
         segments = texts.segments.select(rows.tolist())
+        if source.metric.columns:
+            segments = _with_columns(source.metric, segments, texts.ids, rows)
         as_it_is = repeated and source.metric.needs_whole_corpus
-        first, back = (np.arange(len(rows)),) * 2 if as_it_is else _distinct(segments)
+        first, back = (
+            (np.arange(len(rows)),) * 2 if as_it_is else _distinct(segments, source.metric.columns)
+        )
         found = _scored(source.metric, segments.select(first.tolist()), progress)
         check_finite(source.name, source.metric.segment_scores(found))
         parts.append((rows, found[back]))
@@ -253,11 +260,19 @@ def text_statistics(
     return statistics
 
 
-def _distinct(segments: Segments) -> tuple[np.ndarray, np.ndarray]:
+def _with_columns(metric: Metric, segments: Segments, ids: Ids, rows: IntArray) -> Segments:
+    """Segments with the columns that the metric reads beside the texts, where there are such."""
+    read = [name for name in metric.columns if name in ids]
+    cells = {name: tuple(ids[name][row] for row in rows.tolist()) for name in read}
+    return replace(segments, ids={**segments.ids, **cells})
+
+
+def _distinct(segments: Segments, columns: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
     """The first row of each distinct text with its references, and where each row finds its own."""
     seen: dict[object, int] = {}
     sources_ = segments.sources or ("",) * len(segments)
-    keys = zip(segments.hypotheses, segments.references, sources_, strict=True)
+    read = [segments.ids[name] for name in columns if name in segments.ids]
+    keys = zip(segments.hypotheses, segments.references, sources_, *read, strict=True)
     back = np.array([seen.setdefault(key, len(seen)) for key in keys])
     return np.unique(back, return_index=True)[1], back
 

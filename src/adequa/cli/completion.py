@@ -10,6 +10,17 @@ def complete_metric(incomplete: str) -> list[tuple[str, str]]:
     return [(name, entry.summary) for name, entry in METRICS.items() if name.startswith(incomplete)]
 
 
+def complete_encoder(incomplete: str) -> list[tuple[str, str]]:
+    """Kinds of encoders that begin as typed, with their summaries."""
+    from adequa.encoders.registry import ENCODERS
+
+    return [
+        (f"{kind}:", entry.summary)
+        for kind, entry in ENCODERS.items()
+        if kind.startswith(incomplete)
+    ]
+
+
 def complete_dataset(incomplete: str) -> list[tuple[str, str]]:
     """Names of datasets that begin as typed, with their summaries."""
     from adequa.datasets.registry import DATASETS

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli import datasets, evaluate, metrics, reproduce, score
+from adequa.cli import analyse, datasets, encoders, evaluate, metrics, reproduce, score, train
 from adequa.cli.notes import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
@@ -28,6 +28,9 @@ app.command("score")(score.score)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)
+app.command("encoders")(encoders.encoders)
+app.add_typer(train.app, name="train")
+app.command("analyse")(analyse.analyse)
 app.command("reproduce")(reproduce.reproduce)
 
 

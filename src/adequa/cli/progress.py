@@ -18,6 +18,7 @@ class Work:
     read: Callable[[int], None]  # bytes that were just read
     scored: Callable[[int], None]  # segments that were just scored
     stage: Callable[[str], None]  # what is being done now
+    done: Callable[[int, int], None]  # steps of it that are done, and steps in all
 
 
 @contextmanager
@@ -28,7 +29,9 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     cannot be known from bytes: the bar then only moves, and the segments count on.
     """
     if quiet or not sys.stderr.isatty():
-        yield Work(read=lambda _: None, scored=lambda _: None, stage=lambda _: None)
+        yield Work(
+            read=lambda _: None, scored=lambda _: None, stage=lambda _: None, done=lambda *_: None
+        )
         return
 
     from rich import progress as rich_progress
@@ -63,12 +66,15 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     def stage(name: str) -> None:
         bar.update(task_id, description=name)
 
+    def done(steps: int, of: int) -> None:
+        bar.update(task_id, completed=steps, total=of, counted="")
+
     # By the clock and not by the work: a single batch may take longer than anyone waits.
     timer = Timer(PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield Work(read, scored, stage)
+        yield Work(read, scored, stage, done)
     finally:
         timer.cancel()
         timer.join()

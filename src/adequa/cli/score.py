@@ -73,8 +73,9 @@ def score(
         typer.Option(
             "-m",
             "--metric",
-            metavar="NAME[:SETTING=VALUE,...]",
-            help=f"A metric; repeat for more. Default: {' and '.join(DEFAULT_METRICS)}.",
+            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
+            help="A metric, or the folder of a trained one; repeat for more. "
+            f"Default: {' and '.join(DEFAULT_METRICS)}.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -108,7 +109,9 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     metrics = _labelled(metric or DEFAULT_METRICS)
-    read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], by)
+    beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
+    keep = [*beside, *([] if by is None or by in beside else [by])]
+    read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], keep)
     if output is not None:
         check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
@@ -136,7 +139,7 @@ def _reader(
     source: str | None,
     table: str | None,
     columns: Sequence[str],
-    by: str | None,
+    keep: Sequence[str],
 ) -> tuple[Read, list[str]]:
     """How to read what the user named, and the files that it takes."""
     from adequa.io import column_mapping, read_parallel, read_table
@@ -145,8 +148,7 @@ def _reader(
         if hypotheses or references or source is not None:
             raise AdequaError("Give either one file with -i, or files with -t and -r; not both.")
         mapping = column_mapping(columns)
-        keep = () if by is None else (by,)
-        return partial(read_table, table, columns=mapping, keep_ids=keep), [table]
+        return partial(read_table, table, columns=mapping, keep_ids=tuple(keep)), [table]
     if not hypotheses or not references:
         raise AdequaError(
             "Name the translations with -t and the reference with -r, or one file with -i;"

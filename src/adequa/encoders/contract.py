@@ -53,6 +53,8 @@ class AnyEncoder(ABC):
     fingerprint: str
     # The file or folder that it was loaded from, where it is one.
     path: Path | None = None
+    # Whether encoding takes no longer than looking vectors up, so that a cache is of no use.
+    is_quick: bool = False
 
 
 class Encoder(AnyEncoder):
@@ -87,3 +89,12 @@ def checked_vectors(name: str, vectors: Vectors, count: int, dimension: int) -> 
         row = int(np.flatnonzero(~finite)[0])
         raise AdequaError(f"{name} gives a vector with NaN or infinite numbers for row {row + 1}.")
     return vectors
+
+
+def paired(name: str, firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]]:
+    """The pairs themselves, after a check that there are as many firsts as seconds."""
+    if len(firsts) != len(seconds):
+        raise AdequaError(
+            f"{name} reads sentences in pairs, but there are {len(firsts)} and {len(seconds)}."
+        )
+    return list(zip(firsts, seconds, strict=True))

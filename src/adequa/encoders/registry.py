@@ -56,9 +56,8 @@ ENCODERS: dict[str, Entry] = {
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def load_encoder(specification: str) -> Encoder | PairEncoder:
-    """The encoder that command-line words name."""
-    kind, path, settings = _parsed(specification)
+def encoder_class(kind: str) -> Any:
+    """The class behind a kind of encoder; imports only that one."""
     entry = ENCODERS.get(kind)
     if entry is None:
         raise AdequaError(
@@ -66,7 +65,22 @@ def load_encoder(specification: str) -> Encoder | PairEncoder:
             f" KIND:PATH; the kinds are {', '.join(ENCODERS)}."
         )
     module, _, attribute = entry.target.partition(":")
-    found = getattr(import_module(module), attribute)
+    return getattr(import_module(module), attribute)
+
+
+def settings_of(found: Any) -> dict[str, object]:
+    """The settings of an encoder's class with their defaults."""
+    return {
+        name: None if parameter.default is parameter.empty else parameter.default
+        for name, parameter in signature(found.load).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+
+
+def load_encoder(specification: str) -> Encoder | PairEncoder:
+    """The encoder that command-line words name."""
+    kind, path, settings = _parsed(specification)
+    found = encoder_class(kind)
     loaded: Encoder | PairEncoder = found.load(path, **_checked(kind, found, settings))
     return loaded
 
@@ -86,6 +100,20 @@ def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
                 f"{encoder.name} reads two sentences together and cannot be joined with others."
             )
     return Concatenation(tuple(each for each in found if isinstance(each, Encoder)))
+
+
+def moved(specification: str, place: str) -> str:
+    """The same encoder at another place, or whatever encoder the place itself names in full.
+
+    >>> moved("transformer:models/mpnet,pooling=cls", "elsewhere/mpnet")
+    'transformer:elsewhere/mpnet,pooling=cls'
+    >>> moved("transformer:models/mpnet,pooling=cls", "precomputed:vectors.npz")
+    'precomputed:vectors.npz'
+    """
+    if place.partition(":")[0] in ENCODERS or _guessed(place) == "precomputed":
+        return place
+    kind, _, settings = _parsed(specification)
+    return ",".join([f"{kind}:{place}", *(f"{key}={value}" for key, value in settings.items())])
 
 
 def _parsed(specification: str) -> tuple[str, str, dict[str, str]]:
@@ -124,11 +152,7 @@ def _guessed(specification: str) -> str:
 
 def _checked(kind: str, found: Any, settings: dict[str, str]) -> dict[str, object]:
     """Settings as the parameters of `load` want them."""
-    known = {
-        name: parameter
-        for name, parameter in signature(found.load).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    }
+    known = settings_of(found)
     checked: dict[str, object] = {}
     for key, text in settings.items():
         if key not in known:
@@ -136,7 +160,7 @@ def _checked(kind: str, found: Any, settings: dict[str, str]) -> dict[str, objec
                 f'{kind} has no setting named "{key}".{nearest(key, known)} Its settings:'
                 f" {', '.join(known) or 'none'}."
             )
-        checked[key] = _value(kind, key, text, known[key].default)
+        checked[key] = _value(kind, key, text, known[key])
     return checked
 
 

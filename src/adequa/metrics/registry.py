@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from adequa.errors import AdequaError, nearest
+from adequa.metrics import saved
 from adequa.metrics.contract import Metric
 
 
@@ -67,7 +69,7 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def load_metric(specification: str, **settings: object) -> Metric:
-    """A metric from its name, with settings after a colon or as keyword arguments.
+    """A metric from its name or its folder, with settings after a colon or as keyword arguments.
 
     >>> load_metric("bleu:tokenize=intl,lowercase=true")
     Bleu(lowercase=True, tokenize='intl', smooth_method='exp', smooth_value=None,
@@ -75,9 +77,40 @@ def load_metric(specification: str, **settings: object) -> Metric:
     >>> load_metric("chrf", word_order=1).name
     'chrf'
     """
+    folder, written = _folder_of(specification)
+    if folder is not None:
+        assigned = _assigned(folder, specification, written)
+        _refuse_twice(folder, {*assigned} & {*settings})
+        return saved.load(folder, assigned | {key: str(value) for key, value in settings.items()})
     name, _, written = specification.partition(":")
     found = metric_class(name.strip())
-    given = {key: _checked(found, key, value) for key, value in settings.items()}
+    assigned = _assigned(name, specification, written)
+    _refuse_twice(found.name, {*assigned} & {*settings})
+    return found(
+        **{key: _checked(found, key, value) for key, value in (settings | assigned).items()}
+    )
+
+
+def _folder_of(specification: str) -> tuple[str | None, str]:
+    """The folder of a saved metric and the settings written behind it; no folder for a name."""
+    if Path(specification).is_dir():
+        path, written = specification, ""
+    else:
+        path, _, written = specification.partition(":")
+    if saved.is_saved(path):
+        return path, written
+    if path in METRICS or not (Path(path).exists() or "/" in path):
+        return None, ""
+    raise AdequaError(
+        f"{path} holds no saved metric: there is no {saved.DESCRIPTION} in it."
+        if Path(path).is_dir()
+        else f"{path} is no metric: there is no such folder."
+    )
+
+
+def _assigned(name: str, specification: str, written: str) -> dict[str, str]:
+    """Settings as they are written: NAME=VALUE,NAME=VALUE."""
+    assigned: dict[str, str] = {}
     for assignment in filter(None, written.split(",")):
         key, equals, value = (part.strip() for part in assignment.partition("="))
         if not equals:
@@ -85,10 +118,14 @@ def load_metric(specification: str, **settings: object) -> Metric:
                 f'"{assignment}" in "{specification}" is not a setting;'
                 f" write settings as {name}:NAME=VALUE,NAME=VALUE."
             )
-        if key in given:
-            raise AdequaError(f"{found.name}: {key} is given more than once.")
-        given[key] = _checked(found, key, value)
-    return found(**given)
+        _refuse_twice(name, {key} & {*assigned})
+        assigned[key] = value
+    return assigned
+
+
+def _refuse_twice(name: str, keys: set[str]) -> None:
+    for key in sorted(keys):
+        raise AdequaError(f"{name}: {key} is given more than once.")
 
 
 def settings_of(found: type[Metric]) -> dict[str, object]:

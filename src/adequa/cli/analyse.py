@@ -1,0 +1,212 @@
+"""`adequa analyse`: which of the outputs that people rate high do two metrics find?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.notes import tell
+from adequa.cli.output import check_output, write
+from adequa.errors import AdequaError
+
+if TYPE_CHECKING:
+    from adequa.agreement.error_analysis import Analysis, AnalysisSettings
+    from adequa.agreement.selection import Selection
+
+_ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown"}
+
+
+class Format(str, Enum):
+    """How the tables are written."""
+
+    text = "text"
+    json = "json"
+    tsv = "tsv"
+    markdown = "markdown"
+
+
+class Listed(str, Enum):
+    """Which outputs are shown; A is the metric named first, B the second."""
+
+    only_a = "only-a"
+    only_b = "only-b"
+    both = "both"
+    neither = "neither"
+    all = "all"
+
+
+def analyse(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="A dataset that `adequa datasets` lists, or a file of ratings with texts.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="NAME|FILE",
+            help="A metric with its settings, or a file of scores; give two, A and B.",
+            autocompletion=complete_metric,
+        ),
+    ] = None,
+    top: Annotated[
+        str,
+        typer.Option(metavar="SHARE", help="How much of a language pair is analysed, best first."),
+    ] = "20%",
+    lp: Annotated[
+        list[str] | None,
+        typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")
+    ] = None,
+    encoder: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND:PATH",
+            help="Count words that this encoder does not know; repeat for those of any of several.",
+        ),
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="An overlap of words below this is low. Default: their median."
+        ),
+    ] = None,
+    short: Annotated[int, typer.Option(metavar="N", help="Words of a short output, at most.")] = 15,
+    list_: Annotated[
+        Listed | None, typer.Option("--list", help="Show these outputs below the tables.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Outputs that --list shows of each kind.")
+    ] = 10,
+    listing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write all analysed outputs: .tsv, .jsonl, or .html to browse."
+        ),
+    ] = None,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="Default: text, or by the ending of the output file."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+) -> None:
+    """Show which good outputs two metrics find, and what they look like."""
+    from adequa.agreement.error_analysis import AnalysisSettings
+    from adequa.agreement.selection import Selection
+    from adequa.io.language_pairs import language_pair
+
+    settings = AnalysisSettings(top=_share(top), overlap=overlap, short=short)
+    selection = Selection(
+        lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
+    )
+    format_ = format_ or _format_of(output)
+    if list_ is not None and format_ not in {Format.text, Format.json}:
+        raise AdequaError(
+            f"--list goes with text or json, not with {format_.value}; --listing FILE writes all "
+            "analysed outputs beside the tables."
+        )
+    metrics, encoders = metric or [], encoder or []
+    named = [*metrics, *encoders]
+    inputs = [dataset, *named, *chain(*(re.split("[:,]", name) for name in named))]
+    _check_files(output, listing, inputs)
+    found = _analysed(dataset, metrics, encoders, (settings, selection), quiet)
+    if not quiet:
+        for note in found.notes:
+            tell(f"note: {note}")
+    write(_rendered(found, format_, list_, limit), output)
+    if listing is not None:
+        from adequa.cli.listing import listing as listed
+
+        write(listed(found, listing), listing)
+
+
+def _share(written: str) -> float:
+    """A share as people write it: 20% or 0.2."""
+    text = written.strip()
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise AdequaError(f'--top takes a share such as 20% or 0.2, and "{written}" is none.')
+    return share
+
+
+def _check_files(output: str | None, listing: str | None, inputs: Sequence[str]) -> None:
+    """Raise what writing would raise, before the work."""
+    if listing is not None:
+        from adequa.cli.listing import check_listing
+
+        check_listing(listing)
+    for path in filter(None, (output, listing)):
+        check_output(path, inputs)
+    if output and listing and Path(output).resolve() == Path(listing).resolve():
+        raise AdequaError("-o and --listing name the same file; give each a name of its own.")
+
+
+def _analysed(
+    dataset: str,
+    metrics: Sequence[str],
+    encoders: Sequence[str],
+    choices: tuple[AnalysisSettings, Selection],
+    quiet: bool,
+) -> Analysis:
+    from adequa.agreement.error_analysis import analyse as analysed
+    from adequa.agreement.sources import Progress
+    from adequa.cli.progress import progress
+    from adequa.datasets.load import load_dataset
+
+    settings, selection = choices
+    with progress("Scoring", None, quiet=quiet) as work:
+        return analysed(
+            load_dataset(dataset),
+            metrics,
+            settings,
+            encoders=encoders,
+            selection=selection,
+            progress=Progress(work.scored, work.stage),
+        )
+
+
+def _format_of(output: str | None) -> Format:
+    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
+
+
+def _rendered(found: Analysis, format_: Format, listed: Listed | None, limit: int) -> Iterator[str]:
+    from adequa.agreement.top_share import VERDICTS, Verdict
+    from adequa.cli import render_analysis as render
+
+    verdicts: Sequence[Verdict] = ()
+    if listed is not None:
+        verdicts = VERDICTS if listed is Listed.all else (Verdict(listed.value),)
+    match format_:
+        case Format.json:
+            rows = (render.listed_rows(found, verdict, limit) for verdict in verdicts)
+            yield from render.as_json(found, list(chain(*rows)) if verdicts else None)
+        case Format.tsv:
+            yield from render.as_tsv(found)
+        case Format.markdown:
+            yield from render.as_markdown(found)
+        case Format.text:
+            yield from render.as_text(found)
+            yield from render.as_listing(found, verdicts, limit)

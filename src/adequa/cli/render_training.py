@@ -1,0 +1,32 @@
+"""What a training shows at its end: how it was chosen, and how well it agrees with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adequa.cli.table import aligned
+
+if TYPE_CHECKING:
+    from adequa.learned.contract import LearnedMetric
+
+
+def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
+    """The report of a metric that was just trained and saved."""
+    from adequa.learned.cards import shown
+
+    found, facts = metric.agreement_, metric.training_
+    chosen = ", ".join(
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value:,}"
+        for key, value in facts["chosen"].items()
+    )
+    yield f"{metric.name}: learnt from {facts['rows']:,} ratings"
+    yield f" ({facts['data']})\n" if facts["data"] else "\n"
+    yield f"chosen among {found['settings_tried']:,}: {chosen}\n\n"
+    lines = {"all": found["all"]} | found.get("by_language_pair", {})
+    rows = [
+        ["held out", "Pearson", "Kendall"],
+        *([name, shown(f["pearson"]), shown(f["kendall"])] for name, f in lines.items()),
+    ]
+    yield from aligned(lambda: rows, right=(1, 2))
+    yield f"\nsaved in {folder}; use it with: adequa score -m {folder} -t FILE -r FILE\n"

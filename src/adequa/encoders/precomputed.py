@@ -1,0 +1,190 @@
+"""Precomputed vectors of any origin: a file of sentences with one vector each.
+
+An `.npz` file holds an array `sentences` of text and an array `vectors` with one row each; a
+Parquet file holds a column `sentence` and a column `vector` of lists of numbers. A sentence is
+found by its exact characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.encoders.contract import Encoder, Vectors
+from adequa.errors import AdequaError
+from adequa.io.text import unreadable
+
+_SHOWN = 60  # characters of a sentence in an error
+_TABLE = 2  # axes
+_ROWS = 1 << 14  # of Parquet at a time
+
+
+class Precomputed(Encoder):
+    """Looks vectors up in a file."""
+
+    is_quick = True
+
+    def __init__(self, path: Path, sentences: Sequence[str], vectors: Vectors) -> None:
+        self.path = path
+        self.name = path.name
+        self.specification = f"precomputed:{path}"
+        self.dimension = int(vectors.shape[1])
+        self._rows = _index(path, sentences, vectors)
+        self._vectors = vectors
+        self.fingerprint = _digest(self._rows, vectors)
+
+    @classmethod
+    def load(cls, path: str) -> Precomputed:
+        """Read an .npz or Parquet file."""
+        file = Path(path)
+        if not file.is_file():
+            raise unreadable(path, IsADirectoryError() if file.is_dir() else FileNotFoundError())
+        file = file.resolve()
+        if file.suffix == ".npz":
+            sentences, vectors = _read_npz(file)
+        elif file.suffix == ".parquet":
+            sentences, vectors = _read_parquet(file)
+        else:
+            raise AdequaError(f"{file} is neither .npz nor .parquet; precomputed vectors are.")
+        return cls(file, sentences, _checked(file, len(sentences), vectors))
+
+    def encode(self, sentences: Sequence[str]) -> Vectors:
+        rows = [self._rows.get(sentence, -1) for sentence in sentences]
+        lacking = {text for text, row in zip(sentences, rows, strict=True) if row < 0}
+        if lacking:
+            first = next(text for text in sentences if text in lacking)
+            raise AdequaError(
+                f"{self.path} has no vector for {len(lacking)} of {len(set(sentences))} different "
+                f'sentences, the first being "{_shortened(first)}"; add them to the file.'
+            )
+        return self._vectors[rows]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _index(path: Path, sentences: Sequence[str], vectors: Vectors) -> dict[str, int]:
+    """The first row of each sentence; a repeated one must have the same vector again."""
+    rows: dict[str, int] = {}
+    for row, sentence in enumerate(sentences):
+        first = rows.setdefault(sentence, row)
+        if first != row and not np.array_equal(vectors[first], vectors[row]):
+            raise AdequaError(
+                f"{path} has two different vectors for one sentence, in rows {first + 1} and "
+                f'{row + 1}: "{_shortened(sentence)}".'
+            )
+    return rows
+
+
+def _digest(rows: dict[str, int], vectors: Vectors) -> str:
+    digest = hashlib.sha256(f"precomputed 1 {vectors.shape[1]} ".encode())
+    for sentence, row in rows.items():
+        text = sentence.encode("utf-8", "surrogatepass")
+        digest.update(len(text).to_bytes(8, "little") + text)
+        digest.update(vectors[row].astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def _checked(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> Vectors:
+    if not count:
+        raise AdequaError(f"{path} holds no sentences.")
+    if vectors.ndim != _TABLE or len(vectors) != count or not vectors.shape[1]:
+        raise AdequaError(
+            f"{path} holds {count} sentences but vectors of shape "
+            f"{' × '.join(map(str, vectors.shape))}; there must be one row a sentence."
+        )
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        row = int(np.flatnonzero(~finite)[0]) + 1
+        raise AdequaError(f"{path}, row {row}: the vector has NaN or infinite numbers.")
+    return vectors
+
+
+def _read_npz(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
+    if not zipfile.is_zipfile(path):  # NumPy would take it for a pickle
+        raise AdequaError(f"{path} cannot be read as .npz: it is cut short or something else.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            lacking = {"sentences", "vectors"} - set(archive.files)
+            if lacking:
+                raise AdequaError(
+                    f"{path} lacks the array {min(lacking)}; it must hold sentences and vectors."
+                )
+            sentences, vectors = archive["sentences"], archive["vectors"]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, ValueError) and "allow_pickle" in str(error):
+            raise AdequaError(
+                f"{path} holds pickled objects, which are not read; save plain arrays: "
+                "np.savez(PATH, sentences=np.array(TEXTS, dtype=str), vectors=VECTORS)."
+            ) from error
+        raise AdequaError(f"{path} cannot be read as .npz: {_first_line(error)}.") from error
+    if sentences.ndim != 1 or sentences.dtype.kind != "U":
+        raise AdequaError(f"{path}: sentences must be one row of text, such as np.array(TEXTS).")
+    if vectors.dtype.kind not in "fiu":
+        raise AdequaError(f"{path}: vectors must be numbers, not {vectors.dtype}.")
+    return sentences.tolist(), _single(vectors)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).partition("\n")[0] or type(error).__name__).rstrip(".")
+
+
+def _single(numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused below
+        return np.ascontiguousarray(numbers, dtype=np.float32)
+
+
+def _read_parquet(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415  # an extra, and heavy
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise AdequaError(
+            f"{path}: reading Parquet needs pyarrow; install it with: pip install 'adequa[data]'"
+        ) from error
+    sentences: list[str] = []
+    parts: list[npt.NDArray[np.float32]] = []
+    try:
+        with parquet.ParquetFile(path) as file:
+            lacking = {"sentence", "vector"} - set(file.schema_arrow.names)
+            if lacking:
+                raise AdequaError(
+                    f"{path} lacks the column {min(lacking)}; it must have sentence and vector."
+                )
+            for batch in file.iter_batches(batch_size=_ROWS, columns=["sentence", "vector"]):
+                texts = batch.column("sentence").to_pylist()
+                parts.append(_rows_of_lists(path, batch.column("vector"), len(sentences)))
+                if not all(isinstance(text, str) for text in texts):
+                    raise AdequaError(f"{path}: the column sentence must hold text in every row.")
+                sentences += texts
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise AdequaError(f"{path} cannot be read as Parquet: {_first_line(error)}.") from error
+    if len({part.shape[1] for part in parts}) > 1:
+        raise AdequaError(f"{path}: the vectors have different lengths; they must have one.")
+    return sentences, np.concatenate(parts) if parts else np.empty((0, 0), dtype=np.float32)
+
+
+def _rows_of_lists(path: Path, column: object, before: int) -> npt.NDArray[np.float32]:
+    """A column of lists of numbers as an array, without a Python object a number."""
+    import pyarrow as pa  # noqa: PLC0415  # it is there by now
+    from pyarrow import compute, types  # noqa: PLC0415
+
+    kind = column.type  # type: ignore[attr-defined]  # pyarrow has no types
+    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if not listed or not (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)):
+        raise AdequaError(f"{path}: the column vector must hold lists of numbers, not {kind}.")
+    lengths = compute.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
+    if len(lengths) and (lengths != max(lengths[0], 1)).any():
+        row = before + int(np.flatnonzero(lengths != max(lengths[0], 1))[0]) + 1
+        raise AdequaError(
+            f"{path}, row {row}: the vector is absent, empty or of another length than the first."
+        )
+    values = column.flatten().cast(pa.float64()).fill_null(np.nan)  # type: ignore[attr-defined]
+    return _single(values.to_numpy(zero_copy_only=False).reshape(len(lengths), -1))

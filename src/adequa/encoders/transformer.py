@@ -1,0 +1,275 @@
+"""Transformers as encoders: any Hugging Face encoder, frozen, one text or a pair at a time.
+
+A sentence-transformers folder is pooled as it says itself; others by the mean over tokens. The
+pair encoder is the frozen variant of the BERT regressor (Shimanaka et al., 2019, §5).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from adequa.encoders.contract import (
+    AnyEncoder,
+    Encoder,
+    PairEncoder,
+    Vectors,
+    checked_vectors,
+    paired,
+)
+from adequa.encoders.pooling import check_pooling, layers_pooled
+from adequa.encoders.sentence_folders import Declared, declared
+from adequa.encoders.text_network import TextNetwork, longest_input
+from adequa.encoders.transformer_files import digests, load_model, model_files, model_folder
+from adequa.errors import AdequaError
+from adequa.runtime.batches import distinct
+
+_BATCH_TOKENS = 8192
+_BATCH_SIZE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A network with all that the vectors depend on, and what to call it."""
+
+    network: TextNetwork
+    folder: Path
+    lowercase: bool
+    prompt: str
+    name: str
+    specification: str
+    fingerprint: str
+
+    def prepared(self, text: str) -> str:
+        """A text as the tokenizer gets it."""
+        text = f"{self.prompt}{text.strip()}"
+        return text.lower() if self.lowercase else text
+
+
+class Transformer(Encoder):
+    """A transformer that reads one sentence at a time."""
+
+    def __init__(self, loaded: _Loaded) -> None:
+        _describe(self, loaded)
+        self._loaded = loaded
+        # Different sentences, over all calls, that were cut at max_length tokens.
+        self.truncated = 0
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        *,
+        pooling: str = "",
+        normalize: bool = False,
+        max_length: int = 0,
+        prefix: str = "",
+        device: str = "",
+        batch_tokens: int = _BATCH_TOKENS,
+        batch_size: int = _BATCH_SIZE,
+        download: bool = False,
+        revision: str = "",
+    ) -> Transformer:
+        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
+
+        Without a pooling, a sentence-transformers folder is used as it says itself, with its
+        normalisation; others by the mean over tokens. `prefix` is put in front of every sentence,
+        with a space.
+        """
+        folder = model_folder(path, download=download, revision=revision)
+        own = declared(folder, pooled=not pooling)
+        use = _Use(
+            kind="transformer",
+            path=path,
+            folder=folder,
+            own=own,
+            pooling=pooling or own.pooling or "mean",
+            normalize=normalize or own.normalize,
+            prompt=f"{prefix} " if prefix else own.prompt,
+            max_length=max_length,
+            device=device,
+            batch_tokens=batch_tokens,
+            batch_size=batch_size,
+        )
+        return cls(
+            _loaded(
+                use,
+                pooling=pooling,
+                normalize="true" if normalize else "",
+                max_length=max_length,
+                prefix=prefix,
+                revision=revision,
+            )
+        )
+
+    def encode(self, sentences: Sequence[str]) -> Vectors:
+        texts, at = distinct([self._loaded.prepared(sentence) for sentence in sentences])
+        vectors, cut = self._loaded.network.vectors([(text,) for text in texts])
+        self.truncated += cut
+        checked_vectors(self.name, vectors, len(texts), self.dimension)
+        return vectors if len(texts) == len(at) else vectors[at]
+
+
+class TransformerPair(PairEncoder):
+    """A transformer that reads two sentences together."""
+
+    def __init__(self, loaded: _Loaded) -> None:
+        _describe(self, loaded)
+        self._loaded = loaded
+        # Different pairs, over all calls, that were cut at max_length tokens.
+        self.truncated = 0
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        *,
+        pooling: str = "cls-last4",
+        normalize: bool = False,
+        max_length: int = 0,
+        device: str = "",
+        batch_tokens: int = _BATCH_TOKENS,
+        batch_size: int = _BATCH_SIZE,
+        download: bool = False,
+        revision: str = "",
+    ) -> TransformerPair:
+        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to)."""
+        folder = model_folder(path, download=download, revision=revision)
+        use = _Use(
+            kind="transformer-pair",
+            path=path,
+            folder=folder,
+            # What a folder says of the length of sentences does not hold for two of them.
+            own=replace(declared(folder, pooled=False), max_length=0),
+            pooling=pooling,
+            normalize=normalize,
+            prompt="",
+            max_length=max_length,
+            device=device,
+            batch_tokens=batch_tokens,
+            batch_size=batch_size,
+        )
+        return cls(
+            _loaded(
+                use,
+                pooling=pooling,
+                normalize="true" if normalize else "",
+                max_length=max_length,
+                revision=revision,
+            )
+        )
+
+    def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
+        prepared = self._loaded.prepared
+        pairs, at = distinct(
+            [
+                (prepared(first), prepared(second))
+                for first, second in paired(self.name, firsts, seconds)
+            ]
+        )
+        vectors, cut = self._loaded.network.vectors(pairs)
+        self.truncated += cut
+        checked_vectors(self.name, vectors, len(pairs), self.dimension)
+        return vectors if len(pairs) == len(at) else vectors[at]
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """Which network is to be used, and how."""
+
+    kind: str
+    path: str
+    folder: Path
+    own: Declared
+    pooling: str
+    normalize: bool
+    prompt: str
+    max_length: int  # 0: as declared, or as much as the model can take
+    device: str
+    batch_tokens: int
+    batch_size: int
+
+
+def _describe(encoder: AnyEncoder, loaded: _Loaded) -> None:
+    encoder.name = loaded.name
+    encoder.specification = loaded.specification
+    encoder.fingerprint = loaded.fingerprint
+    encoder.path = loaded.folder
+    encoder.dimension = loaded.network.dimension
+
+
+def _loaded(use: _Use, **given: object) -> _Loaded:
+    """Load the network; the settings given by the user are for the specification."""
+    check_pooling(use.pooling)
+    model, tokenizer = load_model(use.own.folder)
+    _check_layers(use.folder, model, use.pooling)
+    network = TextNetwork(
+        network=_on_device(model, use.device),
+        tokenizer=tokenizer,
+        pooling=use.pooling,
+        normalize=use.normalize,
+        max_length=_length(use, model, tokenizer),
+        batch_tokens=use.batch_tokens,
+        batch_size=use.batch_size,
+    )
+    place = str(use.folder) if Path(use.path).is_dir() else use.path
+    pair = "pair." if use.kind == "transformer-pair" else ""
+    settings = (f"{key}={value}" for key, value in given.items() if value)
+    return _Loaded(
+        network=network,
+        folder=use.folder,
+        lowercase=use.own.lowercase,
+        prompt=use.prompt,
+        name=f"{Path(place).name}.{pair}{use.pooling}",
+        specification=",".join([f"{use.kind}:{place}", *settings]),
+        fingerprint=_fingerprint(use, network.max_length),
+    )
+
+
+def _fingerprint(use: _Use, max_length: int) -> str:
+    settings = {
+        "kind": use.kind,
+        "pooling": use.pooling,
+        "normalize": use.normalize,
+        "max_length": max_length,
+        "lowercase": use.own.lowercase,
+        "prompt": use.prompt,
+    }
+    described = json.dumps([1, digests(model_files(use.own.folder)), settings], sort_keys=True)
+    return hashlib.sha256(described.encode()).hexdigest()
+
+
+def _check_layers(folder: Path, model: Any, pooling: str) -> None:
+    layers = int(getattr(model.config, "num_hidden_layers", 0))
+    if layers < layers_pooled(pooling):
+        raise AdequaError(
+            f"{folder} has {layers} layers, too few for the pooling {pooling}; name another, such "
+            "as pooling=cls."
+        )
+
+
+def _length(use: _Use, model: Any, tokenizer: Any) -> int:
+    """Tokens at most: as asked for, as declared, or as many as the model can take."""
+    longest = longest_input(model, tokenizer)
+    least = 1 + int(tokenizer.num_special_tokens_to_add(pair=use.kind == "transformer-pair"))
+    if use.max_length and not least <= use.max_length <= longest:
+        raise AdequaError(
+            f"max_length must be between {least} and {longest} for {use.folder}, "
+            f"not {use.max_length}."
+        )
+    return use.max_length or min(use.own.max_length or longest, longest)
+
+
+def _on_device(model: Any, device: str) -> Any:
+    import torch  # noqa: PLC0415  # an extra, and heavy
+
+    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return model.to(torch.device(chosen))
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise AdequaError(f'There is no device "{chosen}" to encode on: {reason}.') from error

@@ -1,0 +1,155 @@
+"""Transformers on disk: where a model is, whether it is whole, and a digest of what it is.
+
+Nothing goes over the network unless the user asks for a download, and no code that comes with a
+model is ever run.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from adequa.datasets.cache import digest_of
+from adequa.errors import AdequaError
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_TEXT_FILES = ("*.json", "*.txt", "*.model")
+_SAFE, _PICKLED = "model*.safetensors", "pytorch_model*.bin"
+_TOKENIZERS = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "*.model",
+    "*.bpe.*",
+)
+_TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_UNUSED = re.compile(r"pooler\.|position_ids|^cls\.|^lm_head\.|^classifier\.")
+
+
+def model_folder(path: str, *, download: bool, revision: str) -> Path:
+    """The folder of a model: the path itself, or the copy of a model on the hub."""
+    if Path(path).is_dir():
+        return Path(path).resolve()
+    if Path(path).exists():
+        raise AdequaError(f"{path} is a file; a transformer is a folder or a name on the hub.")
+    if not _HUB_NAME.fullmatch(path):
+        raise AdequaError(f"There is no folder {path}.")
+    with _needed_packages():
+        from huggingface_hub import snapshot_download  # noqa: PLC0415  # an extra, and heavy
+    try:
+        for weights in (_SAFE, _PICKLED):
+            folder = Path(
+                snapshot_download(
+                    path,
+                    revision=revision or None,
+                    local_files_only=not download,
+                    allow_patterns=[*_TEXT_FILES, weights],
+                    ignore_patterns=["onnx/*", "openvino/*"],
+                )
+            )
+            if any(folder.rglob(weights)):
+                return folder
+    except Exception as error:  # whatever the network library raises
+        if not download:
+            raise AdequaError(
+                f"There is no folder {path}, and no model of that name was downloaded before; "
+                "check the path, or add download=true to get the model from the hub."
+            ) from error
+        reason = (str(error).partition("\n")[0] or type(error).__name__).rstrip(".")
+        raise AdequaError(f"{path} cannot be had from the hub: {reason}.") from error
+    return folder
+
+
+def model_files(folder: Path) -> list[Path]:
+    """All files that the vectors depend on; a sentence says what a folder lacks."""
+    if not (folder / "config.json").is_file():
+        raise AdequaError(f"{folder} lacks config.json, so it is no Hugging Face model.")
+    weights = _matching(folder, _SAFE, "model*.safetensors.index.json")
+    if not any(path.suffix == ".safetensors" for path in weights):
+        weights = _matching(folder, _PICKLED, "pytorch_model*.bin.index.json")
+    if not weights:
+        raise AdequaError(f"{folder} lacks the weights; they should be in model.safetensors.")
+    tokenizer = _matching(folder, *_TOKENIZERS)
+    if not tokenizer:
+        raise AdequaError(f"{folder} lacks the tokenizer, such as tokenizer.json or vocab.txt.")
+    return [folder / "config.json", *weights, *tokenizer, *_matching(folder, *_TOKENIZER_SETTINGS)]
+
+
+def _matching(folder: Path, *patterns: str) -> list[Path]:
+    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+
+
+def digests(files: list[Path]) -> dict[str, str]:
+    """The digest of each file, by its name without the folder."""
+    return {path.name: digest_of(path) for path in files}
+
+
+def load_model(folder: Path) -> tuple[Any, Any]:
+    """The network, in 32 bits and ready to encode, and its tokenizer."""
+    files = model_files(folder)
+    with _needed_packages():
+        import torch  # noqa: PLC0415, F401  # transformers would only complain later
+        from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  # an extra, and heavy
+    settings = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(folder, **settings)
+            network, report = AutoModel.from_pretrained(
+                folder,
+                use_safetensors=any(path.suffix == ".safetensors" for path in files),
+                output_loading_info=True,
+                **settings,
+            )
+    except Exception as error:  # the tokenizers package raises nothing more exact
+        reason = (str(error).strip().partition("\n")[0] or type(error).__name__).rstrip(".:")
+        raise AdequaError(f"{folder} cannot be loaded as a transformer: {reason}.") from error
+    _check_loaded(folder, network, report)
+    return network.float().eval(), tokenizer
+
+
+def _check_loaded(folder: Path, network: Any, report: dict[str, Any]) -> None:
+    """Weights that are not in the files would be random, and the vectors with them."""
+    lacking = sorted(key for key in report["missing_keys"] if not _UNUSED.search(key))
+    if lacking:
+        raise AdequaError(
+            f"The weights in {folder} do not fit its config.json: {lacking[0]} is not there, and "
+            f"{len(lacking) - 1} more."
+        )
+    if getattr(network.config, "is_encoder_decoder", False):
+        raise AdequaError(
+            f"{folder} is a model with encoder and decoder; only encoders can be used."
+        )
+
+
+@contextmanager
+def _needed_packages() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise AdequaError(
+            "Transformers need PyTorch and transformers; install them with: "
+            "pip install 'adequa[train]'"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No warnings, log lines or progress bars while a model is loaded."""
+    from transformers.utils import logging  # noqa: PLC0415  # it is there by now
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,216 @@
+"""Rows of word-vector files: GloVe text, word2vec text and word2vec binary, compressed or not."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.errors import AdequaError
+from adequa.io.text import Advance, byte_blocks, ignore
+
+_BLOCK = 1 << 22
+_OPENING = 1 << 18  # bytes that show what kind of file it is
+_LONGEST_WORD = 1 << 16  # bytes; a longer one means that the file is not what it seems
+
+
+class Digest(Protocol):
+    """What is told every byte that is read, such as a `hashlib` object."""
+
+    def update(self, data: bytes, /) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a file: words as their bytes, and one vector each."""
+
+    words: list[bytes]
+    vectors: npt.NDArray[np.float32]
+
+
+def read_rows(path: Path, digest: Digest, advance: Advance = ignore) -> Iterator[Rows]:
+    """The rows of a file, some thousands at a time; which of the three kinds it is shows itself."""
+    blocks = _digested(byte_blocks(path, advance=advance, block_size=_BLOCK), digest)
+    opening = next(blocks, b"")
+    while len(opening) < _OPENING and (more := next(blocks, b"")):
+        opening += more
+    header = _header(opening)
+    if header is None:
+        yield from _text_rows(path, chain([opening], blocks), 0, None)
+        return
+    count, dimension, end = header
+    blocks = chain([opening[end:]], blocks)
+    if _binary(opening[end:], dimension):
+        rows = _binary_rows(path, blocks, count, dimension)
+    else:
+        rows = _text_rows(path, blocks, 1, dimension)
+    found = 0
+    for some in rows:
+        found += len(some.words)
+        yield some
+    if found != count:
+        raise AdequaError(
+            f"{path} has {found} words, but its first line says {count}: it is cut short or "
+            "damaged, so get it again."
+        )
+
+
+def _digested(blocks: Iterator[bytes], digest: Digest) -> Iterator[bytes]:
+    for block in blocks:
+        digest.update(block)
+        yield block
+
+
+def _header(opening: bytes) -> tuple[int, int, int] | None:
+    """Words and dimension as the first line of word2vec says them, and where that line ends."""
+    end = opening.find(b"\n")
+    fields = opening[:end].split() if 0 < end < 64 else []  # noqa: PLR2004  # two numbers
+    if len(fields) != 2 or not all(field.isdigit() for field in fields):  # noqa: PLR2004
+        return None
+    count, dimension = map(int, fields)
+    return (count, dimension, end + 1) if dimension else None
+
+
+def _binary(rows: bytes, dimension: int) -> bool:
+    """Whether numbers are written as bytes: then the first line does not read as numbers."""
+    line = rows[:_OPENING].partition(b"\n")[0].replace(b"\t", b" ").rstrip(b" \r")
+    numbers = line.split(b" ")[1:][-dimension:]
+    # Bytes may by chance look like one number, but hardly like more.
+    return len(numbers) < min(dimension, 2) or not all(map(_is_number, numbers))
+
+
+def _binary_rows(path: Path, blocks: Iterator[bytes], count: int, dimension: int) -> Iterator[Rows]:
+    size, done, rest = 4 * dimension, 0, b""
+    for block in blocks:
+        data, at = rest + block, 0
+        words: list[bytes] = []
+        numbers: list[bytes] = []
+        while done + len(words) < count:
+            space = data.find(b" ", at)
+            if space < 0 or space + 1 + size > len(data):
+                break
+            words.append(data[at:space].lstrip(b"\n"))  # some writers end rows with a line end
+            at = space + 1 + size
+            numbers.append(data[space + 1 : at])
+        rest = data[at:]
+        if len(rest) > size + _LONGEST_WORD and done + len(words) < count:
+            raise AdequaError(
+                f"{path} is no word2vec file of {dimension} numbers a word: what follows word "
+                f"{done + len(words)} is not a word."
+            )
+        if words:
+            vectors = np.frombuffer(b"".join(numbers), dtype="<f4").reshape(-1, dimension)
+            _check_finite(f"{path}, word", vectors, done + 1)
+            yield Rows(words, vectors)
+            done += len(words)
+
+
+def _text_rows(
+    path: Path, blocks: Iterator[bytes], lines_before: int, dimension: int | None
+) -> Iterator[Rows]:
+    for block in _whole_lines(blocks):
+        lines = block.replace(b"\t", b" ").split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        lines = [line.rstrip(b" \r") for line in lines]
+        dimension = dimension or _likely_dimension(path, lines)
+        words, numbers = _parted(path, lines, dimension, lines_before)
+        vectors = _parsed(path, numbers, dimension, lines_before)
+        _check_finite(f"{path}, line", vectors, lines_before + 1)
+        yield Rows(words, vectors)
+        lines_before += len(lines)
+    if dimension is None:
+        raise AdequaError(f"{path} is empty: it should hold a word and its vector on each line.")
+
+
+def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for block in blocks:
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield rest + block[:cut]
+            rest = block[cut:]
+        else:
+            rest += block
+    if rest:
+        yield rest
+
+
+def _likely_dimension(path: Path, lines: list[bytes]) -> int:
+    """Numbers in most of the lines; a few words of GloVe have spaces in them."""
+    spaces = Counter(line.count(b" ") for line in lines).most_common(1)[0][0]
+    if not spaces:
+        raise AdequaError(
+            f"{path}, line 1: there is no vector; a word and its numbers are written on one line, "
+            "with spaces between them."
+        )
+    return spaces
+
+
+def _parted(
+    path: Path, lines: list[bytes], dimension: int, lines_before: int
+) -> tuple[list[bytes], list[bytes]]:
+    """Words and the text of their numbers."""
+    words, numbers = [], []
+    for at, line in enumerate(lines, start=lines_before + 1):
+        word, _, rest = line.partition(b" ")
+        if rest.count(b" ") != dimension - 1 or b"  " in rest:
+            # From the right: the word itself may have spaces, the numbers have none.
+            *front, rest = _last_fields(line, dimension)
+            word = front[0] if front else b""
+            if not front or _is_number(word.rpartition(b" ")[2] if b" " in word else b""):
+                raise AdequaError(
+                    f"{path}, line {at}: there are not {dimension} numbers after the word "
+                    f'"{line[:40].partition(b" ")[0].decode("utf-8", "replace")}", '
+                    "as there are on other lines."
+                )
+        words.append(word)
+        numbers.append(rest)
+    return words, numbers
+
+
+def _last_fields(line: bytes, dimension: int) -> tuple[bytes, ...]:
+    """The word and the text of its numbers, or only the text where there are too few."""
+    fields = line.rsplit(None, dimension)
+    return (fields[0], b" ".join(fields[1:])) if len(fields) == dimension + 1 else (line,)
+
+
+def _parsed(
+    path: Path, numbers: list[bytes], dimension: int, lines_before: int
+) -> npt.NDArray[np.float32]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # older versions warn of what newer ones raise
+        try:
+            found = np.fromstring(b" ".join(numbers), dtype=np.float32, sep=" ")
+        except ValueError:
+            found = np.empty(0, dtype=np.float32)
+    if found.size == len(numbers) * dimension:
+        return found.reshape(-1, dimension)
+    for at, text in enumerate(numbers, start=lines_before + 1):
+        for field in text.split():
+            if not _is_number(field):
+                shown = field.decode("utf-8", "replace")
+                raise AdequaError(f'{path}, line {at}: "{shown}" is not a number.')
+    return np.array([text.split() for text in numbers], dtype=np.float32)
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return b"_" not in field
+
+
+def _check_finite(place: str, vectors: npt.NDArray[np.float32], first: int) -> None:
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        row = first + int(np.flatnonzero(~finite)[0])
+        raise AdequaError(f"{place} {row}: the vector has NaN or infinite numbers.")

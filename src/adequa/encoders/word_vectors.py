@@ -1,0 +1,229 @@
+"""Word vectors: a GloVe or word2vec file, kept as a memory-mapped table that opens at once.
+
+The first use of a file writes its table into the cache folder; later uses only map it. Words are
+found by their hash in a sorted array and verified by their spelling, so that two million words
+cost no Python object each. Where a file has a word twice, the first counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.datasets.cache import cache_folder
+from adequa.encoders.word_vector_files import Rows, read_rows
+from adequa.errors import AdequaError
+from adequa.io.text import Advance, ignore
+
+_LAYOUT = 1  # raised when the files of a table change
+_FIRST_WORDS = 10_000  # of which an upper-case one shows that a table is not lower-cased
+_ARRAYS: dict[str, str] = {"vectors": "<f4", "hashes": "<u8", "rows": "<i8", "ends": "<i8"}
+
+Positions = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class WordVectors:
+    """A table of word vectors, mapped from disk.
+
+    `rows(words)` says where words are, and `vectors[rows]` are their vectors.
+    """
+
+    path: Path
+    # A digest of the file's content, as it is before compression.
+    fingerprint: str
+    # Whether some of the first words have upper-case letters.
+    cased: bool
+    # One row a word, in the order of the file.
+    vectors: npt.NDArray[np.float32] = field(repr=False)
+    # The hashes of all words, sorted, and the row of each.
+    _hashes: npt.NDArray[np.uint64] = field(repr=False)
+    _rows: npt.NDArray[np.int64] = field(repr=False)
+    # The bytes of all words on end, and where each ends.
+    _spelling: npt.NDArray[np.uint8] = field(repr=False)
+    _ends: npt.NDArray[np.int64] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return int(self.vectors.shape[1])
+
+    def rows(self, words: Sequence[str]) -> Positions:
+        """The row of each word; -1 for words that the table does not have."""
+        sought = [word.encode("utf-8", "surrogatepass") for word in words]
+        hashes = _word_hashes(sought)
+        left = np.searchsorted(self._hashes, hashes, side="left")
+        right = np.searchsorted(self._hashes, hashes, side="right")
+        found = np.full(len(words), -1, dtype=np.intp)
+        for at in np.flatnonzero(right > left):
+            # More than one candidate only where a word comes twice or two words share a hash.
+            for candidate in range(left[at], right[at]):
+                row = int(self._rows[candidate])
+                if self._word(row) == sought[at]:
+                    found[at] = row
+                    break
+        return found
+
+    def _word(self, row: int) -> bytes:
+        start = int(self._ends[row - 1]) if row else 0
+        return self._spelling[start : int(self._ends[row])].tobytes()
+
+
+def load_word_vectors(path: str | Path, *, advance: Advance = ignore) -> WordVectors:
+    """The table of a word-vector file; `advance` is told the bytes read while it is first built."""
+    source = Path(path)
+    if not source.is_file():
+        problem = "is a folder, not a file" if source.is_dir() else "is not there"
+        raise AdequaError(f"{path} {problem}; name a GloVe or word2vec file, text or binary.")
+    source = source.resolve()
+    folder = _table_folder(source)
+    table = _opened(source, folder)
+    if table is not None:
+        return table
+    _built(source, folder, advance)
+    table = _opened(source, folder)
+    if table is None:
+        raise AdequaError(f"The table of {source} in {folder} cannot be read back; delete it.")
+    return table
+
+
+def _table_folder(source: Path) -> Path:
+    """Where the table of a file is kept, by its path and by what tells that it has changed."""
+    status = source.stat()
+    named = hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
+    state = f"{_LAYOUT} {status.st_size} {status.st_mtime_ns}"
+    changed = hashlib.sha256(state.encode()).hexdigest()[:16]
+    return cache_folder() / "word-vectors" / f"{named}-{changed}"
+
+
+def _opened(source: Path, folder: Path) -> WordVectors | None:
+    """The table in a folder; None where there is none, or one with missing or cut files."""
+    try:
+        described: dict[str, Any] = json.loads((folder / "table.json").read_text("utf-8"))
+        words, dimension = int(described["words"]), int(described["dimension"])
+        mapped = {
+            name: np.memmap(folder / f"{name}.bin", dtype=kind, mode="r")
+            for name, kind in _ARRAYS.items()
+        }
+        spelling = np.memmap(folder / "spelling.bin", dtype=np.uint8, mode="r")
+        whole = (
+            len(mapped["vectors"]) == words * dimension
+            and all(len(mapped[name]) == words for name in ("hashes", "rows", "ends"))
+            and len(spelling) == int(described["letters"])
+        )
+        if not whole:
+            return None
+        return WordVectors(
+            source,
+            str(described["sha256"]),
+            bool(described["cased"]),
+            mapped["vectors"].reshape(words, dimension),
+            mapped["hashes"],
+            mapped["rows"],
+            spelling,
+            mapped["ends"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _built(source: Path, folder: Path, advance: Advance) -> None:
+    """Write the table of a file into a folder, which appears only when all is written."""
+    part = folder.with_name(f".{folder.name}-{os.urandom(6).hex()}.part")
+    try:
+        part.mkdir(parents=True)
+        _write_table(source, part, advance)
+        _take_place(part, folder)
+    except OSError as error:
+        raise AdequaError(
+            f"The table of {source} cannot be written to {folder.parent}: "
+            f"{error.strerror or error}. ADEQUA_CACHE names another folder to keep it in."
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    earlier = folder.name.partition("-")[0]
+    for stale in folder.parent.glob(f"{earlier}-*"):
+        if stale.name != folder.name:
+            shutil.rmtree(stale, ignore_errors=True)  # of the same file before it changed
+
+
+def _take_place(part: Path, folder: Path) -> None:
+    for _ in range(3):
+        with suppress(OSError):
+            part.rename(folder)
+            return
+        if _opened(part, folder) is not None:
+            return  # another process was quicker
+        damaged = folder.with_name(f".{folder.name}-{os.urandom(6).hex()}.old")
+        with suppress(FileNotFoundError):
+            folder.rename(damaged)
+        shutil.rmtree(damaged, ignore_errors=True)
+    part.rename(folder)
+
+
+def _write_table(source: Path, part: Path, advance: Advance) -> None:
+    content = hashlib.sha256()
+    hashes: list[npt.NDArray[np.uint64]] = []
+    lengths: list[npt.NDArray[np.int64]] = []
+    cased, words, dimension = False, 0, 0
+    with (
+        (part / "vectors.bin").open("wb") as numbers,
+        (part / "spelling.bin").open("wb") as letters,
+    ):
+        for rows in read_rows(source, content, advance):
+            numbers.write(rows.vectors.astype("<f4", copy=False).tobytes())
+            letters.write(b"".join(rows.words))
+            hashes.append(_word_hashes(rows.words))
+            lengths.append(np.array([len(word) for word in rows.words], dtype=np.int64))
+            cased = cased or _some_upper_case(rows, _FIRST_WORDS - words)
+            words += len(rows.words)
+            dimension = rows.vectors.shape[1]
+        _settle(numbers)
+        _settle(letters)
+    unsorted = np.concatenate(hashes)
+    order = np.argsort(unsorted, kind="stable")  # stable: the first of equal words stays first
+    ends = np.cumsum(np.concatenate(lengths))
+    for name, array in (("hashes", unsorted[order]), ("rows", order), ("ends", ends)):
+        with (part / f"{name}.bin").open("wb") as file:
+            file.write(array.astype(_ARRAYS[name]).tobytes())
+            _settle(file)
+    described = {
+        "words": words,
+        "dimension": dimension,
+        "letters": int(ends[-1]),
+        "cased": cased,
+        "sha256": content.hexdigest(),
+        "source": str(source),
+    }
+    with (part / "table.json").open("wb") as file:
+        file.write(json.dumps(described, indent=1).encode())
+        _settle(file)
+
+
+def _settle(file: BinaryIO) -> None:
+    """See a file to the disk, so that a table that is there is whole even after a crash."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _some_upper_case(rows: Rows, count: int) -> bool:
+    texts = (word.decode("utf-8", "replace") for word in rows.words[: max(count, 0)])
+    return any(text != text.lower() for text in texts)
+
+
+def _word_hashes(words: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(word, digest_size=8).digest() for word in words)
+    return np.frombuffer(digests, dtype="<u8")

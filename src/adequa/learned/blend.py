@@ -1,0 +1,187 @@
+"""Blend: an SVR over the scores of many metrics (Ma, Graham, Wang and Liu, 2017).
+
+The ensemble that the SVR paper compares with (§2): any metrics, and any scores that stand beside
+the texts in columns of their own, become the features of an SVR with an RBF kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from adequa.errors import AdequaError
+from adequa.judgements import Ids, Ratings
+from adequa.learned.cards import card
+from adequa.learned.contract import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.regression import fit_svr, held_out_agreement
+from adequa.learned.support_vectors import SupportVectors
+from adequa.metrics.contract import Metric
+from adequa.metrics.registry import METRICS, load_metric
+from adequa.metrics.saved import Description, is_saved
+from adequa.metrics.settings import check_choice
+from adequa.segments import FloatArray, Segments
+from adequa.training import svr_search
+from adequa.training.distances import Features
+from adequa.training.svr_search import check_search_memory
+
+GRIDS = {"scaled": svr_search.SCALED, "paper": svr_search.PAPER}
+LEXICAL = tuple(METRICS)
+_BATCH = 256  # segments between two words on progress
+
+
+@dataclass(eq=False)
+class Blend(LearnedMetric):
+    """An SVR over the scores of metrics, named as on the command line, and of columns."""
+
+    metrics: tuple[str, ...] = LEXICAL
+    columns: tuple[str, ...] = ()
+    grid: Literal["scaled", "paper"] = "scaled"
+    folds: int = 10
+    seed: int = 0
+    workers: int | None = None
+    name: str = "blend"
+
+    kind: ClassVar[str] = "blend"
+    regressor_: SupportVectors = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.parts = tuple(load_metric(metric) for metric in self.metrics)
+        if not self.parts and not self.columns:
+            raise AdequaError("A blend needs at least one metric or column of scores.")
+        self.needs_whole_corpus = any(part.needs_whole_corpus for part in self.parts)
+        limits = [p.max_references for p in self.parts if p.max_references is not None]
+        self.max_references = min(limits, default=None)
+
+    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> Blend:
+        check_choice("grid", self.grid, GRIDS)
+        texts = rated_texts(ratings)
+        check_search_memory(len(texts), self.folds, self.workers)
+        seen = np.empty((len(texts), len(self.parts) + len(self.columns)), np.float32)
+        for rows in _corpora(ratings.ids, len(texts)):
+            ids = {c: tuple(ratings.ids[c][r] for r in rows) for c in self._there(ratings.ids)}
+            part = texts.select(rows)
+            with_columns = Segments(part.hypotheses, part.references, part.sources, ids)
+            seen[rows] = self._features(with_columns, training)
+        fitted = fit_svr(
+            seen,
+            ratings.scores,
+            ["\n".join(sorted(references)) for references in texts.references],
+            GRIDS[self.grid],
+            folds=self.folds,
+            seed=self.seed,
+            workers=self.workers,
+            training=training,
+        )
+        if not isinstance(fitted.regressor, SupportVectors):
+            raise TypeError("fit_svr fits support vectors")
+        self.regressor_ = fitted.regressor
+        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, fitted)
+        self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
+        return self
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        self.check_fitted()
+        return self.regressor_.predict(self._features(segments, UNSEEN))
+
+    def _there(self, ids: Ids) -> tuple[str, ...]:
+        for column in self.columns:
+            if column not in ids:
+                raise AdequaError(
+                    f'{self.name} needs scores in a column "{column}" beside the texts; there is '
+                    f"none. Columns: {', '.join(ids) or 'none'}."
+                )
+        return self.columns
+
+    def _features(self, segments: Segments, training: Training) -> Features:
+        scores = []
+        for part in self.parts:
+            training.stage(f"Scoring with {part.name}")
+            scores.append(_scored(part, segments, training))
+        scores += [_numbers(name, segments.ids[name]) for name in self._there(segments.ids)]
+        return np.column_stack(scores).astype(np.float32)
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("metrics", "+".join((*self.metrics, *self.columns))),
+            *self.learnt_fields(),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            # A folder is found again from wherever the blend is used.
+            "metrics": [str(Path(m).resolve()) if is_saved(m) else m for m in self.metrics],
+            "columns": list(self.columns),
+            "signatures": [str(part.segment_signature(1)) for part in self.parts],
+            "grid": self.grid,
+            "folds": self.folds,
+            "seed": self.seed,
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.regressor_.arrays()
+
+    def card(self) -> str:
+        named = ", ".join(f"`{metric}`" for metric in self.metrics)
+        use = "Metrics that are folders are found where they were when this one was trained."
+        if self.columns:
+            listed = ", ".join(f"`{column}`" for column in self.columns)
+            use += f" The input has to bring scores in the columns {listed}."
+        return card(self, f"Blend: an SVR with an RBF kernel over the scores of {named}.", use)
+
+    @classmethod
+    def load(
+        cls,
+        description: Description,
+        arrays: Mapping[str, np.ndarray],
+        folder: Path,
+        **settings: str,
+    ) -> Blend:
+        if settings:
+            raise AdequaError(f"{folder} is a blend, which takes no settings.")
+        kept = description.settings
+        metric = cls(
+            metrics=tuple(kept["metrics"]),
+            columns=tuple(kept["columns"]),
+            grid=kept["grid"],
+            folds=kept["folds"],
+            seed=kept["seed"],
+            name=description.name,
+        )
+        metric.regressor_ = SupportVectors.from_arrays(arrays, str(folder))
+        metric.training_, metric.agreement_ = description.training, description.agreement
+        metric.digest_ = description.digest
+        return metric
+
+
+def _corpora(ids: Ids, count: int) -> list[list[int]]:
+    """Rows by dataset and language pair: what NIST's information weights are counted over."""
+    columns = [ids[name] for name in ("dataset", "lp") if name in ids]
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for row, key in enumerate(zip(*columns, strict=True) if columns else [()] * count):
+        rows.setdefault(key, []).append(row)
+    return list(rows.values())
+
+
+def _scored(metric: Metric, segments: Segments, training: Training) -> FloatArray:
+    size = len(segments) if metric.needs_whole_corpus else _BATCH
+    parts = []
+    for start in range(0, len(segments), size):
+        stop = min(start + size, len(segments))
+        statistics = metric.checked_statistics(segments.select(range(start, stop)))
+        parts.append(metric.segment_scores(statistics))
+        training.advance(stop, len(segments))
+    return np.concatenate(parts)
+
+
+def _numbers(name: str, cells: Sequence[str]) -> FloatArray:
+    try:
+        numbers = np.array([float(cell) for cell in cells])
+    except ValueError as error:
+        raise AdequaError(f'The column "{name}" holds something that is no number.') from error
+    if not np.isfinite(numbers).all():
+        raise AdequaError(f'The column "{name}" holds NaN or an infinite number.')
+    return numbers

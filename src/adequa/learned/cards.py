@@ -1,0 +1,68 @@
+"""The card of a saved metric, for people: what it is, what it learnt from, how well it agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from adequa.learned.contract import LearnedMetric
+from adequa.version import __version__
+
+
+def card(metric: LearnedMetric, what: str, use: str) -> str:
+    """A card in Markdown; `what` says what the metric is, `use` what it needs."""
+    return "".join(_parts(metric, what, use))
+
+
+def _parts(metric: LearnedMetric, what: str, use: str) -> Iterator[str]:
+    yield f"# {metric.name}\n\n{what} Trained with adequa {__version__}.\n"
+    yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
+    yield f"\n{use} Higher is better; scores are on the scale of the ratings that it learnt from.\n"
+    yield "\n## Training data\n\n"
+    facts = metric.training_
+    yield f"{facts['rows']:,} ratings: {facts['data'] or 'a file without a name'}.\n"
+    for named, heading in (
+        ("rows_by_dataset", "dataset"),
+        ("rows_by_language_pair", "language pair"),
+    ):
+        if len(facts.get(named, {})) > 1:
+            yield f"\n| {heading} | ratings |\n| --- | ---: |\n"
+            yield from (f"| {name} | {count:,} |\n" for name, count in facts[named].items())
+    yield "\n## Settings\n\n| setting | value |\n| --- | --- |\n"
+    settings = _flat(metric.settings()) | _flat(facts["chosen"])
+    yield from (f"| {key} | {value} |\n" for key, value in settings.items())
+    yield from _agreement(metric.agreement_)
+
+
+def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
+    yield "\n## Agreement with people while training\n\n"
+    yield (
+        f"On {report['held_out_rows']:,} ratings that were held out. The settings are the best of "
+        f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
+        "good: measure on data of your own with `adequa evaluate`.\n\n"
+    )
+    yield "| ratings | Pearson | Kendall's tau-b |\n| --- | ---: | ---: |\n"
+    lines = {"all": report["all"]} | report.get("by_language_pair", {})
+    for name, figures in lines.items():
+        yield f"| {name} | {shown(figures['pearson'])} | {shown(figures['kendall'])} |\n"
+
+
+def shown(figure: float | None) -> str:
+    """A figure as cards and reports show it.
+
+    >>> shown(0.70812), shown(None)
+    ('0.708', '–')
+    """
+    return "–" if figure is None else f"{figure:.3f}"
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Settings in words; of an encoder its name, since the path means nothing elsewhere."""
+    return {
+        key: ", ".join(f"`{part['name']}`" for part in value)
+        if isinstance(value, list) and all(isinstance(part, dict) for part in value)
+        else f"{value:.6g}"
+        if isinstance(value, float)
+        else str(value)
+        for key, value in settings.items()
+    }

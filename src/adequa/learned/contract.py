@@ -1,0 +1,136 @@
+"""What learned metrics share: they fit to ratings, and are saved to and loaded from a folder.
+
+They follow scikit-learn: the constructor only stores named settings, `fit` returns the metric
+itself, and what was learnt ends in an underscore.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from adequa.errors import AdequaError
+from adequa.judgements import Ratings
+from adequa.metrics import saved
+from adequa.metrics.contract import MeanMetric
+from adequa.segments import FloatArray, Segments
+from adequa.version import __version__
+
+OfSeveral: TypeAlias = Literal["best", "mean"]  # what counts where there are several references
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Where a training reports to: what is being done, and how far it is."""
+
+    stage: Callable[[str], None]
+    advance: Callable[[int, int], None]  # done and in all
+
+
+UNSEEN = Training(stage=lambda _: None, advance=lambda *_: None)
+
+
+class LearnedMetric(MeanMetric):
+    """A metric that learns from ratings; higher is better, as in the ratings."""
+
+    kind: ClassVar[str]
+    higher_is_better = True
+    range = (-float("inf"), float("inf"))
+
+    digest_: str = ""  # of the saved weights; empty until saved or loaded
+    training_: Mapping[str, Any]  # the data it learnt from, for metric.json and the card
+    agreement_: Mapping[str, Any]  # with people, as measured while it was trained
+
+    @abstractmethod
+    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> LearnedMetric:
+        """Learn from ratings with texts; returns the metric itself."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings as metric.json holds them."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What was learnt, as arrays of numbers."""
+
+    @abstractmethod
+    def card(self) -> str:
+        """The text for people beside the weights, in Markdown."""
+
+    @classmethod
+    @abstractmethod
+    def load(
+        cls,
+        description: saved.Description,
+        arrays: Mapping[str, np.ndarray],
+        folder: Path,
+        **settings: str,
+    ) -> LearnedMetric:
+        """The metric of a saved folder."""
+
+    def save(self, folder: str | Path) -> LearnedMetric:
+        """Write the metric to a new folder; returns the metric itself."""
+        self.check_fitted()
+        described = saved.Description(
+            kind=self.kind,
+            name=self.name,
+            settings=self.settings(),
+            training=self.training_,
+            agreement=self.agreement_,
+        )
+        written = saved.save(Path(folder), described, self.arrays(), self.card())
+        self.digest_ = written.digest
+        return self
+
+    def check_fitted(self) -> None:
+        """Raise where the metric has not learnt anything yet."""
+        if not hasattr(self, "regressor_"):
+            raise AdequaError(f"{self.name} has not been trained yet: fit it to ratings first.")
+
+    def learnt_fields(self) -> tuple[tuple[str, str], ...]:
+        """The end of a learned metric's signature: the weights, and the version."""
+        digest = self.digest_[: saved.DIGITS] or "unsaved"
+        return ("weights", digest), ("version", __version__)
+
+
+def one_a_segment(scores: FloatArray, segments: Segments, of_several: OfSeveral) -> FloatArray:
+    """The scores of segments from those of their hypotheses with each reference in turn.
+
+    >>> texts = Segments(("a", "b"), (("x", "y"), ("z",)))
+    >>> one_a_segment(np.array([1.0, 3.0, 5.0]), texts, "best")
+    array([3., 5.])
+    >>> one_a_segment(np.array([1.0, 3.0, 5.0]), texts, "mean")
+    array([2., 5.])
+    """
+    counts = np.array([len(references) for references in segments.references])
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    if of_several == "best":
+        return np.asarray(np.maximum.reduceat(scores, starts))
+    return np.asarray(np.add.reduceat(scores, starts) / counts)
+
+
+def rated_texts(ratings: Ratings) -> Segments:
+    """The texts of ratings to learn from, or a sentence where there are none."""
+    if ratings.segments is None:
+        raise AdequaError(
+            f"{ratings.name or 'These ratings'} have no texts; a metric learns from ratings with "
+            'the columns "mt" and "ref".'
+        )
+    if not len(ratings):
+        raise AdequaError("There are no ratings to learn from.")
+    return ratings.segments
+
+
+def data_facts(ratings: Ratings) -> dict[str, Any]:
+    """What metric.json and the card say of the data: names, rows, language pairs."""
+    facts: dict[str, Any] = {"data": ratings.name, "rows": len(ratings)}
+    for column, named in (("dataset", "rows_by_dataset"), ("lp", "rows_by_language_pair")):
+        if column in ratings.ids:
+            names, counts = np.unique(np.array(ratings.ids[column]), return_counts=True)
+            facts[named] = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    return facts

@@ -1,0 +1,85 @@
+"""The encoder of a saved metric: what metric.json keeps of it, and how it is found again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from adequa.encoders.cached import cached
+from adequa.encoders.concatenation import Concatenation
+from adequa.encoders.contract import Encoder, PairEncoder
+from adequa.encoders.registry import load_encoder, moved
+from adequa.errors import AdequaError, nearest
+
+_FIRST = "encoder"
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def encoder_facts(encoder: Encoder | PairEncoder) -> list[dict[str, Any]]:
+    """Name, specification, dimension and fingerprint of an encoder, or of each part of one."""
+    parts = encoder.parts if isinstance(encoder, Concatenation) else (encoder,)
+    return [
+        {
+            "name": part.name,
+            "specification": part.specification,
+            "dimension": part.dimension,
+            "fingerprint": part.fingerprint,
+        }
+        for part in parts
+    ]
+
+
+def restored(
+    facts: list[dict[str, Any]], folder: Path, settings: Mapping[str, str]
+) -> Encoder | PairEncoder:
+    """The encoder that a metric was trained with.
+
+    Settings say where it is now (`encoder`, and `encoder2` and so on for the further ones of
+    several), or give vectors for it (a file of vectors, which is trusted to come from it), and
+    whether its vectors are cached (`cache`).
+    """
+    keys = [_FIRST, *(f"{_FIRST}{number}" for number in range(2, len(facts) + 1))]
+    for key in settings:
+        if key not in {*keys, "cache"}:
+            known = [*keys, "cache"]
+            raise AdequaError(
+                f'{folder} has no setting named "{key}".{nearest(key, known)} Its settings:'
+                f" {', '.join(known)}."
+            )
+    parts = [
+        _part(fact, settings.get(key), f"{folder}:{key}=PATH")
+        for fact, key in zip(facts, keys, strict=True)
+    ]
+    encoder = parts[0] if len(parts) == 1 else Concatenation(_sentence_encoders(parts))
+    wanted = settings.get("cache", "true").lower()
+    if wanted not in _TRUTH:
+        raise AdequaError(f"{folder}: cache must be true or false, not {settings['cache']!r}.")
+    return cached(encoder) if _TRUTH[wanted] else encoder
+
+
+def _part(fact: Mapping[str, Any], now: str | None, advice: str) -> Encoder | PairEncoder:
+    specification = str(fact["specification"])
+    try:
+        encoder = load_encoder(specification if now is None else moved(specification, now))
+    except AdequaError as error:
+        if now is not None:
+            raise
+        raise AdequaError(
+            f"The encoder {fact['name']} that this metric was trained with cannot be loaded: "
+            f"{error} Where it lies elsewhere now, write -m {advice}."
+        ) from error
+    given_vectors = encoder.specification.startswith("precomputed:")
+    if not given_vectors and encoder.fingerprint != fact["fingerprint"]:
+        raise AdequaError(
+            f"{encoder.specification} is not the encoder that this metric was trained with: its "
+            f"content differs from that of {fact['name']}."
+        )
+    return encoder
+
+
+def _sentence_encoders(parts: list[Encoder | PairEncoder]) -> list[Encoder]:
+    found = [part for part in parts if isinstance(part, Encoder)]
+    if len(found) < len(parts):
+        raise AdequaError("Only encoders of single sentences can be put one after the other.")
+    return found

@@ -1,0 +1,144 @@
+"""Saved metrics: a folder with metric.json, weights as plain arrays, and a card for people.
+
+Loading one runs none of its code: the kind in metric.json chooses a class of this package, and the
+weights are numbers. The weights are those that metric.json describes, or the loading fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adequa.errors import AdequaError, nearest
+from adequa.io.atomic_folder import atomic_folder
+from adequa.metrics.contract import Metric
+from adequa.version import __version__
+
+FORMAT = 1  # of metric.json; raised when an older version could not read it
+DESCRIPTION, WEIGHTS, CARD = "metric.json", "weights.npz", "README.md"
+DIGITS = 12  # of the digest, as signatures show it
+
+# By kind, the class whose `load(description, arrays, folder, **settings)` makes the metric.
+KINDS = {
+    "blend": "adequa.learned.blend:Blend",
+    "embedding-regressor": "adequa.learned.embedding_regressor:EmbeddingRegressor",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What metric.json says of a saved metric."""
+
+    kind: str
+    name: str
+    settings: Mapping[str, Any]
+    training: Mapping[str, Any] = field(default_factory=dict)  # the data it learnt from
+    agreement: Mapping[str, Any] = field(default_factory=dict)  # measured while it was trained
+    versions: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""  # sha256 of the file of weights
+    format: int = FORMAT
+
+
+def is_saved(path: str) -> bool:
+    """Whether there is a saved metric of this path."""
+    return (Path(path) / DESCRIPTION).is_file()
+
+
+def save(
+    folder: Path, description: Description, arrays: Mapping[str, np.ndarray], card: str
+) -> Description:
+    """Write a metric's folder, whole or not at all; returns the description as it is written."""
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
+    weights = packed.getvalue()
+    described = asdict(description) | {
+        "digest": hashlib.sha256(weights).hexdigest(),
+        "versions": {
+            "adequa": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            **description.versions,
+        },
+    }
+    with atomic_folder(folder) as target:
+        (target / WEIGHTS).write_bytes(weights)
+        (target / DESCRIPTION).write_text(
+            json.dumps(described, ensure_ascii=False, allow_nan=False, indent=1) + "\n",
+            encoding="utf-8",
+        )
+        (target / CARD).write_text(card, encoding="utf-8")
+    return Description(**described)
+
+
+def load(path: str, settings: Mapping[str, str]) -> Metric:
+    """The metric of a folder; some kinds take settings, such as where their encoder is now."""
+    folder = Path(path)
+    description = read_description(folder)
+    target = KINDS.get(description.kind)
+    if target is None:
+        raise AdequaError(
+            f'{folder / DESCRIPTION} is of the kind "{description.kind}", which this version of '
+            f"adequa does not know.{nearest(description.kind, KINDS)}"
+        )
+    module, _, attribute = target.partition(":")
+    found = getattr(import_module(module), attribute)
+    try:
+        metric = found.load(description, _arrays(folder, description), folder, **settings)
+    except (KeyError, TypeError, ValueError) as error:
+        raise AdequaError(
+            f"{folder} is a damaged metric: its settings or weights are not those of "
+            f"{description.kind} ({error})."
+        ) from error
+    if not isinstance(metric, Metric):
+        raise TypeError(f"{target} loads no metric")
+    return metric
+
+
+def read_description(folder: Path) -> Description:
+    """What metric.json says, checked for its shape."""
+    path = folder / DESCRIPTION
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(read, dict) or not isinstance(read.get("format"), int):
+            raise ValueError("it says no format")
+        if read["format"] > FORMAT:
+            raise AdequaError(
+                f"{path} was written by a later version of adequa; this is {__version__}."
+            )
+        described = Description(**read)
+        kinds: dict[str, type] = {"kind": str, "name": str, "digest": str, "settings": dict}
+        for key, kind in kinds.items():
+            if not isinstance(getattr(described, key), kind):
+                raise ValueError(f"{key} is not as it should be")
+    except OSError as error:
+        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, TypeError) as error:
+        raise AdequaError(f"{path} describes no metric as adequa saves them: {error}.") from error
+    return described
+
+
+def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:
+    path = folder / WEIGHTS
+    try:
+        weights = path.read_bytes()
+        if hashlib.sha256(weights).hexdigest() != description.digest:
+            raise AdequaError(
+                f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or of another"
+                " metric."
+            )
+        with np.load(io.BytesIO(weights), allow_pickle=False) as packed:
+            return {name: packed[name] for name in packed.files}
+    except OSError as error:
+        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, zipfile.BadZipFile) as error:
+        raise AdequaError(f"{path} holds no arrays that can be read: {error}.") from error

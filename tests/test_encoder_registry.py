@@ -1,0 +1,110 @@
+"""Encoders by name, several together, and batches by length."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adequa.encoders.concatenation import Concatenation
+from adequa.encoders.contract import AnyEncoder, Encoder
+from adequa.encoders.registry import ENCODERS, load_encoder, load_encoders
+from adequa.errors import AdequaError
+from adequa.runtime.batches import batches_by_length, distinct
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text("cat 1 2\nsat 3 5\n")
+    np.savez("made.npz", sentences=np.array(["cat", "cat sat"]), vectors=np.eye(2) * 9)
+
+
+def said(*specifications: str) -> str:
+    with pytest.raises(AdequaError) as caught:
+        load_encoders(specifications)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["transformer", "transformer-pair", "words", "precomputed"])
+def test_the_table_leads_to_encoders(kind: str) -> None:
+    if kind.startswith("transformer"):
+        pytest.importorskip("torch", reason="transformers need PyTorch")
+    module, _, name = ENCODERS[kind].target.partition(":")
+    assert issubclass(getattr(import_module(module), name), AnyEncoder)
+
+
+def test_bad_words_for_an_encoder() -> None:
+    assert 'Did you mean "words"' in said("word:words.txt")
+    assert "names no file or folder" in said("words:")
+    assert "more than once" in said("words:words.txt,lowercase=true,lowercase=true")
+    assert 'Did you mean "lowercase"' in said("words:words.txt,lowercas=true")
+    assert "true or false" in said("transformer:.,normalize=perhaps")
+    assert "a whole number" in said("transformer:.,max_length=long")
+    assert "Name an encoder" in said()
+
+
+def test_files_are_taken_for_what_they_are() -> None:
+    assert load_encoder("words.txt").specification.startswith("words:")
+    assert load_encoder("made.npz").specification.startswith("precomputed:")
+
+
+def test_several_encoders_are_put_one_after_the_other() -> None:
+    both = load_encoders(["words:words.txt", "precomputed:made.npz"])
+    assert isinstance(both, Concatenation)
+    assert both.encode(["cat sat", "cat"]).tolist() == [[2, 3.5, 0, 9], [1, 2, 9, 0]]
+    assert both.encode([]).shape == (0, 4)
+    assert both.dimension == 4
+    assert [part.dimension for part in both.parts] == [2, 2]
+    assert both.specification == " + ".join(part.specification for part in both.parts)
+    assert both.is_quick
+
+
+def test_a_concatenation_has_the_coverage_of_the_part_that_has_one() -> None:
+    made, words = load_encoder("made.npz"), load_encoder("words.txt")
+    assert isinstance(made, Encoder)
+    assert isinstance(words, Encoder)
+    coverage = Concatenation([made, words]).coverage(["cat Brno"])
+    assert coverage is not None
+    assert coverage.unknown == (("brno",),)
+    assert Concatenation([made]).coverage(["cat"]) is None
+    prints = {Concatenation(parts).fingerprint for parts in ([made, words], [words, made], [made])}
+    assert len(prints) == 3
+    with pytest.raises(AdequaError, match="no encoders"):
+        Concatenation([])
+
+
+@given(
+    st.lists(st.integers(0, 60), max_size=80), st.integers(1, 200), st.integers(1, 20)
+)  # fmt: skip
+def test_batches_hold_everything_once_and_keep_their_bounds(
+    lengths: list[int], tokens: int, count: int
+) -> None:
+    batches = batches_by_length(lengths, max_tokens=tokens, max_count=count)
+    assert sorted(at for batch in batches for at in batch.tolist()) == list(range(len(lengths)))
+    for batch in batches:
+        longest = max(lengths[at] for at in batch)
+        assert len(batch) <= count
+        assert len(batch) == 1 or longest * len(batch) <= tokens
+    # Similar lengths: no sentence of a batch is longer than any of the batch before.
+    for before, after in pairwise(batches):
+        assert min(lengths[at] for at in before) >= max(lengths[at] for at in after)
+
+
+@pytest.mark.parametrize(("tokens", "count"), [(0, 1), (1, 0)])
+def test_batches_of_nothing_are_refused(tokens: int, count: int) -> None:
+    with pytest.raises(AdequaError, match="1 or more"):
+        batches_by_length([1], max_tokens=tokens, max_count=count)
+
+
+@given(st.lists(st.text(max_size=2)))
+def test_distinct_items_restore_all(items: list[str]) -> None:
+    different, at = distinct(items)
+    assert [different[place] for place in at] == items
+    assert different == list(dict.fromkeys(items))
