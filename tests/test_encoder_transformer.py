@@ -313,6 +313,24 @@ def test_weights_that_do_not_fit_are_not_made_up(bert: Path, tmp_path: Path) -> 
     assert "layer.3" in error(lambda: Transformer.load(str(folder)))
 
 
+class _Code:
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return pytest.fail, ("was run",)
+
+
+def test_pickled_weights_are_read_and_pickled_code_is_not_run(bert: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    folder = Path(shutil.copytree(bert, tmp_path / "model"))
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    vectors = Transformer.load(str(folder)).encode(["the cat"])
+    np.testing.assert_array_equal(vectors, Transformer.load(str(bert)).encode(["the cat"]))
+    torch.save({**weights, "more": _Code()}, folder / "pytorch_model.bin")
+    assert "holds more than weights" in error(lambda: Transformer.load(str(folder)))
+
+
 def test_code_that_comes_with_a_model_is_not_run(bert: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(bert, tmp_path / "model"))
     (folder / "own.py").write_text("raise SystemExit('was run')\n")

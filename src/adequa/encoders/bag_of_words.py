@@ -22,6 +22,7 @@ from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.treebank import treebank_words
 from adequa.encoders.word_vectors import Positions, WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
+from adequa.runtime.batches import distinct
 
 Splitter = Callable[[str], list[str]]
 
@@ -91,10 +92,8 @@ class BagOfWords(Encoder):
         """The words of some sentences at a time, and the rows of all these words on end."""
         for start in range(0, len(sentences), _CHUNK):
             words = [self._words(text) for text in sentences[start : start + _CHUNK]]
-            different, at = np.unique(
-                np.fromiter(chain.from_iterable(words), dtype=object), return_inverse=True
-            )
-            yield words, self.table.rows(different.tolist())[at]
+            different, at = distinct(list(chain.from_iterable(words)))
+            yield words, self.table.rows(different)[at]
 
     def _words(self, sentence: str) -> list[str]:
         return self._split(sentence.lower() if self.lowercase else sentence)

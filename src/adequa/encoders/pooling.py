@@ -1,9 +1,10 @@
 """Pooling: from one vector a token to one vector a text.
 
 `cls` takes the first token, `mean` the mean over tokens, `max` the largest number over tokens, and
-`mean-sqrt-length` the sum over the square root of the number of tokens. `cls-last4` and
-`mean-last4` do so in each of the last four layers and put the four vectors one after the other,
-the last layer last; `cls-last4` is the setting of Shimanaka et al. (2019, §5).
+`mean-sqrt-length` the sum over the square root of the number of tokens. They do so in the last
+layer, or in each of several layers, whose vectors are then put one after the other: layers are
+numbered from 1, and 0 is what goes into the first. `cls-last4` and `mean-last4` are short for the
+last four; `cls-last4` is the setting of Shimanaka et al. (2019, §5).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 POOLINGS = ("cls", "mean", "max", "mean-sqrt-length", "cls-last4", "mean-last4")
 _LAST = "-last4"
+_FOUR = 4
 
 
 def check_pooling(pooling: str) -> None:
@@ -29,13 +31,32 @@ def check_pooling(pooling: str) -> None:
         )
 
 
-def layers_pooled(pooling: str) -> int:
-    """How many of the last layers a pooling takes.
+def pooled_layers(pooling: str, written: str, count: int, where: str) -> tuple[int, ...]:
+    """The layers that are pooled, of so many; `where` says in errors of which model.
 
-    >>> layers_pooled("mean"), layers_pooled("cls-last4")
-    (1, 4)
+    >>> pooled_layers("mean", "", 12, "a model"), pooled_layers("cls-last4", "", 12, "a model")
+    ((12,), (9, 10, 11, 12))
+    >>> pooled_layers("mean", "4+8+12", 12, "a model")
+    (4, 8, 12)
     """
-    return 4 if pooling.endswith(_LAST) else 1
+    if pooling.endswith(_LAST):
+        if written:
+            raise AdequaError(f"layers={written} does not go with pooling={pooling}; give one.")
+        if count < _FOUR:
+            raise AdequaError(
+                f"{where} has {count} layers, too few for the pooling {pooling}; name another, "
+                "such as pooling=cls."
+            )
+        return tuple(range(count - _FOUR + 1, count + 1))
+    if not written:
+        return (count,)
+    numbers = tuple(int(part) if part.strip().isdecimal() else -1 for part in written.split("+"))
+    if min(numbers) < 0 or max(numbers) > count or len(set(numbers)) < len(numbers):
+        raise AdequaError(
+            f"layers={written} names no layers of {where}; write numbers from 0 to {count}, each "
+            "once, such as layers=1+2."
+        )
+    return numbers
 
 
 def pooled(pooling: str, layers: Sequence[Tensor], mask: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.contract import Vectors
-from adequa.encoders.pooling import layers_pooled, pooled
+from adequa.encoders.pooling import pooled
 from adequa.errors import AdequaError
 from adequa.runtime.batches import batches_by_length
 
@@ -29,6 +29,7 @@ class TextNetwork:
     network: Any
     tokenizer: Any
     pooling: str
+    layers: tuple[int, ...]  # that are pooled; the last is numbered as there are layers
     normalize: bool
     max_length: int
     batch_tokens: int
@@ -37,7 +38,7 @@ class TextNetwork:
     @property
     def dimension(self) -> int:
         """Numbers in a vector."""
-        return int(self.network.config.hidden_size) * layers_pooled(self.pooling)
+        return int(self.network.config.hidden_size) * len(self.layers)
 
     def vectors(self, texts: Sequence[tuple[str, ...]]) -> tuple[Vectors, int]:
         """One vector for each single text or pair, and how many of them were cut for length."""
@@ -116,9 +117,11 @@ class TextNetwork:
         return found
 
     def _layers(self, inputs: dict[str, Any]) -> Sequence[Any]:
-        count = layers_pooled(self.pooling)
-        output = self.network(**inputs, output_hidden_states=count > 1)
-        return output.hidden_states[-count:] if count > 1 else [output.last_hidden_state]
+        last_only = self.layers == (self.network.config.num_hidden_layers,)
+        output = self.network(**inputs, output_hidden_states=not last_only)
+        if last_only:
+            return [output.last_hidden_state]
+        return [output.hidden_states[layer] for layer in self.layers]
 
 
 def longest_input(network: Any, tokenizer: Any) -> int:

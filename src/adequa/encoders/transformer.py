@@ -21,7 +21,7 @@ from adequa.encoders.contract import (
     checked_vectors,
     paired,
 )
-from adequa.encoders.pooling import check_pooling, layers_pooled
+from adequa.encoders.pooling import check_pooling, pooled_layers
 from adequa.encoders.sentence_folders import Declared, declared
 from adequa.encoders.text_network import TextNetwork, longest_input
 from adequa.encoders.transformer_files import digests, load_model, model_files, model_folder
@@ -65,6 +65,7 @@ class Transformer(Encoder):
         path: str,
         *,
         pooling: str = "",
+        layers: str = "",
         normalize: bool = False,
         max_length: int = 0,
         prefix: str = "",
@@ -76,18 +77,20 @@ class Transformer(Encoder):
     ) -> Transformer:
         """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
 
-        Without a pooling, a sentence-transformers folder is used as it says itself, with its
-        normalisation; others by the mean over tokens. `prefix` is put in front of every sentence,
-        with a space.
+        Without a pooling and layers, a sentence-transformers folder is used as it says itself, with
+        its normalisation; others by the mean over tokens in the last layer. `layers` names others,
+        such as 4+8+12, whose vectors are put one after the other. `prefix` is put in front of every
+        sentence, with a space.
         """
         folder = model_folder(path, download=download, revision=revision)
-        own = declared(folder, pooled=not pooling)
+        own = declared(folder, pooled=not (pooling or layers))
         use = _Use(
             kind="transformer",
             path=path,
             folder=folder,
             own=own,
             pooling=pooling or own.pooling or "mean",
+            layers=layers,
             normalize=normalize or own.normalize,
             prompt=f"{prefix} " if prefix else own.prompt,
             max_length=max_length,
@@ -99,6 +102,7 @@ class Transformer(Encoder):
             _loaded(
                 use,
                 pooling=pooling,
+                layers=layers,
                 normalize="true" if normalize else "",
                 max_length=max_length,
                 prefix=prefix,
@@ -128,7 +132,8 @@ class TransformerPair(PairEncoder):
         cls,
         path: str,
         *,
-        pooling: str = "cls-last4",
+        pooling: str = "",
+        layers: str = "",
         normalize: bool = False,
         max_length: int = 0,
         device: str = "",
@@ -137,7 +142,11 @@ class TransformerPair(PairEncoder):
         download: bool = False,
         revision: str = "",
     ) -> TransformerPair:
-        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to)."""
+        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
+
+        Without a pooling and layers, the first token's vectors of the last four layers are taken
+        (`cls-last4`), and with layers the mean over tokens in each of them.
+        """
         folder = model_folder(path, download=download, revision=revision)
         use = _Use(
             kind="transformer-pair",
@@ -145,7 +154,8 @@ class TransformerPair(PairEncoder):
             folder=folder,
             # What a folder says of the length of sentences does not hold for two of them.
             own=replace(declared(folder, pooled=False), max_length=0),
-            pooling=pooling,
+            pooling=pooling or ("mean" if layers else "cls-last4"),
+            layers=layers,
             normalize=normalize,
             prompt="",
             max_length=max_length,
@@ -157,6 +167,7 @@ class TransformerPair(PairEncoder):
             _loaded(
                 use,
                 pooling=pooling,
+                layers=layers,
                 normalize="true" if normalize else "",
                 max_length=max_length,
                 revision=revision,
@@ -186,6 +197,7 @@ class _Use:
     folder: Path
     own: Declared
     pooling: str
+    layers: str
     normalize: bool
     prompt: str
     max_length: int  # 0: as declared, or as much as the model can take
@@ -206,25 +218,27 @@ def _loaded(use: _Use, **given: object) -> _Loaded:
     """Load the network; the settings given by the user are for the specification."""
     check_pooling(use.pooling)
     model, tokenizer = load_model(use.own.folder)
-    _check_layers(use.folder, model, use.pooling)
+    count = int(getattr(model.config, "num_hidden_layers", 0))
+    layers = pooled_layers(use.pooling, use.layers, count, str(use.folder))
     network = TextNetwork(
         network=_on_device(model, use.device),
         tokenizer=tokenizer,
         pooling=use.pooling,
+        layers=layers,
         normalize=use.normalize,
         max_length=_length(use, model, tokenizer),
         batch_tokens=use.batch_tokens,
         batch_size=use.batch_size,
     )
     place = str(use.folder) if Path(use.path).is_dir() else use.path
-    pair = "pair." if use.kind == "transformer-pair" else ""
+    pair = ".pair" if use.kind == "transformer-pair" else ""
     settings = (f"{key}={value}" for key, value in given.items() if value)
     return _Loaded(
         network=network,
         folder=use.folder,
         lowercase=use.own.lowercase,
         prompt=use.prompt,
-        name=f"{Path(place).name}.{pair}{use.pooling}",
+        name=".".join(filter(None, [f"{Path(place).name}{pair}", use.pooling, use.layers])),
         specification=",".join([f"{use.kind}:{place}", *settings]),
         fingerprint=_fingerprint(use, network.max_length),
     )
@@ -234,6 +248,7 @@ def _fingerprint(use: _Use, max_length: int) -> str:
     settings = {
         "kind": use.kind,
         "pooling": use.pooling,
+        "layers": use.layers,
         "normalize": use.normalize,
         "max_length": max_length,
         "lowercase": use.own.lowercase,
@@ -241,15 +256,6 @@ def _fingerprint(use: _Use, max_length: int) -> str:
     }
     described = json.dumps([1, digests(model_files(use.own.folder)), settings], sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()
-
-
-def _check_layers(folder: Path, model: Any, pooling: str) -> None:
-    layers = int(getattr(model.config, "num_hidden_layers", 0))
-    if layers < layers_pooled(pooling):
-        raise AdequaError(
-            f"{folder} has {layers} layers, too few for the pooling {pooling}; name another, such "
-            "as pooling=cls."
-        )
 
 
 def _length(use: _Use, model: Any, tokenizer: Any) -> int:

@@ -60,8 +60,7 @@ def model_folder(path: str, *, download: bool, revision: str) -> Path:
                 f"There is no folder {path}, and no model of that name was downloaded before; "
                 "check the path, or add download=true to get the model from the hub."
             ) from error
-        reason = (str(error).partition("\n")[0] or type(error).__name__).rstrip(".")
-        raise AdequaError(f"{path} cannot be had from the hub: {reason}.") from error
+        raise AdequaError(f"{path} cannot be had from the hub: {_reason(error)}.") from error
     return folder
 
 
@@ -106,10 +105,17 @@ def load_model(folder: Path) -> tuple[Any, Any]:
                 **settings,
             )
     except Exception as error:  # the tokenizers package raises nothing more exact
-        reason = (str(error).strip().partition("\n")[0] or type(error).__name__).rstrip(".:")
-        raise AdequaError(f"{folder} cannot be loaded as a transformer: {reason}.") from error
+        raise AdequaError(
+            f"{folder} cannot be loaded as a transformer: {_reason(error)}."
+        ) from error
     _check_loaded(folder, network, report)
     return network.float().eval(), tokenizer
+
+
+def _reason(error: Exception) -> str:
+    if "weights_only" in str(error):  # PyTorch would advise to run the code
+        return "pytorch_model.bin holds more than weights, and no code of a model is run"
+    return (str(error).strip().partition("\n")[0] or type(error).__name__).rstrip(".:")
 
 
 def _check_loaded(folder: Path, network: Any, report: dict[str, Any]) -> None:

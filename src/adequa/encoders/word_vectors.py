@@ -114,11 +114,8 @@ def _opened(source: Path, folder: Path) -> WordVectors | None:
     try:
         described: dict[str, Any] = json.loads((folder / "table.json").read_text("utf-8"))
         words, dimension = int(described["words"]), int(described["dimension"])
-        mapped = {
-            name: np.memmap(folder / f"{name}.bin", dtype=kind, mode="r")
-            for name, kind in _ARRAYS.items()
-        }
-        spelling = np.memmap(folder / "spelling.bin", dtype=np.uint8, mode="r")
+        mapped = {name: _mapped(folder / f"{name}.bin", kind) for name, kind in _ARRAYS.items()}
+        spelling = _mapped(folder / "spelling.bin", "u1")
         whole = (
             len(mapped["vectors"]) == words * dimension
             and all(len(mapped[name]) == words for name in ("hashes", "rows", "ends"))
@@ -138,6 +135,11 @@ def _opened(source: Path, folder: Path) -> WordVectors | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _mapped(path: Path, kind: str) -> npt.NDArray[Any]:
+    """A file as an array; a plain one, because NumPy's mapped ones are slow to pick from."""
+    return np.asarray(np.memmap(path, dtype=kind, mode="r"))
 
 
 def _built(source: Path, folder: Path, advance: Advance) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adequa.reproduce.registry import TABLES, table
-from adequa.reproduce.results import Results, Row, read_results
+from adequa.reproduce.results import Results, read_results
 from adequa.reproduce.table import Table
 
 MISSING = "–"
@@ -47,21 +47,17 @@ def side_by_side(table_: Table, results: Results) -> tuple[list[str], list[list[
     lines = []
     for system in table_.systems:
         rows = [of.get((system.name, column)) for column in columns]
-        if not any(rows):
-            continue
-        lines += [
-            [
-                system.label,
-                "paper",
-                *(_figure(None if row is None else row.paper, table_) for row in rows),
-            ],
-            [
-                "",
-                "measured",
-                *(_figure(None if row is None else row.measured, table_) for row in rows),
-            ],
-            ["", "difference", *(_difference(row, table_) for row in rows)],
-        ]
+        if system.scores is not None and not any(rows):
+            continue  # not measured yet
+        papers = [system.paper.get(column) for column in columns]
+        measured = [None if row is None else row.measured for row in rows]
+        shown = [["paper", *(_figure(value, table_) for value in papers)]] if any(papers) else []
+        if any(rows):
+            shown.append(["measured", *(_figure(value, table_) for value in measured)])
+        if any(papers) and any(rows):
+            both = zip(papers, measured, strict=True)
+            shown.append(["difference", *(_difference(*pair, table_) for pair in both)])
+        lines += [["" if at else system.label, *cells] for at, cells in enumerate(shown)]
     return ["system", "", *columns], lines
 
 
@@ -85,7 +81,7 @@ def _figure(value: float | None, table_: Table) -> str:
     return MISSING if value is None else f"{value:.{table_.decimals}f}"
 
 
-def _difference(row: Row | None, table_: Table) -> str:
-    if row is None or row.paper is None or row.measured is None:
+def _difference(paper: float | None, measured: float | None, table_: Table) -> str:
+    if paper is None or measured is None:
         return MISSING
-    return f"{row.measured - row.paper:+.{table_.decimals}f}"
+    return f"{measured - paper:+.{table_.decimals}f}"

@@ -53,6 +53,8 @@ def reproduce(
     prepare(table, folder)
     judgements = _judgements(table)
     for system in chosen:
+        if system.scores is None:
+            continue
         started(system)
         scored = system.scores(judgements, progress)
         path = write_scores(scored, folder / "scores" / table.name / f"{system.name}.tsv.gz")
@@ -86,6 +88,10 @@ def _chosen(table: Table, quick: bool, names: tuple[str, ...]) -> Iterator[Syste
                 f" {', '.join(there)}."
             )
     for system in table.systems:
+        if system.name in names and system.scores is None:
+            raise AdequaError(
+                f"{system.label} cannot be measured: the paper's weights are missing."
+            )
         if (not names or system.name in names) and (not quick or system.cost == "minutes"):
             yield system
 

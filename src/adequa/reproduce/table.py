@@ -25,7 +25,8 @@ class System:
 
     name: str
     label: str  # as the paper names it
-    scores: Callable[[Ratings | Preferences, Progress], Scored]
+    # None where what the paper used cannot be had: its figures stand there for comparison.
+    scores: Callable[[Ratings | Preferences, Progress], Scored] | None
     paper: Mapping[str, float] = field(default_factory=dict)  # by column, `average` included
     # What it takes: only `minutes` is run by --quick; the others keep their last figures.
     cost: Literal["minutes", "hours", "gpu"] = "minutes"

@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from adequa.agreement.results import AVERAGE
+from adequa.learned.blend import Blend
+from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
+from adequa.reproduce.models import GLOVE, MINILM, MPNET, Model, encoder
 from adequa.reproduce.table import System, Table
+from adequa.reproduce.trained import Scores, leave_one_pair_out
+
+_PAIRS = ("cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en", AVERAGE)
+
+
+def _paper(*figures: float) -> dict[str, float]:
+    return dict(zip(_PAIRS, figures, strict=True))
+
+
+def _svr(kind: str, model: Model, settings: str = "") -> Scores:
+    def made() -> EmbeddingRegressor:
+        return EmbeddingRegressor(encoder(kind, model, settings), name="svr")
+
+    return leave_one_pair_out(made, others=("wmt15-da",))
+
 
 TABLE = Table(
     name="wmt16",
@@ -19,15 +37,56 @@ TABLE = Table(
             name="sentbleu",
             label="SentBLEU",
             scores=lexical("sentbleu"),
-            paper={
-                "cs-en": 0.557,
-                "de-en": 0.448,
-                "fi-en": 0.484,
-                "ro-en": 0.499,
-                "ru-en": 0.502,
-                "tr-en": 0.532,
-                AVERAGE: 0.504,
-            },
+            paper=_paper(0.557, 0.448, 0.484, 0.499, 0.502, 0.532, 0.504),
+        ),
+        System(
+            name="blend",
+            label="Blend",
+            scores=leave_one_pair_out(lambda: Blend(name="blend"), others=("wmt15-da",)),
+            paper=_paper(0.709, 0.601, 0.584, 0.636, 0.633, 0.675, 0.640),
+            cost="hours",
+        ),
+        System(
+            name="svr-skip-thought",
+            label="SVR + Skip-Thought",
+            scores=None,
+            paper=_paper(0.665, 0.571, 0.609, 0.677, 0.608, 0.599, 0.622),
+        ),
+        System(
+            name="svr-infersent",
+            label="SVR + InferSent",
+            scores=None,
+            paper=_paper(0.679, 0.604, 0.617, 0.640, 0.644, 0.630, 0.636),
+        ),
+        System(
+            name="svr-infersent-skip-thought",
+            label="SVR + InferSent + Skip-Thought",
+            scores=None,
+            paper=_paper(0.686, 0.611, 0.633, 0.660, 0.649, 0.646, 0.648),
+        ),
+        System(
+            name="svr-glove",
+            label="SVR + GloVe-BoW",
+            scores=_svr("words", GLOVE),
+            cost="hours",
+        ),
+        System(
+            name="svr-minilm",
+            label="SVR + all-MiniLM-L6-v2",
+            scores=_svr("transformer", MINILM),
+            cost="hours",
+        ),
+        System(
+            name="svr-mpnet",
+            label="SVR + all-mpnet-base-v2",
+            scores=_svr("transformer", MPNET),
+            cost="hours",
+        ),
+        System(
+            name="svr-mpnet-layers",
+            label="SVR + all-mpnet-base-v2, layers 5, 7 and 12",
+            scores=_svr("transformer", MPNET, "layers=5+7+12"),
+            cost="hours",
         ),
     ),
 )

@@ -1,16 +1,43 @@
-"""Segment-level Pearson on WMT17 direct assessments, to English (the BERT regressor's Table 2)."""
+"""Segment-level Pearson on WMT17 direct assessments, to English (the BERT regressor's tables)."""
 
 from __future__ import annotations
 
 from adequa.agreement.results import AVERAGE
+from adequa.learned.blend import Blend
+from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
+from adequa.reproduce.models import GLOVE, MINILM, MPNET, Model, encoder
 from adequa.reproduce.table import System, Table
+from adequa.reproduce.trained import Scores, trained_on
+
+_PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en", AVERAGE)
+_TRAINED_ON = ("wmt15-da", "wmt16-da")
+
+
+def _paper(*figures: float) -> dict[str, float]:
+    return dict(zip(_PAIRS, figures, strict=True))
+
+
+def _ruse(kind: str, model: Model, settings: str = "") -> Scores:
+    def made() -> EmbeddingRegressor:
+        found = encoder(kind, model, settings)
+        return EmbeddingRegressor(found, model="mlp", grid="paper", name="ruse")
+
+    return trained_on(made, _TRAINED_ON)
+
+
+def _svr(kind: str, model: Model, settings: str = "") -> Scores:
+    def made() -> EmbeddingRegressor:
+        return EmbeddingRegressor(encoder(kind, model, settings), name="svr")
+
+    return trained_on(made, _TRAINED_ON)
+
 
 TABLE = Table(
     name="wmt17",
     title="WMT17, segment-level Pearson",
     paper="Shimanaka, Kajiwara and Komachi (2019), "
-    "Machine Translation Evaluation with BERT Regressor, Table 2",
+    "Machine Translation Evaluation with BERT Regressor, Tables 2 and 3",
     dataset="wmt17-da",
     statistic="pearson",
     notes=("SentBLEU has no settings to choose: it is the baseline of the WMT metrics tasks.",),
@@ -19,16 +46,87 @@ TABLE = Table(
             name="sentbleu",
             label="SentBLEU",
             scores=lexical("sentbleu"),
-            paper={
-                "cs-en": 0.435,
-                "de-en": 0.432,
-                "fi-en": 0.571,
-                "lv-en": 0.393,
-                "ru-en": 0.484,
-                "tr-en": 0.538,
-                "zh-en": 0.512,
-                AVERAGE: 0.481,
-            },
+            paper=_paper(0.435, 0.432, 0.571, 0.393, 0.484, 0.538, 0.512, 0.481),
+        ),
+        System(
+            name="blend",
+            label="Blend",
+            scores=trained_on(lambda: Blend(name="blend"), _TRAINED_ON),
+            paper=_paper(0.594, 0.571, 0.733, 0.577, 0.622, 0.671, 0.661, 0.633),
+            cost="hours",
+        ),
+        System(
+            name="ruse-wmt18",
+            label="RUSE",
+            scores=None,
+            paper=_paper(0.614, 0.637, 0.756, 0.705, 0.680, 0.704, 0.677, 0.682),
+        ),
+        System(
+            name="ruse-glove",
+            label="RUSE + GloVe-BoW",
+            scores=_ruse("words", GLOVE),
+            paper=_paper(0.475, 0.479, 0.645, 0.532, 0.537, 0.547, 0.480, 0.527),
+            cost="gpu",
+        ),
+        System(
+            name="ruse-quick-thought",
+            label="RUSE + Quick-Thought",
+            scores=None,
+            paper=_paper(0.599, 0.588, 0.736, 0.690, 0.655, 0.710, 0.645, 0.660),
+        ),
+        System(
+            name="ruse-bert",
+            label="RUSE + BERT",
+            scores=None,
+            paper=_paper(0.622, 0.626, 0.765, 0.708, 0.609, 0.706, 0.647, 0.669),
+        ),
+        System(
+            name="ruse-minilm",
+            label="RUSE + all-MiniLM-L6-v2",
+            scores=_ruse("transformer", MINILM),
+            cost="gpu",
+        ),
+        System(
+            name="ruse-mpnet",
+            label="RUSE + all-mpnet-base-v2",
+            scores=_ruse("transformer", MPNET),
+            cost="gpu",
+        ),
+        System(
+            name="ruse-mpnet-cls-last4",
+            label="RUSE + all-mpnet-base-v2, CLS of the last four layers",
+            scores=_ruse("transformer", MPNET, "pooling=cls-last4"),
+            cost="gpu",
+        ),
+        System(
+            name="ruse-mpnet-layers",
+            label="RUSE + all-mpnet-base-v2, layers 5, 7 and 12",
+            scores=_ruse("transformer", MPNET, "layers=5+7+12"),
+            cost="gpu",
+        ),
+        System(
+            name="svr-mpnet-layers",
+            label="SVR + all-mpnet-base-v2, layers 5, 7 and 12",
+            scores=_svr("transformer", MPNET, "layers=5+7+12"),
+            cost="hours",
+        ),
+        System(
+            name="frozen-pair-bert",
+            label="frozen pair + BERT",
+            scores=None,
+            paper=_paper(0.645, 0.607, 0.780, 0.727, 0.644, 0.704, 0.705, 0.687),
+        ),
+        System(
+            name="frozen-pair-mpnet",
+            label="frozen pair + all-mpnet-base-v2",
+            scores=_ruse("transformer-pair", MPNET),
+            cost="gpu",
+        ),
+        System(
+            name="frozen-pair-mpnet-layers",
+            label="frozen pair + all-mpnet-base-v2, layers 5, 7 and 8",
+            scores=_ruse("transformer-pair", MPNET, "layers=5+7+8"),
+            cost="gpu",
         ),
     ),
 )

@@ -69,9 +69,7 @@ class Grid:
 PAPER = Grid(
     C=(0.01, 0.1, 1, 10), epsilon=(0.01, 0.1, 1, 10), gamma=(0.01, 0.1, 1, 10), scaled=False
 )
-SCALED = Grid(
-    C=(0.1, 0.3, 1, 3, 10), epsilon=(0.05, 0.1, 0.2, 0.4), gamma=(0.1, 0.3, 1, 3), scaled=True
-)
+SCALED = Grid(C=(0.3, 1, 3, 10), epsilon=(0.1, 0.4), gamma=(0.03, 0.1, 0.3, 1), scaled=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,50 @@
+"""Encoders that tables are measured with: files in the folder that ADEQUA_MODELS names.
+
+No model is downloaded. A table names an encoder; the folder holds it under its published name, or
+under the short one.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from adequa.encoders.cached import cached
+from adequa.encoders.contract import Encoder, PairEncoder
+from adequa.encoders.registry import load_encoder
+from adequa.errors import AdequaError
+
+_VARIABLE = "ADEQUA_MODELS"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A file or folder of weights, under any of these names; the first is the published one."""
+
+    places: tuple[str, ...]
+
+
+MPNET = Model(("all-mpnet-base-v2", "mpnet"))
+MINILM = Model(("all-MiniLM-L6-v2", "minilm"))
+GLOVE = Model(
+    ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
+)
+
+
+def encoder(kind: str, model: Model, settings: str = "") -> Encoder | PairEncoder:
+    """An encoder of a table, with its vectors cached."""
+    named = os.environ.get(_VARIABLE)
+    if not named:
+        raise AdequaError(
+            f"This row is measured with {model.places[0]}: name the folder that holds it in the "
+            f"environment variable {_VARIABLE}."
+        )
+    for place in model.places:
+        path = Path(named) / place
+        if path.exists():
+            written = ",".join(filter(None, [f"{kind}:{path}", settings]))
+            return cached(load_encoder(written))
+    raise AdequaError(
+        f"There is no {model.places[0]} in {named}, the folder that {_VARIABLE} names."
+    )

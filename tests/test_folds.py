@@ -1,0 +1,104 @@
+"""Folds and splits are partitions that keep groups whole, and are as even as groups allow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adequa.errors import AdequaError
+from adequa.training.folds import grouped_folds, split_off
+
+few_groups = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60)
+seeds = st.integers(0, 2**32)
+
+
+@given(groups=few_groups, folds=st.integers(2, 10), seed=seeds)
+def test_every_group_lies_in_one_fold_and_no_fold_is_empty(
+    groups: list[str], folds: int, seed: int
+) -> None:
+    if len(set(groups)) < folds:
+        with pytest.raises(AdequaError, match=f"{folds} folds need at least {folds} groups"):
+            grouped_folds(groups, folds, seed)
+        return
+    fold_of_row = grouped_folds(groups, folds, seed)
+    assert len(set(zip(groups, fold_of_row.tolist(), strict=True))) == len(set(groups))
+    assert sorted(set(fold_of_row.tolist())) == list(range(folds))
+
+
+@given(groups=few_groups, folds=st.integers(2, 10), seed=seeds)
+def test_no_fold_exceeds_the_smallest_by_more_than_a_group(
+    groups: list[str], folds: int, seed: int
+) -> None:
+    if len(set(groups)) >= folds:
+        rows = np.bincount(grouped_folds(groups, folds, seed))
+        assert rows.max() - rows.min() <= max(map(groups.count, groups))
+
+
+def test_folds_of_single_rows_differ_by_at_most_one_row() -> None:
+    rows = np.bincount(grouped_folds(list(map(str, range(4824))), 10, seed=3))
+    assert sorted(rows.tolist()) == [482] * 6 + [483] * 4
+
+
+def test_large_groups_are_placed_first() -> None:
+    # By hand: 5 and 4 part, 3 joins 4, then 2 joins 5, which gives 7 and 7.
+    groups = list("aaaaabbbbcccdd")
+    assert np.bincount(grouped_folds(groups, 2, seed=0)).tolist() == [7, 7]
+
+
+def test_the_seed_decides_and_names_do_not() -> None:
+    groups = list(map(str, range(100)))
+    first, again, other = (grouped_folds(groups, 5, seed) for seed in (1, 1, 2))
+    renamed = grouped_folds([f"group {name}" for name in groups], 5, 1)
+    assert first.tolist() == again.tolist() == renamed.tolist() != other.tolist()
+
+
+def test_one_fold_is_no_cross_validation() -> None:
+    with pytest.raises(AdequaError, match="at least 2 folds, not 1"):
+        grouped_folds(["a", "b"], 1, seed=1)
+
+
+@given(rows=st.integers(2, 200), share=st.floats(0.01, 0.99), seed=seeds)
+def test_rows_are_split_off_one_by_one(rows: int, share: float, seed: int) -> None:
+    assert split_off(rows, share, seed).sum() == min(max(1, round(share * rows)), rows - 1)
+
+
+@given(groups=few_groups, share=st.floats(0.01, 0.99), seed=seeds)
+def test_groups_are_split_off_whole(groups: list[str], share: float, seed: int) -> None:
+    if len(set(groups)) == 1:
+        with pytest.raises(AdequaError, match="at least 2 groups of rows, but there is 1"):
+            split_off(len(groups), share, seed, groups)
+        return
+    held_out = split_off(len(groups), share, seed, groups)
+    inside = {group for group, held in zip(groups, held_out, strict=True) if held}
+    outside = {group for group, held in zip(groups, held_out, strict=True) if not held}
+    assert inside
+    assert outside
+    assert not inside & outside
+    wanted = max(1, round(share * len(groups)))
+    assert held_out.sum() <= wanted or len(inside) == 1
+    # Another group was left out only because it would have passed the share.
+    if len(outside) > 1:
+        assert held_out.sum() + min(map(groups.count, outside)) > wanted
+
+
+def test_another_seed_splits_off_other_rows() -> None:
+    first, again, other = (split_off(100, 0.1, seed).tolist() for seed in (1, 1, 2))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
+def test_a_share_lies_between_0_and_1(share: float) -> None:
+    with pytest.raises(AdequaError, match="lies between 0 and 1"):
+        split_off(10, share, seed=1)
+
+
+def test_every_row_has_a_group() -> None:
+    with pytest.raises(AdequaError, match="3 rows have 2 groups"):
+        split_off(3, 0.5, 1, ["a", "b"])
+
+
+def test_nothing_cannot_be_split() -> None:
+    with pytest.raises(AdequaError, match="there are 0"):
+        split_off(0, 0.1, seed=1)
