@@ -93,7 +93,14 @@ def fit_perceptron(
     training.stage("Searching for settings")
     held_out = split_off(len(targets), development, seed, groups)
     found = search_perceptrons(
-        features, targets, held_out, grid, seed, device=device, advance=training.advance
+        features,
+        targets,
+        held_out,
+        grid,
+        seed,
+        device=device,
+        tf32=True,  # a choice among settings needs no more digits
+        advance=training.advance,
     )
     regressor = Perceptron(found.layers, found.standardisation)
     return Fitted(

@@ -6,7 +6,7 @@ from adequa.agreement.results import AVERAGE
 from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.models import GLOVE, MINILM, MPNET, Model, encoder
+from adequa.reproduce.models import GLOVE, MPNET, Model, encoder
 from adequa.reproduce.table import System, Table
 from adequa.reproduce.trained import Scores, trained_on
 
@@ -79,12 +79,6 @@ TABLE = Table(
             label="RUSE + BERT",
             scores=None,
             paper=_paper(0.622, 0.626, 0.765, 0.708, 0.609, 0.706, 0.647, 0.669),
-        ),
-        System(
-            name="ruse-minilm",
-            label="RUSE + all-MiniLM-L6-v2",
-            scores=_ruse("transformer", MINILM),
-            cost="gpu",
         ),
         System(
             name="ruse-mpnet",
