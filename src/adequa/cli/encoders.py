@@ -41,7 +41,7 @@ def _described(kind: str) -> Iterator[str]:
     from adequa.metrics.contract import written
 
     found = encoder_class(kind)
-    settings = [[name, written(default)] for name, default in settings_of(found).items()]
+    settings = [[name, written(default) or "–"] for name, default in settings_of(found).items()]
     yield f"{kind}: {ENCODERS[kind].summary}\n\n"
     yield cleandoc(found.load.__doc__ or "") + "\n"
     if settings:
