@@ -37,6 +37,7 @@ format: $(VENV)/.dev
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/lexical.py
 	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python benchmarks/svr_grid.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

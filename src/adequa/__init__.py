@@ -12,6 +12,9 @@ from adequa.version import __version__
 
 __all__ = [
     "AdequaError",
+    "AnalysisSettings",
+    "Blend",
+    "EmbeddingRegressor",
     "Metric",
     "Preferences",
     "Protocol",
@@ -23,20 +26,26 @@ __all__ = [
     "Selection",
     "Signature",
     "__version__",
+    "analyse",
     "evaluate",
     "load_dataset",
+    "load_encoder",
     "load_metric",
     "score",
 ]
 
 if TYPE_CHECKING:
+    from adequa.agreement.error_analysis import AnalysisSettings, analyse
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection
     from adequa.datasets.load import load_dataset
+    from adequa.encoders.registry import load_encoder
     from adequa.errors import AdequaError
     from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
+    from adequa.learned.blend import Blend
+    from adequa.learned.embedding_regressor import EmbeddingRegressor
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
@@ -45,6 +54,9 @@ if TYPE_CHECKING:
 # Public names are found when first used, so that `import adequa` and `adequa --help` stay quick.
 _HOMES = {
     "AdequaError": "adequa.errors",
+    "AnalysisSettings": "adequa.agreement.error_analysis",
+    "Blend": "adequa.learned.blend",
+    "EmbeddingRegressor": "adequa.learned.embedding_regressor",
     "Metric": "adequa.metrics.contract",
     "Preferences": "adequa.judgements",
     "Protocol": "adequa.agreement.protocol",
@@ -55,8 +67,10 @@ _HOMES = {
     "Segments": "adequa.segments",
     "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
+    "analyse": "adequa.agreement.error_analysis",
     "evaluate": "adequa.agreement.evaluate",
     "load_dataset": "adequa.datasets.load",
+    "load_encoder": "adequa.encoders.registry",
     "load_metric": "adequa.metrics.registry",
     "score": "adequa.scoring.api",
 }

@@ -225,7 +225,7 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
     """
     names = [name for name in parts[0].ids if all(name in part.ids for part in parts)]
     ids = {name: tuple(value for part in parts for value in part.ids[name]) for name in names}
-    texts = [part.segments for part in parts if part.segments is not None]
+    texts = [replace(part.segments, ids={}) for part in parts if part.segments is not None]
     if any(text.sources is None for text in texts):
         texts = [replace(text, sources=None) for text in texts]
     return Ratings(

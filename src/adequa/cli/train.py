@@ -219,11 +219,11 @@ def _ratings(
         if not quiet:
             for note in unused_rows(loaded.kept):
                 tell(f"note: {given}: {note}")
-        choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
-        chosen, _ = selected(loaded, choice, Protocol())
-        if isinstance(chosen, Ratings):
-            parts.append(chosen)
-    together = parts[0] if len(parts) == 1 else joined(parts)
+        parts.append(loaded)
+    choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
+    together, _ = selected(parts[0] if len(parts) == 1 else joined(parts), choice, Protocol())
+    if not isinstance(together, Ratings):
+        raise TypeError("a choice among ratings gives ratings")
     if sample is None or sample >= len(together):
         return together
     drawn = np.random.default_rng(seed).choice(len(together), sample, replace=False)

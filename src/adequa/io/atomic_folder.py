@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adequa.errors import AdequaError
@@ -19,16 +19,26 @@ def atomic_folder(path: FilePath) -> Iterator[Path]:
     Nothing is ever written over: there must be no such folder yet, or an empty one.
     """
     check_new_folder(path)
-    target = Path(path)
-    temporary = target.absolute().with_name(f".adequa-{os.urandom(6).hex()}.tmp")
+    target = Path(os.path.realpath(path))  # "." and the like cannot be replaced under that name
+    temporary = target.with_name(f".adequa-{os.urandom(6).hex()}.tmp")
+    absent = [folder for folder in target.parents if not folder.exists()]
     try:
         temporary.mkdir(parents=True)
         yield temporary
         temporary.replace(target)  # over an empty folder this is allowed
-    except OSError as error:
-        raise AdequaError(f"{target} cannot be written: {error.strerror or error}.") from error
-    finally:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        _remove_empty(absent)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            raise AdequaError(f"{Path(path)} cannot be written: {reason}.") from error
+        raise
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # someone else has put something there, or it never was
+            folder.rmdir()
 
 
 def check_new_folder(path: FilePath) -> None:

@@ -16,12 +16,19 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
 from adequa.learned.cards import card
-from adequa.learned.contract import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.contract import (
+    UNSEEN,
+    LearnedMetric,
+    Training,
+    data_facts,
+    rated_texts,
+    reference_groups,
+)
 from adequa.learned.regression import fit_svr, held_out_agreement
 from adequa.learned.support_vectors import SupportVectors
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, load_metric
-from adequa.metrics.saved import Description, is_saved
+from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.settings import check_choice
 from adequa.segments import FloatArray, Segments
 from adequa.training import svr_search
@@ -69,7 +76,7 @@ class Blend(LearnedMetric):
         fitted = fit_svr(
             seen,
             ratings.scores,
-            ["\n".join(sorted(references)) for references in texts.references],
+            reference_groups(texts),
             GRIDS[self.grid],
             folds=self.folds,
             seed=self.seed,
@@ -106,14 +113,14 @@ class Blend(LearnedMetric):
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("metrics", "+".join((*self.metrics, *self.columns))),
+            ("metrics", "+".join((*map(_named, self.metrics, self.parts), *self.columns))),
             *self.learnt_fields(),
         )
 
     def settings(self) -> dict[str, Any]:
         return {
             # A folder is found again from wherever the blend is used.
-            "metrics": [str(Path(m).resolve()) if is_saved(m) else m for m in self.metrics],
+            "metrics": [in_full(metric) for metric in self.metrics],
             "columns": list(self.columns),
             "signatures": [str(part.segment_signature(1)) for part in self.parts],
             "grid": self.grid,
@@ -138,6 +145,7 @@ class Blend(LearnedMetric):
         description: Description,
         arrays: Mapping[str, np.ndarray],
         folder: Path,
+        /,
         **settings: str,
     ) -> Blend:
         if settings:
@@ -151,10 +159,31 @@ class Blend(LearnedMetric):
             seed=kept["seed"],
             name=description.name,
         )
+        _check_parts(metric, kept["signatures"], folder)
         metric.regressor_ = SupportVectors.from_arrays(arrays, str(folder))
+        if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
+            raise ValueError("there are more or fewer features than metrics and columns")
         metric.training_, metric.agreement_ = description.training, description.agreement
         metric.digest_ = description.digest
         return metric
+
+
+def _named(specification: str, part: Metric) -> str:
+    """A part as signatures show it: a trained one by its weights, since paths differ."""
+    if isinstance(part, LearnedMetric):
+        return f"{part.name}@{part.digest_[:DIGITS]}"
+    return specification
+
+
+def _check_parts(metric: Blend, signatures: Sequence[str], folder: Path) -> None:
+    """Raise where a trained part is not the one whose scores the blend has learnt from."""
+    for part, signature, path in zip(metric.parts, signatures, metric.metrics, strict=True):
+        if not isinstance(part, LearnedMetric):
+            continue
+        if f"weights:{part.digest_[:DIGITS]}" not in signature.split("|"):
+            raise AdequaError(
+                f"{path} is not the metric that {folder} was trained with: its weights differ."
+            )
 
 
 def _corpora(ids: Ids, count: int) -> list[list[int]]:
@@ -182,6 +211,6 @@ def _numbers(name: str, cells: Sequence[str]) -> FloatArray:
         numbers = np.array([float(cell) for cell in cells])
     except ValueError as error:
         raise AdequaError(f'The column "{name}" holds something that is no number.') from error
-    if not np.isfinite(numbers).all():
-        raise AdequaError(f'The column "{name}" holds NaN or an infinite number.')
+    if not (np.abs(numbers) <= np.finfo(np.float32).max).all():  # also where there is NaN
+        raise AdequaError(f'The column "{name}" holds NaN, or a number that is no score.')
     return numbers

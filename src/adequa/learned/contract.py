@@ -69,6 +69,7 @@ class LearnedMetric(MeanMetric):
         description: saved.Description,
         arrays: Mapping[str, np.ndarray],
         folder: Path,
+        /,
         **settings: str,
     ) -> LearnedMetric:
         """The metric of a saved folder."""
@@ -118,12 +119,40 @@ def rated_texts(ratings: Ratings) -> Segments:
     """The texts of ratings to learn from, or a sentence where there are none."""
     if ratings.segments is None:
         raise AdequaError(
-            f"{ratings.name or 'These ratings'} have no texts; a metric learns from ratings with "
-            'the columns "mt" and "ref".'
+            f"There are no texts in {ratings.name or 'these ratings'}; a metric learns from "
+            'ratings with the columns "mt" and "ref".'
         )
     if not len(ratings):
         raise AdequaError("There are no ratings to learn from.")
+    if not np.ptp(ratings.scores):
+        raise AdequaError(
+            f"A metric learns from ratings that differ, and of {len(ratings):,} here each is "
+            f"{ratings.scores[0]:g}; give more judgements."
+        )
     return ratings.segments
+
+
+def reference_groups(segments: Segments) -> list[str]:
+    """A name for the group of each segment: segments that share a reference are of one group.
+
+    They may share it with a third segment only.
+
+    >>> reference_groups(Segments(("a", "b", "c", "d"), (("x",), ("y",), ("y", "z"), ("z",))))
+    ['x', 'y', 'y', 'y']
+    """
+    first: dict[str, str] = {}  # of each reference another one of its group, or itself
+
+    def leader(reference: str) -> str:
+        while first[reference] != reference:
+            first[reference] = first[first[reference]]
+            reference = first[reference]
+        return reference
+
+    for references in segments.references:
+        for reference in references:
+            first.setdefault(reference, reference)
+            first[leader(reference)] = leader(references[0])
+    return [leader(references[0]) for references in segments.references]
 
 
 def data_facts(ratings: Ratings) -> dict[str, Any]:

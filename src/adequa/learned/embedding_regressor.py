@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from adequa.learned.contract import (
     data_facts,
     one_a_segment,
     rated_texts,
+    reference_groups,
 )
 from adequa.learned.features import feature_count, features
 from adequa.learned.perceptron import Perceptron
@@ -70,9 +71,11 @@ class EmbeddingRegressor(LearnedMetric):
     def fit(self, ratings: Ratings, training: Training = UNSEEN) -> EmbeddingRegressor:
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
+        check_choice("references", self.references, get_args(OfSeveral))
         texts = rated_texts(ratings)
         pairs = _Pairs.of(texts)
-        targets, groups = ratings.scores[pairs.rows], [pairs.groups[row] for row in pairs.rows]
+        groups = reference_groups(texts)
+        targets, groups = ratings.scores[pairs.rows], [groups[row] for row in pairs.rows]
         if self.model == "svr":
             check_search_memory(len(targets), self.folds, self.workers)
         training.stage(f"Encoding with {self.encoder.name}")
@@ -148,11 +151,13 @@ class EmbeddingRegressor(LearnedMetric):
         description: Description,
         arrays: Mapping[str, np.ndarray],
         folder: Path,
+        /,
         **settings: str,
     ) -> EmbeddingRegressor:
         kept = description.settings
         model = kept["model"]
         check_choice("model", model, MODELS)
+        check_choice("references", kept["references"], get_args(OfSeveral))
         regressor = MODELS[model].from_arrays(arrays, str(folder))
         metric = cls(
             encoder=restored(kept["encoder"], folder, settings),
@@ -182,7 +187,6 @@ class _Pairs:
     hypotheses: list[str]
     references: list[str]
     rows: list[int]  # of the segments
-    groups: list[str]  # by segment: segments with the same references are one group
 
     @classmethod
     def of(cls, segments: Segments) -> _Pairs:
@@ -191,5 +195,4 @@ class _Pairs:
             hypotheses=[segments.hypotheses[row] for row, several in counted for _ in several],
             references=[reference for _, several in counted for reference in several],
             rows=[row for row, several in counted for _ in several],
-            groups=["\n".join(sorted(several)) for _, several in counted],
         )

@@ -91,6 +91,28 @@ def load_metric(specification: str, **settings: object) -> Metric:
     )
 
 
+def in_full(specification: str) -> str:
+    """The same words, with paths that mean the same from any folder.
+
+    >>> in_full("bleu:tokenize=intl")
+    'bleu:tokenize=intl'
+    """
+    folder, written = _folder_of(specification)
+    if folder is None:
+        return specification
+    assigned = _assigned(folder, specification, written)
+    settings = ",".join(f"{key}={_place_in_full(value)}" for key, value in assigned.items())
+    return ":".join(filter(None, [str(Path(folder).resolve()), settings]))
+
+
+def _place_in_full(value: str) -> str:
+    """A value, in full where it is a path, also behind a kind and a colon."""
+    kind, colon, path = value.partition(":")
+    if colon and not Path(value).exists():
+        return f"{kind}:{_place_in_full(path)}"
+    return str(Path(value).resolve()) if Path(value).exists() else value
+
+
 def _folder_of(specification: str) -> tuple[str | None, str]:
     """The folder of a saved metric and the settings written behind it; no folder for a name."""
     if Path(specification).is_dir():

@@ -11,6 +11,7 @@ import io
 import json
 import platform
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -28,7 +29,7 @@ FORMAT = 1  # of metric.json; raised when an older version could not read it
 DESCRIPTION, WEIGHTS, CARD = "metric.json", "weights.npz", "README.md"
 DIGITS = 12  # of the digest, as signatures show it
 
-# By kind, the class whose `load(description, arrays, folder, **settings)` makes the metric.
+# By kind, the class whose `load(description, arrays, folder, /, **settings)` makes the metric.
 KINDS = {
     "blend": "adequa.learned.blend:Blend",
     "embedding-regressor": "adequa.learned.embedding_regressor:EmbeddingRegressor",
@@ -94,7 +95,9 @@ def load(path: str, settings: Mapping[str, str]) -> Metric:
     found = getattr(import_module(module), attribute)
     try:
         metric = found.load(description, _arrays(folder, description), folder, **settings)
-    except (KeyError, TypeError, ValueError) as error:
+    except RecursionError as error:
+        raise AdequaError(f"{folder} is a metric that is made of itself.") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise AdequaError(
             f"{folder} is a damaged metric: its settings or weights are not those of "
             f"{description.kind} ({error})."
@@ -122,7 +125,7 @@ def read_description(folder: Path) -> Description:
                 raise ValueError(f"{key} is not as it should be")
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise AdequaError(f"{path} describes no metric as adequa saves them: {error}.") from error
     return described
 
@@ -136,9 +139,11 @@ def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:
                 f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or of another"
                 " metric."
             )
+        if not zipfile.is_zipfile(io.BytesIO(weights)):  # NumPy would take it for a pickle
+            raise ValueError("it is no .npz file")
         with np.load(io.BytesIO(weights), allow_pickle=False) as packed:
             return {name: packed[name] for name in packed.files}
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise AdequaError(f"{path} holds no arrays that can be read: {error}.") from error
