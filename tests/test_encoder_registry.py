@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.contract import AnyEncoder, Encoder
-from adequa.encoders.registry import ENCODERS, load_encoder, load_encoders
+from adequa.encoders.registry import (
+    ENCODERS,
+    encoder_class,
+    load_encoder,
+    load_encoders,
+    moved,
+    settings_of,
+)
 from adequa.errors import AdequaError
 from adequa.runtime.batches import batches_by_length, distinct
 
@@ -108,3 +115,33 @@ def test_distinct_items_restore_all(items: list[str]) -> None:
     different, at = distinct(items)
     assert [different[place] for place in at] == items
     assert different == list(dict.fromkeys(items))
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("elsewhere/mpnet", "transformer:elsewhere/mpnet,pooling=cls,layers=1+2"),
+        ("a,b", "transformer:a,b,pooling=cls,layers=1+2"),
+        ("words:words.txt", "words:words.txt"),
+        ("transformer:x", "transformer:x"),  # in full: without the settings it had
+        ("made.npz", "made.npz"),
+        ("absent.parquet", "absent.parquet"),
+    ],
+)
+def test_an_encoder_that_was_moved(place: str, found: str) -> None:
+    assert moved("transformer:models/mpnet,pooling=cls,layers=1+2", place) == found
+
+
+def test_a_moved_encoder_gives_the_same_vectors() -> None:
+    before = load_encoder("words:words.txt,lowercase=false")
+    Path("words.txt").rename("renamed.txt")
+    after = load_encoder(moved(before.specification, "renamed.txt"))
+    assert after.fingerprint == before.fingerprint
+
+
+def test_settings_and_their_defaults() -> None:
+    assert encoder_class("precomputed").__name__ == "Precomputed"
+    assert settings_of(encoder_class("precomputed")) == {}
+    assert settings_of(encoder_class("words")) == {"lowercase": "auto", "tokenize": "treebank"}
+    with pytest.raises(AdequaError, match='no kind of encoder named "word". Did you mean "words"'):
+        encoder_class("word")

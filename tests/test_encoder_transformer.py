@@ -373,3 +373,22 @@ def test_models_without_token_types_work(tmp_path: Path) -> None:
     assert np.isfinite(vectors).all()
     alone = Transformer.load(str(tmp_path)).encode(["the cat"])
     np.testing.assert_allclose(vectors[:1], alone, atol=2e-6)
+
+
+def test_layers_by_number(bert: Path, layers_of: Callable[..., npt.NDArray[np.float64]]) -> None:
+    encoder = load_encoder(f"transformer:{bert},pooling=max,layers=4+0,device=cpu")
+    assert isinstance(encoder, Transformer)
+    expected = [np.concatenate([layers_of(t)[n].max(axis=0) for n in (4, 0)]) for t in SENTENCES]
+    np.testing.assert_allclose(encoder.encode(SENTENCES), expected, atol=2e-5)
+    assert (encoder.name, encoder.dimension) == (f"{bert.name}.max.4+0", 32)
+    assert load_encoder(encoder.specification).fingerprint == encoder.fingerprint
+    assert Transformer.load(str(bert), pooling="max").fingerprint != encoder.fingerprint
+    pair = TransformerPair.load(str(bert), layers="2")
+    expected = [layers_of("a", "dog")[2].mean(axis=0)]
+    np.testing.assert_allclose(pair.encode_pairs(["a"], ["dog"]), expected, atol=2e-5)
+    for layers in ("6", "1+1", "-1", "two", "1+"):
+        said = error(lambda layers=layers: Transformer.load(str(bert), layers=layers))  # type: ignore[misc]
+        assert f"layers={layers} names no layers of" in said
+    assert "does not go with" in error(
+        lambda: TransformerPair.load(str(bert), pooling="cls-last4", layers="1")
+    )

@@ -27,10 +27,10 @@ def _parts(metric: LearnedMetric, what: str, use: str) -> Iterator[str]:
     ):
         if len(facts.get(named, {})) > 1:
             yield f"\n| {heading} | ratings |\n| --- | ---: |\n"
-            yield from (f"| {name} | {count:,} |\n" for name, count in facts[named].items())
+            yield from (f"| {_cell(name)} | {n:,} |\n" for name, n in facts[named].items())
     yield "\n## Settings\n\n| setting | value |\n| --- | --- |\n"
     settings = _flat(metric.settings()) | _flat(facts["chosen"])
-    yield from (f"| {key} | {value} |\n" for key, value in settings.items())
+    yield from (f"| {key} | {_cell(value)} |\n" for key, value in settings.items())
     yield from _agreement(metric.agreement_)
 
 
@@ -44,7 +44,7 @@ def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
     yield "| ratings | Pearson | Kendall's tau-b |\n| --- | ---: | ---: |\n"
     lines = {"all": report["all"]} | report.get("by_language_pair", {})
     for name, figures in lines.items():
-        yield f"| {name} | {shown(figures['pearson'])} | {shown(figures['kendall'])} |\n"
+        yield f"| {_cell(name)} | {shown(figures['pearson'])} | {shown(figures['kendall'])} |\n"
 
 
 def shown(figure: float | None) -> str:
@@ -56,13 +56,18 @@ def shown(figure: float | None) -> str:
     return "–" if figure is None else f"{figure:.3f}"
 
 
+def _cell(text: str) -> str:
+    """Text in a table of Markdown, where a bar would begin the next cell."""
+    return text.replace("|", r"\|")
+
+
 def _flat(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Settings in words; of an encoder its name, since the path means nothing elsewhere."""
-    return {
-        key: ", ".join(f"`{part['name']}`" for part in value)
-        if isinstance(value, list) and all(isinstance(part, dict) for part in value)
-        else f"{value:.6g}"
-        if isinstance(value, float)
-        else str(value)
-        for key, value in settings.items()
-    }
+    """Settings in words."""
+    return {key: _in_words(value) for key, value in settings.items()}
+
+
+def _in_words(value: object) -> str:
+    """A setting; of an encoder its name, since the path means nothing elsewhere."""
+    if isinstance(value, list):
+        return ", ".join(f"`{p['name'] if isinstance(p, dict) else p}`" for p in value) or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

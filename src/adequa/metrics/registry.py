@@ -119,6 +119,8 @@ def _folder_of(specification: str) -> tuple[str | None, str]:
         path, written = specification, ""
     else:
         path, _, written = specification.partition(":")
+    if not path.strip():  # which a path would take for the current folder
+        return None, ""
     if saved.is_saved(path):
         return path, written
     if path in METRICS or not (Path(path).exists() or "/" in path):

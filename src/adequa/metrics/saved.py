@@ -83,7 +83,15 @@ def save(
 
 def load(path: str, settings: Mapping[str, str]) -> Metric:
     """The metric of a folder; some kinds take settings, such as where their encoder is now."""
-    folder = Path(path)
+    try:
+        return _loaded(Path(path), settings)
+    except RecursionError as error:
+        raise AdequaError(
+            f"{path} is a damaged metric: it is nested too deeply, or made of itself."
+        ) from error
+
+
+def _loaded(folder: Path, settings: Mapping[str, str]) -> Metric:
     description = read_description(folder)
     target = KINDS.get(description.kind)
     if target is None:
@@ -95,8 +103,6 @@ def load(path: str, settings: Mapping[str, str]) -> Metric:
     found = getattr(import_module(module), attribute)
     try:
         metric = found.load(description, _arrays(folder, description), folder, **settings)
-    except RecursionError as error:
-        raise AdequaError(f"{folder} is a metric that is made of itself.") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise AdequaError(
             f"{folder} is a damaged metric: its settings or weights are not those of "
@@ -125,7 +131,7 @@ def read_description(folder: Path) -> Description:
                 raise ValueError(f"{key} is not as it should be")
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise AdequaError(f"{path} describes no metric as adequa saves them: {error}.") from error
     return described
 

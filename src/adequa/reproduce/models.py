@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adequa.encoders.cached import cached
 from adequa.encoders.contract import Encoder, PairEncoder
-from adequa.encoders.registry import load_encoder
+from adequa.encoders.registry import load_encoders
 from adequa.errors import AdequaError
 
 _VARIABLE = "ADEQUA_MODELS"
@@ -27,13 +27,18 @@ class Model:
 
 MPNET = Model(("all-mpnet-base-v2", "mpnet"))
 MINILM = Model(("all-MiniLM-L6-v2", "minilm"))
-GLOVE = Model(
+GLOVE_840B = Model(
     ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
 )
+GLOVE_6B = Model(("glove.6B.50d.txt",))
 
 
-def encoder(kind: str, model: Model, settings: str = "") -> Encoder | PairEncoder:
-    """An encoder of a table, with its vectors cached."""
+def encoder(kind: str, *models: Model, settings: str = "") -> Encoder | PairEncoder:
+    """An encoder of a table, with its vectors cached; of several models one after the other."""
+    return cached(load_encoders([_specification(kind, model, settings) for model in models]))
+
+
+def _specification(kind: str, model: Model, settings: str) -> str:
     named = os.environ.get(_VARIABLE)
     if not named:
         raise AdequaError(
@@ -43,8 +48,7 @@ def encoder(kind: str, model: Model, settings: str = "") -> Encoder | PairEncode
     for place in model.places:
         path = Path(named) / place
         if path.exists():
-            written = ",".join(filter(None, [f"{kind}:{path}", settings]))
-            return cached(load_encoder(written))
+            return ",".join(filter(None, [f"{kind}:{path}", settings]))
     raise AdequaError(
         f"There is no {model.places[0]} in {named}, the folder that {_VARIABLE} names."
     )

@@ -6,7 +6,7 @@ from adequa.agreement.results import AVERAGE
 from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.models import GLOVE, MINILM, MPNET, Model, encoder
+from adequa.reproduce.models import GLOVE_840B, MINILM, MPNET, Model, encoder
 from adequa.reproduce.table import System, Table
 from adequa.reproduce.trained import Scores, leave_one_pair_out
 
@@ -17,9 +17,9 @@ def _paper(*figures: float) -> dict[str, float]:
     return dict(zip(_PAIRS, figures, strict=True))
 
 
-def _svr(kind: str, model: Model, settings: str = "") -> Scores:
+def _svr(kind: str, *models: Model, settings: str = "") -> Scores:
     def made() -> EmbeddingRegressor:
-        return EmbeddingRegressor(encoder(kind, model, settings), name="svr")
+        return EmbeddingRegressor(encoder(kind, *models, settings=settings), name="svr")
 
     return leave_one_pair_out(made, others=("wmt15-da",))
 
@@ -67,7 +67,7 @@ TABLE = Table(
         System(
             name="svr-glove",
             label="SVR + GloVe-BoW",
-            scores=_svr("words", GLOVE),
+            scores=_svr("words", GLOVE_840B),
             cost="hours",
         ),
         System(
@@ -85,7 +85,7 @@ TABLE = Table(
         System(
             name="svr-mpnet-layers",
             label="SVR + all-mpnet-base-v2, layers 5, 7 and 12",
-            scores=_svr("transformer", MPNET, "layers=5+7+12"),
+            scores=_svr("transformer", MPNET, settings="layers=5+7+12"),
             cost="hours",
         ),
     ),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from adequa.agreement.results import AVERAGE
 from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.models import GLOVE, MPNET, Model, encoder
+from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MPNET, Model, encoder
 from adequa.reproduce.table import System, Table
 from adequa.reproduce.trained import Scores, trained_on
 
@@ -18,17 +20,19 @@ def _paper(*figures: float) -> dict[str, float]:
     return dict(zip(_PAIRS, figures, strict=True))
 
 
-def _ruse(kind: str, model: Model, settings: str = "") -> Scores:
+def _ruse(
+    kind: str, *models: Model, settings: str = "", grid: Literal["scaled", "paper"] = "paper"
+) -> Scores:
     def made() -> EmbeddingRegressor:
-        found = encoder(kind, model, settings)
-        return EmbeddingRegressor(found, model="mlp", grid="paper", name="ruse")
+        found = encoder(kind, *models, settings=settings)
+        return EmbeddingRegressor(found, model="mlp", grid=grid, name="ruse")
 
     return trained_on(made, _TRAINED_ON)
 
 
-def _svr(kind: str, model: Model, settings: str = "") -> Scores:
+def _svr(kind: str, *models: Model, settings: str = "") -> Scores:
     def made() -> EmbeddingRegressor:
-        return EmbeddingRegressor(encoder(kind, model, settings), name="svr")
+        return EmbeddingRegressor(encoder(kind, *models, settings=settings), name="svr")
 
     return trained_on(made, _TRAINED_ON)
 
@@ -64,9 +68,9 @@ TABLE = Table(
         System(
             name="ruse-glove",
             label="RUSE + GloVe-BoW",
-            scores=_ruse("words", GLOVE),
+            scores=_ruse("words", GLOVE_840B, GLOVE_6B, grid="scaled"),
             paper=_paper(0.475, 0.479, 0.645, 0.532, 0.537, 0.547, 0.480, 0.527),
-            cost="gpu",
+            cost="minutes",
         ),
         System(
             name="ruse-quick-thought",
@@ -87,21 +91,15 @@ TABLE = Table(
             cost="gpu",
         ),
         System(
-            name="ruse-mpnet-cls-last4",
-            label="RUSE + all-mpnet-base-v2, CLS of the last four layers",
-            scores=_ruse("transformer", MPNET, "pooling=cls-last4"),
-            cost="gpu",
-        ),
-        System(
             name="ruse-mpnet-layers",
             label="RUSE + all-mpnet-base-v2, layers 5, 7 and 12",
-            scores=_ruse("transformer", MPNET, "layers=5+7+12"),
+            scores=_ruse("transformer", MPNET, settings="layers=5+7+12"),
             cost="gpu",
         ),
         System(
             name="svr-mpnet-layers",
             label="SVR + all-mpnet-base-v2, layers 5, 7 and 12",
-            scores=_svr("transformer", MPNET, "layers=5+7+12"),
+            scores=_svr("transformer", MPNET, settings="layers=5+7+12"),
             cost="hours",
         ),
         System(
@@ -111,15 +109,9 @@ TABLE = Table(
             paper=_paper(0.645, 0.607, 0.780, 0.727, 0.644, 0.704, 0.705, 0.687),
         ),
         System(
-            name="frozen-pair-mpnet",
-            label="frozen pair + all-mpnet-base-v2",
-            scores=_ruse("transformer-pair", MPNET),
-            cost="gpu",
-        ),
-        System(
             name="frozen-pair-mpnet-layers",
             label="frozen pair + all-mpnet-base-v2, layers 5, 7 and 8",
-            scores=_ruse("transformer-pair", MPNET, "layers=5+7+8"),
+            scores=_ruse("transformer-pair", MPNET, settings="layers=5+7+8"),
             cost="gpu",
         ),
     ),

@@ -1,0 +1,250 @@
+"""Blends: the scores of metrics and of columns as features, saved and found again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adequa.datasets.load import load_dataset
+from adequa.errors import AdequaError
+from adequa.judgements import Ratings, joined
+from adequa.learned import blend as blend_module
+from adequa.learned.blend import LEXICAL, Blend
+from adequa.learned.contract import Training
+from adequa.learned.regression import fit_svr
+from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.segments import Segments
+from adequa.training.distances import Features
+from test_cli import EXAMPLES, adequa
+from tiny_encoders import write_vectors
+
+pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
+
+FEW = ("chrf", "wer")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def examples(rows: int = 36) -> Ratings:
+    found = load_dataset(EXAMPLES / "ratings.tsv")
+    assert isinstance(found, Ratings)
+    return found.select(range(0, len(found), len(found) // rows))
+
+
+def texts(ratings: Ratings) -> Segments:
+    assert ratings.segments is not None
+    return ratings.segments
+
+
+def beside(ratings: Ratings, **columns: tuple[str, ...]) -> Ratings:
+    return Ratings(ratings.scores, {**ratings.ids, **columns}, ratings.segments, name=ratings.name)
+
+
+def fitted(ratings: Ratings, *metrics: str, **settings: Any) -> Blend:
+    return Blend(metrics=metrics, folds=2, workers=1, **settings).fit(ratings)
+
+
+def written(ratings: Ratings, path: Path, **columns: tuple[str, ...]) -> Path:
+    """Ratings as a table, with columns beside the texts."""
+    header = ["lp", "system", "segment", "mt", "ref", "score", *columns]
+    rows = zip(
+        *(ratings.ids[name] for name in ("lp", "system", "segment")),
+        texts(ratings).hypotheses,
+        [references[0] for references in texts(ratings).references],
+        map(str, ratings.scores.tolist()),
+        *columns.values(),
+        strict=True,
+    )
+    path.write_text("".join("\t".join(row) + "\n" for row in [header, *rows]))
+    return path
+
+
+@pytest.fixture
+def features(monkeypatch: pytest.MonkeyPatch) -> list[Features]:
+    """What the regressor gets to see."""
+    seen: list[Features] = []
+
+    def told(features: Features, *others: Any, **settings: Any) -> Any:
+        seen.append(features)
+        return fit_svr(features, *others, **settings)
+
+    monkeypatch.setattr(blend_module, "fit_svr", told)
+    return seen
+
+
+def test_features_are_the_scores_of_the_metrics(features: list[Features]) -> None:
+    ratings = examples()
+    metrics = ("sentbleu", "chrf:word_order=1", "nist", "ter")
+    metric = fitted(ratings, *metrics)
+    expected = [load_metric(name).score(texts(ratings)).segments for name in metrics]
+    np.testing.assert_allclose(features[0], np.column_stack(expected), rtol=1e-6)
+    assert metric.needs_whole_corpus  # as NIST does
+    assert not fitted(ratings, *FEW).needs_whole_corpus
+    assert tuple(METRICS) == LEXICAL
+
+
+def test_a_corpus_is_a_language_pair_of_a_dataset(features: list[Features]) -> None:
+    ratings = examples()
+    first, second, third = (ratings.select(range(at, at + 12)) for at in (0, 12, 24))
+    parts = [
+        Ratings(part.scores, {"lp": (pair,) * 12}, part.segments, name=name)
+        for part, pair, name in (
+            (first, "cs-en", "one"), (second, "de-en", "one"), (third, "cs-en", "two"),
+        )
+    ]  # fmt: skip
+    metric = fitted(joined(parts), "nist")
+    expected = np.concatenate(
+        [load_metric("nist").score(texts(part)).segments for part in (first, second, third)]
+    )
+    np.testing.assert_allclose(features[0][:, 0], expected, rtol=1e-6)
+    assert metric.training_["rows_by_dataset"] == {"one": 24, "two": 12}
+
+
+def test_progress_and_a_blend_of_nothing() -> None:
+    stages: list[str] = []
+    Blend(FEW, folds=2, workers=1).fit(examples(), Training(stages.append, lambda *_: None))
+    assert stages[:2] == ["Scoring with chrf", "Scoring with wer"]
+    with pytest.raises(AdequaError, match="at least one metric or column"):
+        Blend(metrics=())
+    with pytest.raises(AdequaError, match='Did you mean "chrf"'):
+        Blend(metrics=("chfr",))
+
+
+def test_columns_are_read_from_ratings_and_tables(features: list[Features]) -> None:
+    ratings = examples()
+    quality = tuple(f"{score / 7:.3f}" for score in ratings.scores)
+    metric = fitted(beside(ratings, qe=quality), "wer", columns=("qe",), name="mine")
+    np.testing.assert_allclose(features[0][:, 1], [float(cell) for cell in quality], rtol=1e-6)
+    expected = metric.score(
+        Segments(texts(ratings).hypotheses, texts(ratings).references, ids={"qe": quality})
+    )
+    assert np.corrcoef(expected.segments, ratings.scores)[0, 1] > 0.9
+    assert "metrics:wer+qe" in str(metric.signature(1))
+    metric.save("mine")
+    table = written(ratings, Path("table.tsv"), qe=quality)
+    shown = adequa(
+        "score", "-i", table, "-m", "./mine", "--segments", "--format", "json", cwd=Path()
+    )
+    assert shown.stderr == ""
+    (found,) = json.loads(shown.stdout)["metrics"]
+    by_system = {system["name"]: system["segments"] for system in found["systems"]}
+    of = {name: iter(scores) for name, scores in by_system.items()}
+    in_order = [next(of[name]) for name in ratings.ids["system"]]
+    assert in_order == pytest.approx(expected.segments.tolist(), abs=1e-9)
+    evaluated = adequa(
+        "evaluate", table, "-m", "mine", "-m", "wer", "--format", "tsv", "--resamples", "100",
+        cwd=Path(),
+    )  # fmt: skip
+    lines = {line.split("\t")[0]: line.split("\t") for line in evaluated.stdout.splitlines()}
+    pearson = np.corrcoef(expected.segments, ratings.scores)[0, 1]
+    assert float(lines["mine"][3]) == pytest.approx(pearson, abs=1e-4)
+
+
+def score(ids: dict[str, tuple[str, ...]]) -> Callable[[], object]:
+    metric = load_metric("mine")
+    return lambda: metric.score(Segments(("a b",), (("a b",),), ids=ids))
+
+
+def sentence(action: Callable[[], object]) -> str:
+    with pytest.raises(AdequaError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_columns_that_are_missing_or_no_numbers() -> None:
+    ratings = examples()
+    numbers = tuple(map(str, ratings.scores.tolist()))
+    missing = sentence(lambda: fitted(ratings, "wer", columns=("qe",), name="mine"))
+    assert 'mine needs scores in a column "qe" beside the texts; there is none.' in missing
+    assert "Columns: lp, system, segment" in missing
+    fitted(beside(ratings, qe=numbers), columns=("qe",), name="mine").save("mine")
+    assert "Columns: none" in sentence(score({}))
+    for cell in ("good", ""):
+        assert '"qe" holds something that is no number' in sentence(score({"qe": (cell,)}))
+    for cell in ("nan", "-inf", "1e300"):
+        assert '"qe" holds NaN, or a number that is no score' in sentence(score({"qe": (cell,)}))
+    cells = ("nan", *numbers[1:])
+    assert "holds NaN" in sentence(
+        lambda: fitted(beside(ratings, qe=cells), columns=("qe",), name="mine")
+    )
+    Path("t.txt").write_text("a b\n")
+    shown = adequa("score", "-t", "t.txt", "-r", "t.txt", "-m", "./mine", cwd=Path())
+    assert (shown.returncode, len(shown.stderr.splitlines()), shown.stdout) == (2, 1, "")
+    assert 'a column "qe" beside the texts' in shown.stderr
+
+
+def test_a_blend_with_a_saved_metric_is_found_from_anywhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ratings = examples()
+    some = texts(ratings)
+    sentences = [*some.hypotheses, *(references[0] for references in some.references)]
+    write_vectors(Path("vectors.npz"), sentences)
+    inner = fitted(ratings, "chrf", name="inner").save("inner")
+    from adequa.encoders.registry import load_encoder
+    from adequa.learned.embedding_regressor import EmbeddingRegressor
+
+    EmbeddingRegressor(load_encoder("vectors.npz"), folds=2, workers=1).fit(ratings).save("vec")
+    Path("vectors.npz").rename("moved.npz")
+    outer = fitted(ratings, "inner", "vec:encoder=moved.npz", "wer", name="outer").save("outer")
+    expected = outer.score(some)
+    monkeypatch.chdir("/")
+    again = load_metric(str(tmp_path / "outer"))
+    assert isinstance(again, Blend)
+    assert again.score(some).segments.tolist() == expected.segments.tolist()
+    assert str(again.signature(1)) == str(expected.signature)
+    assert f"metrics:inner@{inner.digest_[:12]}+" in str(expected.signature)
+    assert str(tmp_path) not in str(expected.signature)
+    assert again.metrics[1] == f"{tmp_path / 'vec'}:encoder={tmp_path / 'moved.npz'}"
+
+
+def test_parts_are_those_that_the_blend_was_trained_with() -> None:
+    ratings = examples()
+    fitted(ratings, "chrf", name="inner").save("inner")
+    fitted(ratings, "inner", "wer", name="outer").save("outer")
+    shutil.rmtree("inner")
+    assert "inner is no metric: there is no such folder" in sentence(lambda: load_metric("outer"))
+    fitted(ratings, "wer", name="inner").save("inner")
+    said = sentence(lambda: load_metric("outer"))
+    assert "inner is not the metric that outer was trained with: its weights differ" in said
+    assert "takes no settings" in sentence(lambda: load_metric("inner:cache=true"))
+
+
+def test_a_blend_that_is_made_of_itself() -> None:
+    fitted(examples(), "chrf", name="mine").save("mine")
+    path = Path("mine/metric.json")
+    described = json.loads(path.read_text())
+    described["settings"]["metrics"] = [str(Path("mine").resolve())]
+    path.write_text(json.dumps(described))
+    assert "nested too deeply, or made of itself" in sentence(lambda: load_metric("mine"))
+
+
+def test_paths_in_full(tmp_path: Path) -> None:
+    fitted(examples(), "chrf", name="mine").save("mine")
+    Path("a.npz").write_text("")
+    assert in_full("mine") == in_full("./mine/") == str(tmp_path / "mine")
+    assert in_full("mine:encoder=a.npz,encoder2=words:a.npz,cache=no") == (
+        f"{tmp_path}/mine:encoder={tmp_path}/a.npz,encoder2=words:{tmp_path}/a.npz,cache=no"
+    )
+    assert in_full("chrf:word_order=2") == "chrf:word_order=2"
+
+
+def test_the_card_says_what_it_is() -> None:
+    fitted(examples(), "chrf", "bleu", name="mine").save("mine")
+    card = Path("mine/README.md").read_text()
+    assert card.startswith("# mine\n\nBlend: an SVR with an RBF kernel over the scores of `chrf`")
+    assert "36 ratings: ratings.tsv." in card
+    tables = [block.splitlines() for block in card.split("\n\n") if block.startswith("|")]
+    for table in tables:  # bars of signatures are escaped
+        assert len({row.replace(r"\|", "").count("|") for row in table}) == 1

@@ -1,0 +1,287 @@
+"""`adequa train` as its users find it: a folder and a report, or one sentence and no folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adequa.cli.main import main
+from adequa.metrics.registry import load_metric
+from test_cli import EXAMPLES, adequa
+from tiny_encoders import write_vectors, write_words
+
+pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
+
+RATINGS = EXAMPLES / "ratings.tsv"
+QUICK = ("--folds", "2", "--workers", "1")
+HEAVY = {"torch", "sklearn", "transformers", "safetensors", "pyarrow", "scipy"}
+
+Refused = Callable[..., str]
+
+
+def rows(path: Path = RATINGS) -> list[dict[str, str]]:
+    header, *lines = (line.split("\t") for line in path.read_text().splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def sentences() -> list[str]:
+    return [row[side] for row in rows() for side in ("mt", "ref")]
+
+
+def write_rows(path: str, found: list[dict[str, str]]) -> str:
+    """A table of ratings, in the current folder."""
+    lines = [list(found[0]), *(list(row.values()) for row in found)]
+    Path(path).write_text("".join("\t".join(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.chdir(tmp_path)
+    write_vectors(Path("vectors.npz"), sentences())
+    write_words(Path("words.txt"), sentences()[: len(sentences()) // 2])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command leaves behind, as `subprocess.run` tells it."""
+
+    returncode: object
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Shown]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process, to save the start of Python and of scikit-learn."""
+
+    def ran(*arguments: str | Path) -> Shown:
+        monkeypatch.setattr(sys, "argv", ["adequa", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        shown = capsys.readouterr()
+        return Shown(caught.value.code or 0, shown.out, shown.err)
+
+    return ran
+
+
+@pytest.fixture
+def refused(run: Run) -> Refused:
+    """Runs a command that has to fail; gives the one sentence that it says."""
+
+    def sentence(*arguments: str | Path) -> str:
+        shown = run(*arguments)
+        assert (shown.returncode, shown.stdout) == (2, "")
+        *notes, last = shown.stderr.splitlines()
+        assert all(note.startswith("note: ") for note in notes)
+        assert last.startswith("adequa: error: ")
+        return last
+
+    return sentence
+
+
+def regressor(*more: str | Path, ratings: str | Path = RATINGS) -> tuple[str | Path, ...]:
+    return ("train", "embedding-regressor", "--ratings", ratings, "-o", "new", *QUICK, *more)
+
+
+def description(folder: str = "new") -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = json.loads(Path(folder, "metric.json").read_text())
+    return found
+
+
+def test_a_metric_is_trained_reported_and_used(run: Run) -> None:
+    more = ("--encoder", "words:words.txt", "--sample", "40", "--seed", "3")
+    shown = adequa(*regressor(*more), cwd=Path())
+    assert shown.returncode == 0
+    (note,) = shown.stderr.splitlines()
+    assert note.startswith("note: words.txt.mean knows ")
+    first, chosen, _, header, everything, pair, _, last = shown.stdout.splitlines()
+    assert first == "new: learnt from 40 ratings (ratings.tsv)"
+    assert chosen.startswith("chosen among 32: C ")
+    assert header.split() == ["held", "out", "Pearson", "Kendall"]
+    assert everything.split()[1:] == pair.split()[1:]
+    assert last == "saved in new; use it with: adequa score -m new -t FILE -r FILE"
+    assert sorted(path.name for path in Path("new").iterdir()) == [
+        "README.md", "metric.json", "weights.npz",
+    ]  # fmt: skip
+    assert description()["training"]["rows_by_language_pair"] == {"de-en": 40}
+    # It is used as any other metric: by its folder, by a path, and with settings.
+    for written in ("new", "./new:cache=false", Path("new").resolve()):
+        used = run(
+            "evaluate", RATINGS, "-m", written, "-m", "chrf", "--resamples", "100",
+            "--format", "json",
+        )  # fmt: skip
+        assert used.stderr == ""
+        figures = json.loads(used.stdout)["columns"][0]["figures"]
+        assert len(figures) == 2
+
+
+def test_the_same_seed_draws_the_same_and_quiet_says_nothing(run: Run) -> None:
+    settings = ("--encoder", "vectors.npz", "--sample", "30", "--quiet", "--seed")
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        shown = run(*regressor(*settings, seed))
+        assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
+        Path("new").rename(name)
+    assert description("a")["digest"] == description("b")["digest"] != description("c")["digest"]
+
+
+def test_several_encoders_and_several_ratings(run: Run) -> None:
+    half = rows()[:54]
+    other = [row | {"lp": "cs-en"} for row in rows()[54:]]
+    write_rows("one.tsv", half)
+    write_rows("two.tsv", other)
+    shown = run(*regressor(
+        "--encoder", "precomputed:vectors.npz", "--encoder", "words:words.txt", "--no-cache",
+        "--ratings", "two.tsv", "--lp", "de-en", "--lp", "cs-en", "--references", "mean",
+        "--name", "mine", ratings="one.tsv",
+    ))  # fmt: skip
+    assert shown.stdout.startswith("mine: learnt from 108 ratings (one.tsv + two.tsv)\n")
+    held_out = [line.split()[0] for line in shown.stdout.splitlines()[4:7]]
+    assert held_out == ["all", "cs-en", "de-en"]
+    found = description()
+    assert found["training"]["rows_by_dataset"] == {"one.tsv": 54, "two.tsv": 54}
+    with np.load(Path("new", "weights.npz")) as weights:
+        assert weights["vectors"].shape[1] == 4 * (3 + 3)
+    metric = load_metric("new")
+    assert "encoder:vectors.npz+words.txt" in str(metric.signature(1))
+    assert "references:mean" in str(metric.signature(1))
+
+
+def test_only_some_language_pairs(run: Run) -> None:
+    write_rows(
+        "both.tsv", [r | {"lp": "cs-en" if n < 40 else "de-en"} for n, r in enumerate(rows())]
+    )
+    shown = run(*regressor("--encoder", "vectors.npz", "--lp", "cz-en", ratings="both.tsv"))
+    assert shown.stdout.startswith("new: learnt from 40 ratings (both.tsv)\n")
+    assert "cs-en" in shown.stdout
+    assert "de-en" not in shown.stdout
+
+
+def test_ratings_that_are_no_numbers_are_left_out_with_a_note(run: Run) -> None:
+    bad = {0: "nan", 1: "good", 2: ""}
+    write_rows(
+        "some.tsv", [r | {"score": bad.get(n, r["score"])} for n, r in enumerate(rows()[:30])]
+    )
+    shown = run(*regressor("--encoder", "vectors.npz", ratings="some.tsv"))
+    assert shown.returncode == 0
+    assert len(shown.stderr.splitlines()) == 3
+    assert all(line.startswith("note: some.tsv: rows of") for line in shown.stderr.splitlines())
+    assert "learnt from 27 ratings" in shown.stdout
+
+
+def test_a_blend_is_trained(run: Run) -> None:
+    numbered = [row | {"qe": row["score"]} for row in rows()[:30]]
+    write_rows("some.tsv", numbered)
+    shown = run(
+        "train", "blend", "--ratings", "some.tsv", "-m", "wer", "--column", "qe", "-o", "deep/new",
+        *QUICK,
+    )  # fmt: skip
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("new: learnt from 30 ratings (some.tsv)\n")
+    assert description("deep/new")["settings"]["columns"] == ["qe"]
+
+
+def first(count: int) -> list[dict[str, str]]:
+    return rows()[:count]
+
+
+BAD_RATINGS: dict[str, tuple[Callable[[], list[dict[str, str]]], str]] = {
+    "no texts": (
+        lambda: [
+            {"system": r["system"], "segment": r["segment"], "score": r["score"]} for r in rows()
+        ],
+        "no texts in bad.tsv",
+    ),
+    "preferences": (
+        lambda: [{"better": r["mt"], "worse": "x", "ref": r["ref"]} for r in rows()],
+        "bad.tsv holds no ratings of segments",
+    ),
+    "one": (lambda: first(1), "learns from ratings that differ"),
+    "equal": (lambda: [r | {"score": "7"} for r in rows()], "of 108 here each is 7;"),
+    "fewer than folds": (lambda: [*first(1), first(1)[0] | {"score": "1"}], "2 folds need"),
+    "no number": (lambda: [r | {"score": "nan"} for r in rows()], "bad.tsv"),
+    "another pair": (lambda: [{**r, "lp": "xx-en"} for r in rows()], 'no lp "de-en"'),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RATINGS)
+def test_bad_ratings(name: str, refused: Refused) -> None:
+    made, said = BAD_RATINGS[name]
+    write_rows("bad.tsv", made())
+    more = ("--lp", "de-en") if name == "another pair" else ()
+    assert said in refused(*regressor("--encoder", "vectors.npz", *more, ratings="bad.tsv"))
+    assert not Path("new").exists()
+
+
+def test_bad_encoders(refused: Refused) -> None:
+    def said(*encoders: str) -> str:
+        sentence = refused(*regressor(*(word for each in encoders for word in ("--encoder", each))))
+        assert not Path("new").exists()
+        return sentence
+
+    write_vectors(Path("few.npz"), sentences()[2:])
+    np.savez("uneven.npz", sentences=np.array(["a", "b"]), vectors=np.zeros((1, 2)))
+    assert "few.npz has no vector for 1 of" in said("few.npz")
+    assert "there must be one row a sentence" in said("uneven.npz")
+    assert 'Did you mean "words"?' in said("word:words.txt")
+    assert "absent.npz" in said("precomputed:absent.npz")
+    assert "absent" in said("words:absent.txt")
+    assert "There is no folder" in said("transformer:./absent")
+    assert "names no file or folder" in said("words:")
+    assert 'precomputed has no setting named "pooling"' in said("vectors.npz,pooling=mean")
+
+
+def test_bad_settings(refused: Refused) -> None:
+    encoder = ("--encoder", "vectors.npz")
+    assert "absent.tsv" in refused(*regressor(*encoder, ratings="absent.tsv"))
+    blend = ("train", "blend", "--ratings", RATINGS, "-o", "new", *QUICK)
+    assert 'Did you mean "chrf"?' in refused(*blend, "-m", "chfr")
+    assert 'in a column "qe" beside the texts' in refused(*blend, "--column", "qe")
+    assert "absent/metric is no metric" in refused(*blend, "-m", "absent/metric")
+    assert not Path("new").exists()
+
+
+def test_a_perceptron_needs_a_device_that_is_there(refused: Refused) -> None:
+    pytest.importorskip("torch", reason="perceptrons are trained with PyTorch")
+    more = ("--encoder", "vectors.npz", "--model", "mlp", "--device", "nowhere")
+    assert 'There is no device "nowhere"' in refused(*regressor(*more))
+    assert not Path("new").exists()
+
+
+def test_folders_that_are_there_are_refused_before_any_work(refused: Refused) -> None:
+    Path("new").mkdir()
+    Path("new/mine").write_text("")
+    absent = regressor("--encoder", "absent:nowhere", ratings="absent.tsv")
+    assert "new is there already; give a new name" in refused(*absent)
+    blend = ("train", "blend", "--ratings", "absent.tsv", "-o", "vectors.npz")
+    assert "vectors.npz is there already and is no folder" in refused(*blend)
+    assert [path.name for path in Path("new").iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("verb", ["", "embedding-regressor", "blend"])
+def test_help_imports_nothing_heavy(verb: str) -> None:
+    code = (
+        "import sys; from adequa.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    arguments = ["train", *filter(None, [verb]), "--help"]
+    shown = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 0
+    assert "Usage: adequa train" in shown.stdout
+    assert ("--ratings" in shown.stdout) == bool(verb)
+    assert not HEAVY & set(shown.stderr.split())

@@ -1,0 +1,274 @@
+"""Regression over sentence vectors: features by hand, scikit-learn's SVR, and laws of scores."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adequa.encoders.contract import PairEncoder
+from adequa.encoders.registry import load_encoder
+from adequa.errors import AdequaError
+from adequa.judgements import Ratings
+from adequa.learned import embedding_regressor, regression
+from adequa.learned.contract import Training, reference_groups
+from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.features import feature_count, features
+from adequa.metrics.registry import load_metric
+from adequa.segments import IntArray, Segments
+from adequa.training.folds import grouped_folds
+from adequa.training.mlp_training import PerceptronGrid
+from adequa.version import __version__
+from tiny_encoders import DIMENSION, Counting, Together, rated, sentences_of, texts, vectors
+from tiny_encoders import write_vectors as write
+
+# What needs neither of the packages that training needs.
+ALONE = """
+import json, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"sklearn", "torch", "transformers", "safetensors"}:
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Absent())
+from adequa.metrics.registry import load_metric
+from adequa.segments import Segments
+
+hypotheses, references = json.load(sys.stdin)
+segments = Segments(tuple(hypotheses), tuple(map(tuple, references)))
+print(json.dumps(load_metric(sys.argv[1]).score(segments).segments.tolist()))
+"""
+
+
+def fitted(ratings: Ratings, **settings: Any) -> EmbeddingRegressor:
+    pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
+    metric = EmbeddingRegressor(settings.pop("encoder", Counting()), workers=1, **settings)
+    assert metric.fit(ratings) is metric
+    return metric
+
+
+def scores(metric: EmbeddingRegressor, segments: Segments) -> list[float]:
+    found: list[float] = metric.score(segments).segments.tolist()
+    return found
+
+
+def test_features_by_hand_and_each_text_encoded_once() -> None:
+    encoder = Counting()
+    hypotheses, references = ["a", "b", "a", "same"], ["x", "x", "x", "same"]
+    found = features(encoder, hypotheses, references)
+    assert encoder.seen == ["a", "b", "same", "x"]
+    t, r = vectors(hypotheses), vectors(references)
+    assert found.shape == (4, feature_count(encoder)) == (4, 4 * DIMENSION)
+    expected = [[*t[row], *r[row], *(t[row] * r[row]), *(abs(t[row] - r[row]))] for row in range(4)]
+    np.testing.assert_array_equal(found, np.array(expected, np.float32))
+    assert not found[3, 3 * DIMENSION :].any()
+
+
+def test_a_pair_of_sentences_that_were_read_together_is_taken_as_it_is() -> None:
+    encoder = Together()
+    assert isinstance(encoder, PairEncoder)
+    found = features(encoder, ["a", "b"], ["x", "x"])
+    np.testing.assert_array_equal(found, encoder.encode_pairs(["a", "b"], ["x", "x"]))
+    assert feature_count(encoder) == DIMENSION
+
+
+@pytest.mark.parametrize("grid", ["scaled", "paper"])
+def test_the_regressor_is_that_of_scikit_learn(grid: str) -> None:
+    ratings = rated()
+    metric = fitted(ratings, grid=grid, folds=2)
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
+    assert ratings.segments is not None
+    unseen = texts(60).select(range(36, 60))
+    seen, new = (
+        features(Counting(), part.hypotheses, [several[0] for several in part.references])
+        for part in (ratings.segments, unseen)
+    )
+    mean, scale = 0.0, 1.0
+    if grid == "scaled":
+        scaler = StandardScaler().fit(seen.astype(np.float64))
+        # Rounded as they are when they are saved: the solver stops within its tolerance only.
+        seen, new = (
+            scaler.transform(part.astype(np.float64)).astype(np.float32) for part in (seen, new)
+        )
+        mean, scale = ratings.scores.mean(), ratings.scores.std()
+    chosen = metric.training_["chosen"]
+    model = SVR(C=chosen["C"], epsilon=chosen["epsilon"], gamma=chosen["gamma"])
+    model.fit(seen, (ratings.scores - mean) / scale)
+    np.testing.assert_allclose(
+        scores(metric, unseen), model.predict(new) * scale + mean, atol=1e-6, rtol=0
+    )
+    assert chosen["support_vectors"] == len(model.support_)
+
+
+def test_scores_are_on_the_scale_of_the_ratings() -> None:
+    ratings = rated()
+    assert ratings.segments is not None
+    plain = fitted(ratings, folds=2)
+    other = fitted(replace(ratings, scores=ratings.scores * 100 + 50), folds=2)
+    expected = np.array(scores(plain, ratings.segments)) * 100 + 50
+    np.testing.assert_allclose(scores(other, ratings.segments), expected, atol=1e-5, rtol=0)
+    found = np.corrcoef(expected, ratings.scores)[0, 1]
+    assert found > 0.9  # the relation was learnt
+    assert plain.score(ratings.segments).system == pytest.approx(
+        np.mean(scores(plain, ratings.segments))
+    )
+
+
+def test_a_perceptron_learns_on_the_scale_of_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="perceptrons are trained with PyTorch")
+    small = PerceptronGrid((16,), (0.0,), (1,), (32,), scaled=True, epochs=20, learning_rate=0.01)
+    monkeypatch.setitem(embedding_regressor.MLP_GRIDS, "scaled", small)
+    ratings = rated(60)
+    assert ratings.segments is not None
+    by_scale = []
+    for scale in (1, 128):  # a power of two: rounding is the same
+        metric = EmbeddingRegressor(Together(), model="mlp", device="cpu")
+        metric.fit(replace(ratings, scores=ratings.scores * scale))
+        by_scale.append(np.array(scores(metric, ratings.segments)))
+    np.testing.assert_allclose(by_scale[1], by_scale[0] * 128, rtol=1e-5)
+    assert np.corrcoef(by_scale[0], ratings.scores)[0, 1] > 0.9
+    assert metric.training_["chosen"].keys() >= {"batch", "dropout", "layers", "units", "epoch"}
+    assert metric.agreement_["held_out_rows"] == 6
+
+
+def test_what_is_saved_scores_the_same_without_scikit_learn_and_torch(tmp_path: Path) -> None:
+    ratings = rated()
+    segments = ratings.segments
+    assert segments is not None
+    write(tmp_path / "vectors.npz", sentences_of(segments))
+    encoder = load_encoder(str(tmp_path / "vectors.npz"))
+    metric = fitted(ratings, encoder=encoder, folds=2, name="mine")
+    before = scores(metric, segments)
+    assert str(metric.signature(1)).endswith(f"|weights:unsaved|version:{__version__}")
+    assert metric.save(tmp_path / "metric") is metric
+    (tmp_path / "vectors.npz").rename(tmp_path / "moved.npz")
+    shown = subprocess.run(
+        [sys.executable, "-c", ALONE, f"{tmp_path / 'metric'}:encoder={tmp_path / 'moved.npz'}"],
+        input=json.dumps([segments.hypotheses, segments.references]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.stderr == ""
+    assert json.loads(shown.stdout) == before
+    again = load_metric(str(tmp_path / "metric"), encoder=tmp_path / "moved.npz")
+    digest = json.loads((tmp_path / "metric" / "metric.json").read_text())["digest"]
+    assert str(again.signature(2)) == (
+        f"mine|nrefs:2|encoder:moved.npz|model:svr|references:best|weights:{digest[:12]}"
+        f"|version:{__version__}"
+    )
+    assert again.higher_is_better
+
+
+def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
+    metrics = [fitted(rated(), folds=3, seed=seed) for seed in (4, 4)]
+    metrics[1].workers = 2
+    metrics[1].fit(rated())
+    digests = {metric.save(tmp_path / str(number)).digest_ for number, metric in enumerate(metrics)}
+    assert len(digests) == 1
+    assert len(digests.pop()) == 64
+
+
+@pytest.mark.parametrize("several", ["best", "mean"])
+def test_several_references(several: str) -> None:
+    metric = fitted(rated(), folds=2, references=several)
+    some = Segments(("hypothesis 1", "hypothesis 2"), (("x", "y", "z"), ("y",)))
+    found = scores(metric, some)
+    alone = [
+        scores(metric, Segments((hypothesis,), ((reference,),)))[0]
+        for hypothesis, references in zip(some.hypotheses, some.references, strict=True)
+        for reference in references
+    ]
+    first = max(alone[:3]) if several == "best" else sum(alone[:3]) / 3
+    assert found == pytest.approx([first, alone[3]], abs=1e-12)
+
+
+def test_rows_of_one_reference_never_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[IntArray] = []
+
+    def told(*arguments: Any) -> IntArray:
+        seen.append(grouped_folds(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(regression, "grouped_folds", told)
+    references: tuple[tuple[str, ...], ...]
+    references = tuple((f"r{row // 3}", f"r{row // 3 + 20}") for row in range(30))
+    references = (*references, ("r0", "alone"), ("r20",))  # these share one of the two
+    hypotheses = tuple(f"h{row}" for row in range(32))
+    fitted(Ratings(np.arange(32.0), {}, Segments(hypotheses, references)), folds=4)
+    (folds,) = seen
+    pairs = [reference for several in references for reference in several]
+    by_reference: dict[str, set[int]] = {}
+    for reference, fold in zip(pairs, folds.tolist(), strict=True):
+        by_reference.setdefault(reference, set()).add(fold)
+    assert all(len(found) == 1 for found in by_reference.values())
+    assert by_reference["r0"] == by_reference["r20"] == by_reference["alone"]
+    assert len(set(folds.tolist())) == 4
+
+
+def test_groups_are_joined_through_a_third_segment() -> None:
+    found = reference_groups(
+        Segments(("a",) * 5, (("p",), ("q",), ("r", "s"), ("s", "p", "q"), ("t",)))
+    )
+    assert len(set(found[:4])) == 1
+    assert found[4] not in found[:4]
+
+
+def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
+    ratings = rated()
+    metric = fitted(ratings, folds=3)
+    report = metric.agreement_
+    assert report["held_out_rows"] == 36
+    assert report["settings_tried"] == 32
+    assert set(report["by_language_pair"]) == {"cs-en", "de-en"}
+    assert -1 <= report["all"]["pearson"] <= 1
+    assert metric.training_["rows_by_language_pair"] == {"cs-en": 18, "de-en": 18}
+
+
+def test_progress_is_told() -> None:
+    stages: list[str] = []
+    done: list[tuple[int, int]] = []
+    metric = EmbeddingRegressor(Counting(), folds=2, workers=1)
+    pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
+    metric.fit(rated(), Training(stages.append, lambda *steps: done.append(steps)))
+    assert stages == ["Encoding with counting", "Searching for settings", "Fitting"]
+    assert done[-1] == (64, 64)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "settings", "said"),
+    [
+        (Ratings(np.arange(9.0), {}), {}, 'columns "mt" and "ref"'),
+        (rated().select([]), {}, "no ratings to learn from"),
+        (rated().select([0]), {}, "ratings that differ"),
+        (replace(rated(), scores=np.full(36, 0.1)), {}, "of 36 here each is 0.1"),
+        (rated(8), {}, "10 folds need at least 10 groups of rows, but there are 4"),
+        (rated(), {"folds": 1}, "at least 2 folds"),
+        (rated(), {"model": "svm"}, 'Did you mean "svr"'),
+        (rated(), {"grid": "big"}, '"big" is not a value of grid'),
+        (rated(), {"references": "worst"}, '"worst" is not a value of references'),
+    ],
+    ids=["no texts", "none", "one", "equal", "few", "one fold", "model", "grid", "references"],
+)
+def test_what_cannot_be_learnt_from(ratings: Ratings, settings: Any, said: str) -> None:
+    with pytest.raises(AdequaError) as caught:
+        EmbeddingRegressor(Counting(), **settings).fit(ratings)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_was_not_trained_neither_scores_nor_is_saved(tmp_path: Path) -> None:
+    metric = EmbeddingRegressor(Counting(), name="mine")
+    for action in (lambda: metric.score(texts(2)), lambda: metric.save(tmp_path / "metric")):
+        with pytest.raises(AdequaError, match="mine has not been trained yet"):
+            action()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,328 @@
+"""Saved metrics that were moved, damaged or made by someone else: a sentence, and no code run."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adequa.agreement.sources import sources
+from adequa.encoders.registry import load_encoder, load_encoders
+from adequa.errors import AdequaError
+from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.metrics import saved
+from adequa.metrics.registry import load_metric
+from adequa.segments import Segments
+from test_cli import adequa
+from tiny_encoders import rated, sentences_of, write_vectors, write_words
+
+SENTENCES = sentences_of(rated().segments or Segments((), ()))
+SOME = Segments(("hypothesis 1", "hypothesis 5"), (("reference 3.0",), ("reference 1.0",)))
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with word vectors, and metrics of one encoder and of two."""
+    pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
+    folder = tmp_path_factory.mktemp("original")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADEQUA_CACHE", str(folder / "cache"))
+        patch.chdir(folder)
+        write_words(Path("words.txt"), SENTENCES)
+        write_vectors(Path("vectors.npz"), SENTENCES, dimension=2)
+        for name, parts in {"one": ["words.txt"], "two": ["words.txt", "vectors.npz"]}.items():
+            encoder = load_encoders(parts)
+            EmbeddingRegressor(encoder, folds=2, workers=1, name=name).fit(rated()).save(name)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _here(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of the metrics to damage; the encoders are where they were."""
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+    for name in ("one", "two"):
+        shutil.copytree(original / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+
+
+def sentence(specification: str) -> str:
+    with pytest.raises(AdequaError) as caught:
+        load_metric(specification)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def describe(change: Callable[[dict[str, Any]], object], name: str = "one") -> None:
+    path = Path(name, "metric.json")
+    described = json.loads(path.read_text())
+    change(described)
+    path.write_text(json.dumps(described))
+
+
+def rewrite(content: bytes) -> None:
+    """Other weights, of which metric.json says the digest."""
+    Path("one/weights.npz").write_bytes(content)
+    describe(lambda d: d.update(digest=hashlib.sha256(content).hexdigest()))
+
+
+def packed(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def with_arrays(**changed: Any) -> None:
+    """The weights with some arrays changed, or left out where they are None."""
+    with np.load("one/weights.npz") as weights:
+        arrays = {**weights, **changed}
+    rewrite(packed(**{name: array for name, array in arrays.items() if array is not None}))
+
+
+def test_what_is_saved() -> None:
+    described = json.loads(Path("two/metric.json").read_text())
+    assert (described["kind"], described["format"]) == ("embedding-regressor", 1)
+    assert [part["dimension"] for part in described["settings"]["encoder"]] == [3, 2]
+    weights = Path("two/weights.npz").read_bytes()
+    assert described["digest"] == hashlib.sha256(weights).hexdigest()
+    assert described["training"]["data"] == "made-up"
+    assert {"adequa", "numpy", "python"} <= set(described["versions"])
+    card = Path("two/README.md").read_text()
+    assert "`words.txt.mean`, `vectors.npz`" in card
+    assert "36 ratings: made-up." in card
+    assert "\n| cs-en | 18 |\n" in card
+
+
+def test_a_saved_metric_loads_the_same_and_is_saved_the_same() -> None:
+    metric = load_metric("one")
+    assert isinstance(metric, EmbeddingRegressor)
+    metric.save("again")
+    for name in ("weights.npz", "README.md"):
+        assert Path("again", name).read_bytes() == Path("one", name).read_bytes()
+    again = load_metric("again").score(SOME)
+    assert again.segments.tolist() == metric.score(SOME).segments.tolist()
+    with pytest.raises(AdequaError, match="again is there already"):
+        metric.save("again")
+
+
+DESCRIPTIONS: dict[str, tuple[str, str]] = {
+    "empty": ("", "metric.json describes no metric as adequa saves them"),
+    "cut short": ('{"format": 1, ', "metric.json describes no metric"),
+    "a list": ("[]", "it says no format"),
+    "no format": ("{}", "it says no format"),
+    "deep": ("[" * 100_000, "nested too deeply"),
+    "not text": ("\udcff", "metric.json describes no metric"),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_descriptions_that_are_none(name: str) -> None:
+    text, said = DESCRIPTIONS[name]
+    Path("one/metric.json").write_bytes(text.encode(errors="surrogateescape"))
+    assert said in sentence("one")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "blent"}, 'of the kind "blent", which this version of adequa does not know'),
+        ({"kind": "os:system"}, 'of the kind "os:system", which'),
+        ({"kind": ["blend"]}, "kind is not as it should be"),
+        ({"format": 2}, "metric.json was written by a later version of adequa"),
+        ({"format": "1"}, "it says no format"),
+        ({"settings": []}, "settings is not as it should be"),
+        ({"settings": {}}, "one is a damaged metric"),
+        ({"more": 1}, "describes no metric as adequa saves them"),
+        ({"digest": "0" * 64}, "weights.npz is not the file that metric.json describes"),
+        ({"digest": None}, "digest is not as it should be"),
+    ],
+    ids=str,
+)
+def test_descriptions_that_are_wrong(change: dict[str, Any], said: str) -> None:
+    describe(lambda described: described.update(change))
+    assert said in sentence("one")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "tree"}, {"model": 3}, {"model": []}, {"references": "worst"}, {"encoder": []},
+        {"encoder": "words.txt"}, {"encoder": [{}]}, {"encoder": [3]}, {"encoder": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_settings_that_are_wrong(change: dict[str, Any]) -> None:
+    describe(lambda described: described["settings"].update(change))
+    assert "damaged metric" in sentence("one") or "is not a value of" in sentence("one")
+
+
+def test_weights_that_are_missing_or_cut_short() -> None:
+    weights = Path("one/weights.npz").read_bytes()
+    Path("one/weights.npz").write_bytes(weights[:-1])
+    assert "damaged, or of another metric" in sentence("one")
+    for content in (weights[: len(weights) // 2], b"", b"\x80\x04N.", npy()):
+        rewrite(content)
+        assert "weights.npz holds no arrays that can be read" in sentence("one")
+    Path("one/weights.npz").unlink()
+    assert "one/weights.npz cannot be read: No such file or directory." in sentence("one")
+    Path("one/weights.npz").mkdir()
+    assert "one/weights.npz cannot be read: Is a directory." in sentence("one")
+
+
+def npy() -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(3))
+    return buffer.getvalue()
+
+
+def test_an_array_that_says_it_is_larger_than_any_memory() -> None:
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }"
+    content = b"\x93NUMPY\x01\x00" + (len(header) + 1).to_bytes(2, "little") + header.encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("vectors.npy", content + b"\n")
+    rewrite(buffer.getvalue())
+    assert "weights.npz holds no arrays that can be read" in sentence("one")
+
+
+class _Code:
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return pytest.fail, ("was run",)
+
+
+def test_pickled_code_is_not_run() -> None:
+    objects = np.empty(1, dtype=object)
+    objects[0] = _Code()
+    with_arrays(vectors=objects)
+    said = sentence("one")
+    assert "weights.npz holds no arrays that can be read" in said
+    assert "pickle" in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"vectors": None}, 'one has no array named "vectors"'),
+        ({"gamma": None}, 'one has no array named "gamma"'),
+        ({"gamma": np.array(0.0)}, "γ is 0.0"),
+        ({"intercept": np.array(np.nan)}, '"intercept" holds something that is no finite number'),
+        ({"vectors": np.full((3, 12), np.inf)}, '"vectors" holds something that is no finite'),
+        ({"coefficients": np.array(["a"])}, '"coefficients" holds something that is no finite'),
+        ({"coefficients": np.ones(3)}, '"coefficients" has size 3'),
+        ({"scale": np.zeros(12)}, '"scale" is not above 0'),
+        ({"mean": None}, 'one has no array named "mean"'),
+        ({"vectors": np.ones(12)}, '"vectors" should have 2 dimensions'),
+    ],
+    ids=[
+        "no vectors", "no gamma", "gamma", "nan", "infinite", "text", "size", "scale", "mean",
+        "dimensions",
+    ],
+)  # fmt: skip
+def test_arrays_that_are_wrong(changed: dict[str, Any], said: str) -> None:
+    with_arrays(**changed)
+    assert said in sentence("one")
+
+
+def test_features_of_another_dimension() -> None:
+    arrays = {"vectors": np.ones((1, 8)), "coefficients": np.ones(1), "mean": None, "scale": None}
+    with_arrays(**arrays)
+    said = sentence("one")
+    assert "one was trained on 8 features, and words.txt.mean gives 12" in said
+    write_vectors(Path("wide.npz"), SENTENCES, dimension=5)
+    assert "wide.npz gives 20; use the encoder" in sentence("one:encoder=wide.npz")
+
+
+def test_the_encoder_is_found_elsewhere(original: Path) -> None:
+    expected = load_metric("two").score(SOME).segments.tolist()
+    shutil.copy(original / "words.txt", "moved.txt")
+    shutil.copy(original / "vectors.npz", "moved.npz")
+    for written in ("encoder=moved.txt", "encoder=words:moved.txt,cache=no", "encoder2=moved.npz"):
+        assert load_metric(f"two:{written}").score(SOME).segments.tolist() == expected
+    assert load_metric("two", encoder="moved.txt").score(SOME).segments.tolist() == expected
+    vectors = load_encoder(str(original / "words.txt"))
+    found = vectors.encode(SENTENCES)  # type: ignore[union-attr]
+    np.savez("made.npz", sentences=np.array(SENTENCES), vectors=found)
+    made = load_metric("two:encoder=made.npz").score(SOME).segments
+    np.testing.assert_allclose(made, expected, atol=1e-6)
+
+
+def test_an_encoder_that_is_missing_or_another() -> None:
+    describe(lambda d: d["settings"]["encoder"][0].update(specification="words:absent.txt"))
+    said = sentence("one")
+    assert "The encoder words.txt.mean that this metric was trained with cannot be loaded:" in said
+    assert said.endswith("Where it lies elsewhere now, write -m one:encoder=PATH.")
+    assert "gone.txt" in sentence("one:encoder=gone.txt")
+    write_words(Path("other.txt"), ["some other words"])
+    assert "is not the encoder that this metric was trained with" in sentence(
+        "one:encoder=other.txt"
+    )
+
+
+def test_settings_of_a_saved_metric() -> None:
+    assert 'one has no setting named "encodr". Did you mean "encoder"?' in sentence("one:encodr=x")
+    assert 'no setting named "encoder2"' in sentence("one:encoder2=x")
+    for name in ("description", "arrays", "folder", "cls", "self"):
+        assert f'one has no setting named "{name}"' in sentence(f"one:{name}=x")
+    assert "cache must be true or false, not 'perhaps'" in sentence("one:cache=perhaps")
+    assert "is not a setting" in sentence("one:cache")
+    assert "cache is given more than once" in sentence("one:cache=no,cache=no")
+
+
+def test_folders_that_hold_no_metric(tmp_path: Path) -> None:
+    Path("empty").mkdir()
+    assert "empty holds no saved metric: there is no metric.json in it" in sentence("empty")
+    assert "absent/metric is no metric: there is no such folder" in sentence("absent/metric")
+    assert "words.txt is no metric" in sentence("./words.txt")
+    assert 'There is no metric named "absent"' in sentence("absent")
+    Path("chrf").mkdir()  # a name stays a name
+    assert load_metric("chrf").name == "chrf"
+
+
+@pytest.mark.parametrize("verb", ["score", "evaluate"])
+def test_the_command_line_says_one_sentence(verb: str) -> None:
+    Path("r.tsv").write_text("mt\tref\tscore\na\tb\t1\nb\tb\t2\n")
+    describe(lambda described: described.update(digest="0"))
+    table = ("-i", "r.tsv") if verb == "score" else ("r.tsv",)
+    for metric, said in (("one", "is damaged"), ("absent/dir", "absent/dir")):
+        shown = adequa(verb, *table, "-m", metric, cwd=Path())
+        assert (shown.returncode, shown.stdout) == (2, "")
+        assert len(shown.stderr.splitlines()) == 1
+        assert shown.stderr.startswith("adequa: error: ")
+        assert said in shown.stderr
+
+
+def test_what_cannot_be_evaluated_with() -> None:
+    Path("empty").mkdir()
+    describe(lambda described: described.update(kind="other"))
+    for written, said in {
+        "one": 'of the kind "other"',
+        "./one:cache=no": 'of the kind "other"',
+        "two:encodr=x": 'Did you mean "encoder"',
+        "./empty": "empty",
+        "absent/dir": "absent/dir",
+    }.items():
+        with pytest.raises(AdequaError) as caught:
+            sources([written])
+        assert said in str(caught.value)
+
+
+def test_nothing_is_left_behind_where_saving_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = load_metric("one")
+    assert isinstance(metric, EmbeddingRegressor)
+    monkeypatch.setattr(
+        metric,
+        "agreement_",
+        {**metric.agreement_, "all": {"pearson": 0, "kendall": 0, "x": float("nan")}},
+    )
+    with pytest.raises(ValueError, match="JSON compliant"):
+        metric.save("deep/new")
+    assert not Path("deep").exists()
+    assert saved.is_saved("one")
+    assert not saved.is_saved("deep/new")
