@@ -232,8 +232,20 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
         scores=np.concatenate([part.scores for part in parts]),
         ids=ids | {"dataset": tuple(part.name for part in parts for _ in range(len(part)))},
         segments=concatenate(texts) if len(texts) == len(parts) else None,
+        kept=_joined_kept([part.kept for part in parts]),
         name=" + ".join(part.name for part in parts),
     )
+
+
+def _joined_kept(parts: Sequence[Kept]) -> Kept:
+    """The rows of several files, one after the other."""
+    starts = np.cumsum([0, *(part.row_count for part in parts)])
+    unused: dict[str, int] = {}
+    for part in parts:
+        for reason, count in part.unused.items():
+            unused[reason] = unused.get(reason, 0) + count
+    rows = [part.rows + start for part, start in zip(parts, starts, strict=False)]
+    return Kept(np.concatenate(rows), int(starts[-1]), unused)
 
 
 def identified(judgements: Judgements) -> Ratings | Preferences:

@@ -92,6 +92,7 @@ def evaluate(
         *excluded,
         *told_of,
         *(note for part in parts for note in part.notes),
+        *(note for source in found if source.metric for note in source.metric.remarks()),
         *notes.too_few_swaps(settled, len(found)),
         *notes.undefined_figures(agreement),
         *notes.undefined_resamples(agreement),

@@ -18,13 +18,13 @@ from adequa.agreement.matching import scores_by_ids, scores_by_row, wanted
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile, read_score_file
 from adequa.judgements import Ids, Kept, Preferences
+from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import MeanMetric, Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.undefined import check_finite
 
-_BATCH = 256  # texts at a time; small enough that progress shows in slow metrics
 _DIRECTIONS = {"true": True, "false": False}
 
 
@@ -251,7 +251,7 @@ def text_statistics(
         first, back = (
             (np.arange(len(rows)),) * 2 if as_it_is else _distinct(segments, source.metric.columns)
         )
-        found = _scored(source.metric, segments.select(first.tolist()), progress)
+        found = batched_statistics(source.metric, segments.select(first.tolist()), progress.scored)
         check_finite(source.name, source.metric.segment_scores(found))
         parts.append((rows, found[back]))
     statistics = np.empty((len(texts), parts[0][1].shape[1]))
@@ -275,16 +275,6 @@ def _distinct(segments: Segments, columns: Sequence[str] = ()) -> tuple[np.ndarr
     keys = zip(segments.hypotheses, segments.references, sources_, *read, strict=True)
     back = np.array([seen.setdefault(key, len(seen)) for key in keys])
     return np.unique(back, return_index=True)[1], back
-
-
-def _scored(metric: Metric, segments: Segments, progress: Progress) -> FloatArray:
-    size = len(segments) if metric.needs_whole_corpus else _BATCH
-    parts = []
-    for start in range(0, len(segments), size):
-        batch = segments.select(range(start, min(start + size, len(segments))))
-        parts.append(metric.checked_statistics(batch))
-        progress.scored(len(batch))
-    return np.concatenate(parts)
 
 
 def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:

@@ -22,11 +22,15 @@ def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
     )
     yield f"{metric.name}: learnt from {facts['rows']:,} ratings"
     yield f" ({facts['data']})\n" if facts["data"] else "\n"
-    yield f"chosen among {found['settings_tried']:,}: {chosen}\n\n"
+    yield f"chosen among {found['settings_tried']:,} settings by Pearson on what was held out, "
+    yield f"{shown(found['criterion_pearson'])}: {chosen}\n\n"
     lines = {"all": found["all"]} | found.get("by_language_pair", {})
     rows = [
-        ["held out", "Pearson", "Kendall"],
-        *([name, shown(f["pearson"]), shown(f["kendall"])] for name, f in lines.items()),
+        ["held out", "ratings", "Pearson", "Kendall"],
+        *(
+            [name, f"{f['rows']:,}", shown(f["pearson"]), shown(f["kendall"])]
+            for name, f in lines.items()
+        ),
     ]
-    yield from aligned(lambda: rows, right=(1, 2))
+    yield from aligned(lambda: rows, right=(1, 2, 3))
     yield f"\nsaved in {folder}; use it with: adequa score -m {folder} -t FILE -r FILE\n"

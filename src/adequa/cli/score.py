@@ -116,7 +116,8 @@ def score(
         check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
     if not quiet:
-        for note in _notes(results):
+        remarks = (remark for found in metrics.values() for remark in found.remarks())
+        for note in (*_notes(results), *remarks):
             tell(f"note: {note}")
     write(_rendered(results, format_ or _format_of(output), decimals), output)
 

@@ -146,6 +146,8 @@ def embedding_regressor(
         ).fit(rated, training)
     if not quiet:
         _tell_coverage(metric, rated)
+        for remark in metric.remarks():
+            tell(f"note: {remark}")
     _saved(metric, output, quiet)
 
 
@@ -259,6 +261,7 @@ def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
     if rated.segments is None or not isinstance(metric.encoder, Encoder):
         return
     texts = [*rated.segments.hypotheses, *(r for refs in rated.segments.references for r in refs)]
-    coverage = metric.encoder.coverage(texts)
-    if coverage is not None:
-        tell(f"note: {metric.encoder.name} knows {coverage.share:.1%} of the words of the ratings.")
+    for part in getattr(metric.encoder, "parts", (metric.encoder,)):
+        coverage = part.coverage(texts)
+        if coverage is not None:
+            tell(f"note: {part.name} knows {coverage.share:.1%} of the words of the ratings.")

@@ -20,6 +20,9 @@ from adequa.io.text import unreadable
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 _ROWS = 1 << 12
+# Raised when words or equations of a published encoder change, so that vectors that were made
+# before are not taken for those that would be made now.
+_EQUATIONS = 1
 
 
 def array_names(path: Path) -> tuple[str, ...]:
@@ -46,7 +49,7 @@ def read_arrays(path: Path, names: Sequence[str]) -> Arrays:
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write arrays as an .npz file of 32-bit numbers; the same arrays give the same bytes.
 
-    `numpy.savez` would write the time of day too, and pickles what is not numbers.
+    `numpy.savez` would pickle what is not numbers.
     """
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
@@ -91,7 +94,7 @@ def content_digest(settings: Mapping[str, object], arrays: Mapping[str, npt.NDAr
     >>> one == content_digest({"mode": "uni"}, {"W": np.ones((3, 2))})
     False
     """
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([_EQUATIONS, settings], sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(json.dumps([name, array.shape]).encode())
         flat = array if array.ndim else array[None]

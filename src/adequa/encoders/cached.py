@@ -92,6 +92,9 @@ class CachedEncoder(Encoder):
         vectors = _through(self.name, self.cache, keys, encoded, self._progress)
         return vectors if len(texts) == len(at) else vectors[at]
 
+    def remarks(self) -> tuple[str, ...]:
+        return (*self.encoder.remarks(), *_of_cache(self.cache))
+
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
         return self.encoder.coverage(sentences)
 
@@ -105,6 +108,9 @@ class CachedPairEncoder(PairEncoder):
         self.cache = cache
         self._progress = progress
 
+    def remarks(self) -> tuple[str, ...]:
+        return (*self.encoder.remarks(), *_of_cache(self.cache))
+
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         pairs, at = distinct(paired(self.name, firsts, seconds))
         keys = [text_key(first, second) for first, second in pairs]
@@ -116,6 +122,10 @@ class CachedPairEncoder(PairEncoder):
 
         vectors = _through(self.name, self.cache, keys, encoded, self._progress)
         return vectors if len(pairs) == len(at) else vectors[at]
+
+
+def _of_cache(cache: VectorCache) -> tuple[str, ...]:
+    return () if cache.problem is None else (cache.problem,)
 
 
 def _take_over(wrapper: AnyEncoder, encoder: AnyEncoder) -> None:

@@ -26,6 +26,9 @@ class Concatenation(Encoder):
         described = json.dumps(["concatenation", *(part.fingerprint for part in self.parts)])
         self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
 
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(remark for part in self.parts for remark in part.remarks())
+
     def encode(self, sentences: Sequence[str]) -> Vectors:
         vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)
         start = 0

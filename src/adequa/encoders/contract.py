@@ -56,6 +56,10 @@ class AnyEncoder(ABC):
     # Whether encoding takes no longer than looking vectors up, so that a cache is of no use.
     is_quick: bool = False
 
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know of the vectors that were made, such as texts that were cut."""
+        return ()
+
 
 class Encoder(AnyEncoder):
     """Turns sentences into vectors."""

@@ -32,12 +32,13 @@ class Precomputed(Encoder):
 
     def __init__(self, path: Path, sentences: Sequence[str], vectors: Vectors) -> None:
         self.path = path
-        self.name = path.name
         self.specification = f"precomputed:{path}"
         self.dimension = int(vectors.shape[1])
         self._rows = _index(path, sentences, vectors)
         self._vectors = vectors
         self.fingerprint = _digest(self._rows, vectors)
+        # Under one name a file may hold other vectors the next day, and signatures show the name.
+        self.name = f"{path.name}@{self.fingerprint[:8]}"
 
     @classmethod
     def load(cls, path: str) -> Precomputed:

@@ -8,7 +8,7 @@ the settings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
@@ -17,6 +17,7 @@ from typing import Any
 
 from adequa.encoders.contract import Encoder, PairEncoder
 from adequa.errors import AdequaError, nearest
+from adequa.io.truth import TRUTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ ENCODERS: dict[str, Entry] = {
         "adequa.encoders.precomputed:Precomputed", "vectors of any origin: an .npz or Parquet file"
     ),
 }
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+_VECTORS = {".npz", ".parquet"}  # the endings of files of vectors
 
 
 def encoder_class(kind: str) -> Any:
@@ -110,16 +113,32 @@ def moved(specification: str, place: str) -> str:
     >>> moved("transformer:models/mpnet,pooling=cls", "precomputed:vectors.npz")
     'precomputed:vectors.npz'
     """
-    if place.partition(":")[0] in ENCODERS or _guessed(place) == "precomputed":
+    if place.partition(":")[0] in ENCODERS or Path(place).suffix in _VECTORS:
         return place
     kind, _, settings = _parsed(specification)
-    return ",".join([f"{kind}:{place}", *(f"{key}={value}" for key, value in settings.items())])
+    return _written(kind, place, settings)
+
+
+def with_setting(specification: str, name: str, value: str) -> str:
+    """The same encoder with another value of a setting, where it has that setting.
+
+    >>> with_setting("infersent:i1.pkl,words=a.txt", "words", "b.txt")
+    'infersent:i1.pkl,words=b.txt'
+    >>> with_setting("transformer:mpnet", "words", "b.txt")
+    'transformer:mpnet'
+    """
+    kind, path, settings = _parsed(specification)
+    return _written(kind, path, settings | {name: value} if name in settings else settings)
+
+
+def _written(kind: str, path: str, settings: Mapping[str, str]) -> str:
+    return ",".join([f"{kind}:{path}", *(f"{key}={value}" for key, value in settings.items())])
 
 
 def _parsed(specification: str) -> tuple[str, str, dict[str, str]]:
     """Kind, path and settings; a folder or file without a kind is guessed from what it is."""
     kind, colon, rest = specification.partition(":")
-    if not colon:
+    if not colon or "," in kind:
         kind, rest = _guessed(specification), specification
     # A path may hold commas: settings begin at the first part that is written NAME=VALUE.
     parts = rest.split(",")
@@ -145,9 +164,16 @@ def _guessed(specification: str) -> str:
     path = specification.partition(",")[0]
     if Path(path).is_dir():
         return "transformer"
-    if Path(path).suffix in {".npz", ".parquet"}:
+    if Path(path).suffix in _VECTORS:
         return "precomputed"
-    return specification if not Path(path).exists() else "words"
+    if Path(path).is_file():
+        return "words"
+    if path in ENCODERS:
+        raise AdequaError(f"{path} is a kind of encoder; write {path}:PATH.")
+    raise AdequaError(
+        f"There is no file or folder {path}, and no encoder without one; write KIND:PATH, with one"
+        f" of the kinds {', '.join(ENCODERS)}."
+    )
 
 
 def _checked(kind: str, found: Any, settings: dict[str, str]) -> dict[str, object]:
@@ -168,7 +194,7 @@ def _value(kind: str, key: str, text: str, default: object) -> object:
     """A setting as the type of its default."""
     try:
         if isinstance(default, bool):
-            return _TRUTH[text.lower()]
+            return TRUTH[text.lower()]
         return int(text) if isinstance(default, int) else text
     except (KeyError, ValueError):
         wanted = "true or false" if isinstance(default, bool) else "a whole number"

@@ -26,6 +26,7 @@ from adequa.encoders.sentence_folders import Declared, declared
 from adequa.encoders.text_network import TextNetwork, longest_input
 from adequa.encoders.transformer_files import digests, load_model, model_files, model_folder
 from adequa.errors import AdequaError
+from adequa.io.truth import TRUTH
 from adequa.runtime.batches import distinct
 
 _BATCH_TOKENS = 8192
@@ -66,7 +67,7 @@ class Transformer(Encoder):
         *,
         pooling: str = "",
         layers: str = "",
-        normalize: bool = False,
+        normalize: str = "auto",
         max_length: int = 0,
         prefix: str = "",
         device: str = "",
@@ -91,7 +92,7 @@ class Transformer(Encoder):
             own=own,
             pooling=pooling or own.pooling or "mean",
             layers=layers,
-            normalize=normalize or own.normalize,
+            normalize=_wanted(normalize, own.normalize),
             prompt=f"{prefix} " if prefix else own.prompt,
             max_length=max_length,
             device=device,
@@ -103,12 +104,15 @@ class Transformer(Encoder):
                 use,
                 pooling=pooling,
                 layers=layers,
-                normalize="true" if normalize else "",
+                normalize="" if normalize == "auto" else normalize,
                 max_length=max_length,
                 prefix=prefix,
                 revision=revision,
             )
         )
+
+    def remarks(self) -> tuple[str, ...]:
+        return _cut(self.name, self.truncated, self._loaded.network.max_length, "sentences")
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         texts, at = distinct([self._loaded.prepared(sentence) for sentence in sentences])
@@ -134,7 +138,7 @@ class TransformerPair(PairEncoder):
         *,
         pooling: str = "",
         layers: str = "",
-        normalize: bool = False,
+        normalize: str = "auto",
         max_length: int = 0,
         device: str = "",
         batch_tokens: int = _BATCH_TOKENS,
@@ -156,7 +160,7 @@ class TransformerPair(PairEncoder):
             own=replace(declared(folder, pooled=False), max_length=0),
             pooling=pooling or ("mean" if layers else "cls-last4"),
             layers=layers,
-            normalize=normalize,
+            normalize=_wanted(normalize, False),
             prompt="",
             max_length=max_length,
             device=device,
@@ -168,11 +172,14 @@ class TransformerPair(PairEncoder):
                 use,
                 pooling=pooling,
                 layers=layers,
-                normalize="true" if normalize else "",
+                normalize="" if normalize == "auto" else normalize,
                 max_length=max_length,
                 revision=revision,
             )
         )
+
+    def remarks(self) -> tuple[str, ...]:
+        return _cut(self.name, self.truncated, self._loaded.network.max_length, "pairs")
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         prepared = self._loaded.prepared
@@ -204,6 +211,10 @@ class _Use:
     device: str
     batch_tokens: int
     batch_size: int
+
+
+def _cut(name: str, count: int, length: int, what: str) -> tuple[str, ...]:
+    return (f"{name} read the first {length} tokens only: {count:,} {what}.",) if count else ()
 
 
 def _describe(encoder: AnyEncoder, loaded: _Loaded) -> None:
@@ -256,6 +267,15 @@ def _fingerprint(use: _Use, max_length: int) -> str:
     }
     described = json.dumps([1, digests(model_files(use.own.folder)), settings], sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()
+
+
+def _wanted(normalize: str, declared_so: bool) -> bool:
+    """Whether vectors are brought to length 1: as asked for, or as the folder says of itself."""
+    if normalize == "auto":
+        return declared_so
+    if normalize.lower() not in TRUTH:
+        raise AdequaError(f"transformer: normalize must be auto, true or false, not {normalize!r}.")
+    return TRUTH[normalize.lower()]
 
 
 def _length(use: _Use, model: Any, tokenizer: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ def read_rows(path: Path, digest: Digest, advance: Advance = ignore) -> Iterator
     opening = next(blocks, b"")
     while len(opening) < _OPENING and (more := next(blocks, b"")):
         opening += more
+    opening = opening.removeprefix(BOM_UTF8)
     header = _header(opening)
     if header is None:
         yield from _text_rows(path, chain([opening], blocks), 0, None)

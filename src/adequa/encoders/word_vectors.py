@@ -26,7 +26,8 @@ from adequa.errors import AdequaError
 from adequa.io.text import Advance, ignore
 
 _LAYOUT = 1  # raised when the files of a table change
-_FIRST_WORDS = 10_000  # of which an upper-case one shows that a table is not lower-cased
+_FIRST_WORDS = 10_000  # which show whether a table is lower-cased
+_CASED_SHARE = 0.01  # of them, beyond which it is not
 _ARRAYS: dict[str, str] = {"vectors": "<f4", "hashes": "<u8", "rows": "<i8", "ends": "<i8"}
 
 Positions = npt.NDArray[np.intp]
@@ -180,7 +181,7 @@ def _write_table(source: Path, part: Path, advance: Advance) -> None:
     content = hashlib.sha256()
     hashes: list[npt.NDArray[np.uint64]] = []
     lengths: list[npt.NDArray[np.int64]] = []
-    cased, words, dimension = False, 0, 0
+    upper, words, dimension = 0, 0, 0
     with (
         (part / "vectors.bin").open("wb") as numbers,
         (part / "spelling.bin").open("wb") as letters,
@@ -190,7 +191,7 @@ def _write_table(source: Path, part: Path, advance: Advance) -> None:
             letters.write(b"".join(rows.words))
             hashes.append(_word_hashes(rows.words))
             lengths.append(np.array([len(word) for word in rows.words], dtype=np.int64))
-            cased = cased or _some_upper_case(rows, _FIRST_WORDS - words)
+            upper += _upper_case(rows, _FIRST_WORDS - words)
             words += len(rows.words)
             dimension = rows.vectors.shape[1]
         _settle(numbers)
@@ -206,7 +207,8 @@ def _write_table(source: Path, part: Path, advance: Advance) -> None:
         "words": words,
         "dimension": dimension,
         "letters": int(ends[-1]),
-        "cased": cased,
+        # A few marks such as UNK do not make a table of lower-case words a cased one.
+        "cased": upper > _CASED_SHARE * min(words, _FIRST_WORDS),
         "sha256": content.hexdigest(),
         "source": str(source),
     }
@@ -221,9 +223,10 @@ def _settle(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _some_upper_case(rows: Rows, count: int) -> bool:
+def _upper_case(rows: Rows, count: int) -> int:
+    """How many of the first words, at most so many, are not in lower case."""
     texts = (word.decode("utf-8", "replace") for word in rows.words[: max(count, 0)])
-    return any(text != text.lower() for text in texts)
+    return sum(text != text.lower() for text in texts)
 
 
 def _word_hashes(words: Sequence[bytes]) -> npt.NDArray[np.uint64]:

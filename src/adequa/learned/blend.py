@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, nearest
 from adequa.judgements import Ids, Ratings
 from adequa.learned.cards import card
 from adequa.learned.contract import (
@@ -24,20 +24,17 @@ from adequa.learned.contract import (
     rated_texts,
     reference_groups,
 )
-from adequa.learned.regression import fit_svr, held_out_agreement
+from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
 from adequa.learned.support_vectors import SupportVectors
+from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.settings import check_choice
 from adequa.segments import FloatArray, Segments
-from adequa.training import svr_search
 from adequa.training.distances import Features
-from adequa.training.svr_search import check_search_memory
 
-GRIDS = {"scaled": svr_search.SCALED, "paper": svr_search.PAPER}
 LEXICAL = tuple(METRICS)
-_BATCH = 256  # segments between two words on progress
 
 
 @dataclass(eq=False)
@@ -64,9 +61,11 @@ class Blend(LearnedMetric):
         self.max_references = min(limits, default=None)
 
     def fit(self, ratings: Ratings, training: Training = UNSEEN) -> Blend:
-        check_choice("grid", self.grid, GRIDS)
+        check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
-        check_search_memory(len(texts), self.folds, self.workers)
+        groups = reference_groups(texts)
+        check_svr(groups, self.folds, self.seed, self.workers)
+        self._check_references(texts)
         seen = np.empty((len(texts), len(self.parts) + len(self.columns)), np.float32)
         for rows in _corpora(ratings.ids, len(texts)):
             ids = {c: tuple(ratings.ids[c][r] for r in rows) for c in self._there(ratings.ids)}
@@ -76,8 +75,8 @@ class Blend(LearnedMetric):
         fitted = fit_svr(
             seen,
             ratings.scores,
-            reference_groups(texts),
-            GRIDS[self.grid],
+            groups,
+            SVR_GRIDS[self.grid],
             folds=self.folds,
             seed=self.seed,
             workers=self.workers,
@@ -94,6 +93,16 @@ class Blend(LearnedMetric):
         self.check_fitted()
         return self.regressor_.predict(self._features(segments, UNSEEN))
 
+    def _check_references(self, texts: Segments) -> None:
+        """Raise what the first of the metrics would raise, before all others have scored."""
+        most = max(map(len, texts.references))
+        for named, part in zip(self.metrics, self.parts, strict=True):
+            if part.max_references is not None and most > part.max_references:
+                raise AdequaError(
+                    f"{named} takes {part.max_references} reference a segment, and the ratings have"
+                    f" up to {most}; name the metrics to blend, without it."
+                )
+
     def _there(self, ids: Ids) -> tuple[str, ...]:
         for column in self.columns:
             if column not in ids:
@@ -107,13 +116,16 @@ class Blend(LearnedMetric):
         scores = []
         for part in self.parts:
             training.stage(f"Scoring with {part.name}")
-            scores.append(_scored(part, segments, training))
+            scores.append(part.segment_scores(batched_statistics(part, segments, training.scored)))
         scores += [_numbers(name, segments.ids[name]) for name in self._there(segments.ids)]
         return np.column_stack(scores).astype(np.float32)
 
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(remark for part in self.parts for remark in part.remarks())
+
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("metrics", "+".join((*map(_named, self.metrics, self.parts), *self.columns))),
+            ("metrics", ",".join((*map(_named, self.metrics, self.parts), *self.columns))),
             *self.learnt_fields(),
         )
 
@@ -133,7 +145,10 @@ class Blend(LearnedMetric):
 
     def card(self) -> str:
         named = ", ".join(f"`{metric}`" for metric in self.metrics)
-        use = "Metrics that are folders are found where they were when this one was trained."
+        use = (
+            "Metrics that are folders are found where they were when this one was trained; where "
+            "the first lies elsewhere, say so: `-m FOLDER:metric1=PATH`, and so on."
+        )
         if self.columns:
             listed = ", ".join(f"`{column}`" for column in self.columns)
             use += f" The input has to bring scores in the columns {listed}."
@@ -148,11 +163,9 @@ class Blend(LearnedMetric):
         /,
         **settings: str,
     ) -> Blend:
-        if settings:
-            raise AdequaError(f"{folder} is a blend, which takes no settings.")
         kept = description.settings
         metric = cls(
-            metrics=tuple(kept["metrics"]),
+            metrics=_moved(kept["metrics"], folder, settings),
             columns=tuple(kept["columns"]),
             grid=kept["grid"],
             folds=kept["folds"],
@@ -166,6 +179,18 @@ class Blend(LearnedMetric):
         metric.training_, metric.agreement_ = description.training, description.agreement
         metric.digest_ = description.digest
         return metric
+
+
+def _moved(metrics: Sequence[str], folder: Path, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """The metrics of a blend; `metric1` and so on say where a trained one of them is now."""
+    keys = [f"metric{number}" for number in range(1, len(metrics) + 1)]
+    for key in settings:
+        if key not in keys:
+            raise AdequaError(
+                f'{folder} has no setting named "{key}".{nearest(key, keys)} Its settings, for '
+                f"trained metrics that lie elsewhere now: {', '.join(keys)}."
+            )
+    return tuple(settings.get(key, metric) for key, metric in zip(keys, metrics, strict=True))
 
 
 def _named(specification: str, part: Metric) -> str:
@@ -193,17 +218,6 @@ def _corpora(ids: Ids, count: int) -> list[list[int]]:
     for row, key in enumerate(zip(*columns, strict=True) if columns else [()] * count):
         rows.setdefault(key, []).append(row)
     return list(rows.values())
-
-
-def _scored(metric: Metric, segments: Segments, training: Training) -> FloatArray:
-    size = len(segments) if metric.needs_whole_corpus else _BATCH
-    parts = []
-    for start in range(0, len(segments), size):
-        stop = min(start + size, len(segments))
-        statistics = metric.checked_statistics(segments.select(range(start, stop)))
-        parts.append(metric.segment_scores(statistics))
-        training.advance(stop, len(segments))
-    return np.concatenate(parts)
 
 
 def _numbers(name: str, cells: Sequence[str]) -> FloatArray:

@@ -41,10 +41,13 @@ def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
         f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
         "good: measure on data of your own with `adequa evaluate`.\n\n"
     )
-    yield "| ratings | Pearson | Kendall's tau-b |\n| --- | ---: | ---: |\n"
+    yield f"The figure they were chosen by: {shown(report['criterion_pearson'])}, "
+    yield "Pearson, over folds the mean.\n\n" if report["folds"] else "Pearson.\n\n"
+    yield "| ratings | number | Pearson | Kendall's tau-b |\n| --- | ---: | ---: | ---: |\n"
     lines = {"all": report["all"]} | report.get("by_language_pair", {})
     for name, figures in lines.items():
-        yield f"| {_cell(name)} | {shown(figures['pearson'])} | {shown(figures['kendall'])} |\n"
+        both = f"{shown(figures['pearson'])} | {shown(figures['kendall'])}"
+        yield f"| {_cell(name)} | {figures['rows']:,} | {both} |\n"
 
 
 def shown(figure: float | None) -> str:

@@ -18,7 +18,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, IntArray, Segments
 from adequa.version import __version__
 
 OfSeveral: TypeAlias = Literal["best", "mean"]  # what counts where there are several references
@@ -28,11 +28,12 @@ OfSeveral: TypeAlias = Literal["best", "mean"]  # what counts where there are se
 class Training:
     """Where a training reports to: what is being done, and how far it is."""
 
-    stage: Callable[[str], None]
-    advance: Callable[[int, int], None]  # done and in all
+    stage: Callable[[str], None] = lambda _: None
+    advance: Callable[[int, int], None] = lambda *_: None  # settings tried, and settings in all
+    scored: Callable[[int], None] = lambda _: None  # texts that were just scored
 
 
-UNSEEN = Training(stage=lambda _: None, advance=lambda *_: None)
+UNSEEN = Training()
 
 
 class LearnedMetric(MeanMetric):
@@ -109,10 +110,14 @@ def one_a_segment(scores: FloatArray, segments: Segments, of_several: OfSeveral)
     array([2., 5.])
     """
     counts = np.array([len(references) for references in segments.references])
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    return reduced(scores, np.cumsum(counts) - counts, of_several)
+
+
+def reduced(scores: FloatArray, starts: IntArray, of_several: OfSeveral) -> FloatArray:
+    """One score for each run of scores, by where the runs start: the best of it, or the mean."""
     if of_several == "best":
         return np.asarray(np.maximum.reduceat(scores, starts))
-    return np.asarray(np.add.reduceat(scores, starts) / counts)
+    return np.asarray(np.add.reduceat(scores, starts) / np.diff([*starts, len(scores)]))
 
 
 def rated_texts(ratings: Ratings) -> Segments:
@@ -158,6 +163,8 @@ def reference_groups(segments: Segments) -> list[str]:
 def data_facts(ratings: Ratings) -> dict[str, Any]:
     """What metric.json and the card say of the data: names, rows, language pairs."""
     facts: dict[str, Any] = {"data": ratings.name, "rows": len(ratings)}
+    if ratings.kept.unused:
+        facts["rows_not_used"] = dict(ratings.kept.unused)
     for column, named in (("dataset", "rows_by_dataset"), ("lp", "rows_by_language_pair")):
         if column in ratings.ids:
             names, counts = np.unique(np.array(ratings.ids[column]), return_counts=True)

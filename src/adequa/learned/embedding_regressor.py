@@ -30,17 +30,23 @@ from adequa.learned.contract import (
 )
 from adequa.learned.features import feature_count, features
 from adequa.learned.perceptron import Perceptron
-from adequa.learned.regression import Regressor, fit_perceptron, fit_svr, held_out_agreement
+from adequa.learned.regression import (
+    MLP_GRIDS,
+    SVR_GRIDS,
+    Regressor,
+    by_segment,
+    check_perceptron,
+    check_svr,
+    fit_perceptron,
+    fit_svr,
+    held_out_agreement,
+)
 from adequa.learned.saved_encoders import encoder_facts, restored
 from adequa.learned.support_vectors import SupportVectors
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice
 from adequa.segments import FloatArray, Segments
-from adequa.training import mlp_training, svr_search
-from adequa.training.svr_search import check_search_memory
 
-SVR_GRIDS = {"scaled": svr_search.SCALED, "paper": svr_search.PAPER}
-MLP_GRIDS = {"scaled": mlp_training.SHORT, "paper": mlp_training.PAPER}
 MODELS: dict[str, type[SupportVectors] | type[Perceptron]] = {
     "svr": SupportVectors,
     "mlp": Perceptron,
@@ -77,7 +83,9 @@ class EmbeddingRegressor(LearnedMetric):
         groups = reference_groups(texts)
         targets, groups = ratings.scores[pairs.rows], [groups[row] for row in pairs.rows]
         if self.model == "svr":
-            check_search_memory(len(targets), self.folds, self.workers)
+            check_svr(groups, self.folds, self.seed, self.workers)
+        else:
+            check_perceptron(groups, DEVELOPMENT, self.seed, self.device)
         training.stage(f"Encoding with {self.encoder.name}")
         seen = features(self.encoder, pairs.hypotheses, pairs.references)
         if self.model == "svr":
@@ -103,8 +111,8 @@ class EmbeddingRegressor(LearnedMetric):
                 training=training,
             )
         self.regressor_ = fitted.regressor
-        ids = {key: tuple(column[row] for row in pairs.rows) for key, column in ratings.ids.items()}
-        self.agreement_ = held_out_agreement(targets, ids, fitted)
+        judged = by_segment(fitted, np.array(pairs.rows), self.references)
+        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, judged)
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
         return self
 
@@ -113,6 +121,9 @@ class EmbeddingRegressor(LearnedMetric):
         pairs = _Pairs.of(segments)
         seen = features(self.encoder, pairs.hypotheses, pairs.references)
         return one_a_segment(self.regressor_.predict(seen), segments, self.references)
+
+    def remarks(self) -> tuple[str, ...]:
+        return self.encoder.remarks()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -128,7 +139,7 @@ class EmbeddingRegressor(LearnedMetric):
             "model": self.model,
             "grid": self.grid,
             "references": self.references,
-            "folds": self.folds,
+            **({"folds": self.folds} if self.model == "svr" else {}),
             "seed": self.seed,
         }
 
@@ -164,7 +175,7 @@ class EmbeddingRegressor(LearnedMetric):
             model=model,
             grid=kept["grid"],
             references=kept["references"],
-            folds=kept["folds"],
+            folds=kept.get("folds", cls.folds),
             seed=kept["seed"],
             name=description.name,
         )

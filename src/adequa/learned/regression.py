@@ -13,18 +13,23 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adequa.judgements import Ids
-from adequa.learned.contract import UNSEEN, Training
+from adequa.learned.contract import UNSEEN, OfSeveral, Training, reduced
 from adequa.learned.perceptron import Perceptron
 from adequa.learned.support_vectors import SupportVectors, fit_support_vectors
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 from adequa.statistics.kendall import kendall_b
+from adequa.training import mlp_training, svr_search
 from adequa.training.distances import Features
 from adequa.training.folds import grouped_folds, split_off
-from adequa.training.mlp_training import PerceptronGrid, search_perceptrons
-from adequa.training.svr_search import Grid, search
+from adequa.training.mlp_training import PerceptronGrid, search_perceptrons, training_device
+from adequa.training.svr import svr_solver
+from adequa.training.svr_search import Grid, check_search_memory, search
 
 Regressor: TypeAlias = SupportVectors | Perceptron
+
+SVR_GRIDS = {"scaled": svr_search.SCALED, "paper": svr_search.PAPER}
+MLP_GRIDS = {"scaled": mlp_training.SHORT, "paper": mlp_training.PAPER}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,9 +39,23 @@ class Fitted:
     regressor: Regressor
     chosen: Mapping[str, Any]  # the settings
     tried: int  # settings that it was chosen from
+    folds: int  # of the cross-validation, or 0 for a development split
     criterion: float  # the Pearson correlation that it was chosen by
     held_out: IntArray  # rows
     predictions: FloatArray  # for those rows
+
+
+def check_svr(groups: Sequence[str], folds: int, seed: int, workers: int | None) -> None:
+    """Raise what `fit_svr` would raise: better before texts are encoded or scored than after."""
+    svr_solver()
+    grouped_folds(groups, folds, seed)
+    check_search_memory(len(groups), folds, workers)
+
+
+def check_perceptron(groups: Sequence[str], development: float, seed: int, device: str) -> None:
+    """Raise what `fit_perceptron` would raise, likewise."""
+    training_device(device)
+    split_off(len(groups), development, seed, groups)
 
 
 def fit_svr(
@@ -72,6 +91,7 @@ def fit_svr(
         ),
         chosen=asdict(found.best) | {"support_vectors": len(model.vectors)},
         tried=len(found.settings),
+        folds=folds,
         criterion=float(found.means[found.best_index]),
         held_out=np.arange(len(targets)),
         predictions=found.best_predictions * scale + mean,
@@ -99,22 +119,37 @@ def fit_perceptron(
         grid,
         seed,
         device=device,
-        tf32=True,  # a choice among settings needs no more digits
+        tf32=True,  # on a GPU; fewer digits in products, far fewer than dropout leaves anyway
         advance=training.advance,
     )
     regressor = Perceptron(found.layers, found.standardisation)
     return Fitted(
         regressor=regressor,
         chosen=asdict(found.best) | {"epoch": found.best_epoch},
-        tried=found.correlations.size,
+        tried=len(found.settings),
+        folds=0,
         criterion=float(found.correlations.max()),
         held_out=np.flatnonzero(held_out),
         predictions=regressor.predict(features[held_out]),
     )
 
 
+def by_segment(fitted: Fitted, segment_of_row: IntArray, of_several: OfSeveral) -> Fitted:
+    """With held-out predictions of segments, from those with each of their references in turn.
+
+    All references of a segment are in one fold, and its rows stand together.
+    """
+    segments, starts = np.unique(segment_of_row[fitted.held_out], return_index=True)
+    return replace(
+        fitted,
+        held_out=segments,
+        predictions=reduced(fitted.predictions, starts, of_several),
+    )
+
+
 def held_out_agreement(targets: FloatArray, ids: Ids, fitted: Fitted) -> dict[str, Any]:
     """How well held-out predictions agree with people: in all, and by language pair.
+
 
     The settings were chosen on these same rows, so that the figures are a little too good; what
     the metric is worth on new data is for `adequa evaluate` to tell.
@@ -124,6 +159,7 @@ def held_out_agreement(targets: FloatArray, ids: Ids, fitted: Fitted) -> dict[st
     report: dict[str, Any] = {
         "held_out_rows": len(rows),
         "settings_tried": fitted.tried,
+        "folds": fitted.folds,
         "criterion_pearson": _figure(fitted.criterion),
         "all": _correlations(human, fitted.predictions),
     }
@@ -136,8 +172,9 @@ def held_out_agreement(targets: FloatArray, ids: Ids, fitted: Fitted) -> dict[st
     return report
 
 
-def _correlations(human: FloatArray, predictions: FloatArray) -> dict[str, float | None]:
+def _correlations(human: FloatArray, predictions: FloatArray) -> dict[str, float | int | None]:
     return {
+        "rows": len(human),
         "pearson": _figure(float(pearson(human, predictions))),
         "kendall": _figure(float(kendall_b(human, predictions))),
     }

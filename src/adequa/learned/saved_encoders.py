@@ -9,11 +9,11 @@ from typing import Any
 from adequa.encoders.cached import cached
 from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.contract import Encoder, PairEncoder
-from adequa.encoders.registry import load_encoder, moved
+from adequa.encoders.registry import load_encoder, moved, with_setting
 from adequa.errors import AdequaError, nearest
+from adequa.io.truth import TRUTH
 
 _FIRST = "encoder"
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def encoder_facts(encoder: Encoder | PairEncoder) -> list[dict[str, Any]]:
@@ -36,38 +36,48 @@ def restored(
     """The encoder that a metric was trained with.
 
     Settings say where it is now (`encoder`, and `encoder2` and so on for the further ones of
-    several), or give vectors for it (a file of vectors, which is trusted to come from it), and
-    whether its vectors are cached (`cache`).
+    several; `words` for the word vectors that an encoder goes with), or give vectors for it (a
+    file of vectors, which is trusted to come from it), and whether its vectors are cached
+    (`cache`).
     """
     keys = [_FIRST, *(f"{_FIRST}{number}" for number in range(2, len(facts) + 1))]
+    known = [*keys, "words", "cache"]
     for key in settings:
-        if key not in {*keys, "cache"}:
-            known = [*keys, "cache"]
+        if key not in known:
             raise AdequaError(
                 f'{folder} has no setting named "{key}".{nearest(key, known)} Its settings:'
                 f" {', '.join(known)}."
             )
     parts = [
-        _part(fact, settings.get(key), f"{folder}:{key}=PATH")
+        _part(fact, settings.get(key), settings.get("words"), f"{folder}:{key}=PATH")
         for fact, key in zip(facts, keys, strict=True)
     ]
     encoder = parts[0] if len(parts) == 1 else Concatenation(_sentence_encoders(parts))
     wanted = settings.get("cache", "true").lower()
-    if wanted not in _TRUTH:
+    if wanted not in TRUTH:
         raise AdequaError(f"{folder}: cache must be true or false, not {settings['cache']!r}.")
-    return cached(encoder) if _TRUTH[wanted] else encoder
+    return cached(encoder) if TRUTH[wanted] else encoder
 
 
-def _part(fact: Mapping[str, Any], now: str | None, advice: str) -> Encoder | PairEncoder:
+def _part(
+    fact: Mapping[str, Any], now: str | None, words: str | None, advice: str
+) -> Encoder | PairEncoder:
     specification = str(fact["specification"])
+    if ",download=" in specification:
+        raise AdequaError(
+            f"The encoder {fact['name']} of this metric is to be downloaded, which happens only "
+            f"when you ask for it: write -m {advice}."
+        )
+    if words is not None:
+        specification = with_setting(specification, "words", words)
     try:
         encoder = load_encoder(specification if now is None else moved(specification, now))
     except AdequaError as error:
         if now is not None:
             raise
         raise AdequaError(
-            f"The encoder {fact['name']} that this metric was trained with cannot be loaded: "
-            f"{error} Where it lies elsewhere now, write -m {advice}."
+            f"The encoder {fact['name']} that this metric was trained with cannot be loaded, "
+            f"which -m {advice} may help with. The reason: {error}"
         ) from error
     given_vectors = encoder.specification.startswith("precomputed:")
     if not given_vectors and encoder.fingerprint != fact["fingerprint"]:

@@ -85,6 +85,10 @@ class Metric(ABC):
             ),
         )
 
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know of the scores that were given, such as texts that were cut."""
+        return ()
+
     def segment_signature(self, reference_count: int | None) -> Signature:
         """The signature of segment scores, where their settings differ from the system score's."""
         return self.signature(reference_count)

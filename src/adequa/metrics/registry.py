@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from adequa.errors import AdequaError, nearest
+from adequa.io.truth import TRUTH
 from adequa.metrics import saved
 from adequa.metrics.contract import Metric
 
@@ -25,7 +26,6 @@ class Entry:
     summary: str
 
 
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _IN_WORDS = {
     bool: "true or false",
     int: "a whole number",
@@ -119,11 +119,12 @@ def _folder_of(specification: str) -> tuple[str | None, str]:
         path, written = specification, ""
     else:
         path, _, written = specification.partition(":")
-    if not path.strip():  # which a path would take for the current folder
+    # A name is a name, whatever folders there are; an empty one is not the current folder.
+    if not path.strip() or path in METRICS:
         return None, ""
     if saved.is_saved(path):
         return path, written
-    if path in METRICS or not (Path(path).exists() or "/" in path):
+    if not (Path(path).exists() or "/" in path):
         return None, ""
     raise AdequaError(
         f"{path} holds no saved metric: there is no {saved.DESCRIPTION} in it."
@@ -194,7 +195,7 @@ def _parsed(found: type[Metric], key: str, text: str, kinds: tuple[Any, ...]) ->
         return None
     kind = next(kind for kind in kinds if kind is not NoneType)
     try:
-        return _TRUTH[text.lower()] if kind is bool else kind(text)
+        return TRUTH[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         raise AdequaError(
             f"{found.name}: {key} must be {_described(kinds)}, not {text!r}."

@@ -129,6 +129,8 @@ def read_description(folder: Path) -> Description:
         for key, kind in kinds.items():
             if not isinstance(getattr(described, key), kind):
                 raise ValueError(f"{key} is not as it should be")
+        if not described.name.isprintable() or "|" in described.name:
+            raise ValueError("the name holds characters that no signature can show")
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, TypeError) as error:

@@ -26,7 +26,6 @@ class Model:
 
 
 MPNET = Model(("all-mpnet-base-v2", "mpnet"))
-MINILM = Model(("all-MiniLM-L6-v2", "minilm"))
 GLOVE_840B = Model(
     ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
 )

@@ -6,7 +6,7 @@ from adequa.agreement.results import AVERAGE
 from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.models import GLOVE_840B, MINILM, MPNET, Model, encoder
+from adequa.reproduce.models import GLOVE_840B, MPNET, Model, encoder
 from adequa.reproduce.table import System, Table
 from adequa.reproduce.trained import Scores, leave_one_pair_out
 
@@ -71,12 +71,6 @@ TABLE = Table(
             cost="hours",
         ),
         System(
-            name="svr-minilm",
-            label="SVR + all-MiniLM-L6-v2",
-            scores=_svr("transformer", MINILM),
-            cost="hours",
-        ),
-        System(
             name="svr-mpnet",
             label="SVR + all-mpnet-base-v2",
             scores=_svr("transformer", MPNET),
@@ -84,8 +78,8 @@ TABLE = Table(
         ),
         System(
             name="svr-mpnet-layers",
-            label="SVR + all-mpnet-base-v2, layers 5, 7 and 12",
-            scores=_svr("transformer", MPNET, settings="layers=5+7+12"),
+            label="SVR + all-mpnet-base-v2, layers 6, 7 and 12",
+            scores=_svr("transformer", MPNET, settings="layers=6+7+12"),
             cost="hours",
         ),
     ),

@@ -7,6 +7,7 @@ in float32, and products are formed in float64, a block of rows at a time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -19,7 +20,17 @@ from adequa.segments import FloatArray
 Features: TypeAlias = npt.NDArray[np.float32]  # one row a segment
 
 GIBIBYTE = 1 << 30
-MOST_BYTES = 8 * GIBIBYTE
+
+
+def _half_of_memory() -> int:
+    """Half of what the machine has; 8 GiB where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return 8 * GIBIBYTE
+
+
+MOST_BYTES = _half_of_memory()
 _BLOCK_NUMBERS = 1 << 22  # in a block of rows: 32 MiB as float64
 
 

@@ -35,8 +35,9 @@ def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
     codes, sizes = _group_codes(groups)
     if sizes.size < folds:
         raise AdequaError(
-            f"{folds} folds need at least {folds} groups of rows, but there are {sizes.size}; ask "
-            "for fewer folds."
+            f"{folds} folds need at least {folds} groups of rows (rows of one reference are a "
+            f"group), but there {'is' if sizes.size == 1 else 'are'} {sizes.size}; ask for fewer "
+            "folds, or give more judgements."
         )
     fold_of_group = np.empty(sizes.size, np.intp)
     rows_in_fold = np.zeros(folds, np.intp)

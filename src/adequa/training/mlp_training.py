@@ -142,7 +142,9 @@ def search_perceptrons(
     if scaling is not None:
         features = scaling(features)
     target_mean, target_scale = targets[~development].mean(), targets[~development].std()
-    rows = _Rows.on(_device(device), features, (targets - target_mean) / target_scale, development)
+    rows = _Rows.on(
+        training_device(device), features, (targets - target_mean) / target_scale, development
+    )
     settings = grid.settings()
     correlations = np.empty((len(settings), grid.epochs))
     best, layers = -np.inf, []
@@ -293,7 +295,8 @@ def _check_split(development: Mask, targets: FloatArray) -> None:
             )
 
 
-def _device(name: str) -> torch.device:
+def training_device(name: str) -> torch.device:
+    """The device of that name; "auto" is a GPU where there is one."""
     try:
         import torch  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:

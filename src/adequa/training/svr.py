@@ -42,13 +42,14 @@ def fitted(kernel: FloatArray, targets: FloatArray, setting: Setting) -> tuple[F
     if 2 * setting.epsilon >= high - low:
         return coefficients, (low + high) / 2
     # The solver works outside Python's lock, and reads a contiguous float64 kernel where it lies.
-    model = _svr()(kernel="precomputed", C=setting.C, epsilon=setting.epsilon)
+    model = svr_solver()(kernel="precomputed", C=setting.C, epsilon=setting.epsilon)
     model.fit(kernel, targets)
     coefficients[model.support_] = model.dual_coef_[0]
     return coefficients, float(model.intercept_[0])
 
 
-def _svr() -> Any:
+def svr_solver() -> Any:
+    """scikit-learn's ε-SVR, or a sentence on how to get it."""
     try:
         from sklearn.svm import SVR  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:

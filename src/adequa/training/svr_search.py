@@ -123,8 +123,7 @@ def search(
     folds = _checked_folds(fold_of_row, len(targets))
     gammas, settings = grid.gammas(features.shape[1]), grid.settings(features.shape[1])
     jobs = list(product(range(folds), range(len(gammas))))
-    workers = max(1, min(workers or os.cpu_count() or 1, len(jobs)))
-    check_search_memory(len(targets), folds, workers, most_bytes)
+    workers = min(check_search_memory(len(targets), folds, workers, most_bytes), len(jobs))
     if grid.scaled:
         features = standardisation(features)(features)
     distances = squared_distances(features, most_bytes)
@@ -182,17 +181,19 @@ def _checked_folds(fold_of_row: IntArray, rows: int) -> int:
 
 def check_search_memory(
     rows: int, folds: int, workers: int | None = None, most_bytes: int = MOST_BYTES
-) -> None:
-    """Raise what `search` would raise: better before texts are encoded than after.
+) -> int:
+    """The number of workers that `search` has, or a sentence where not even one has the memory.
 
-    There are all distances, and for each worker a kernel and what the solver keeps of it.
+    There are all distances, and for each worker a kernel and what the solver keeps of it. Without
+    a number there are as many as there are cores and as have the memory.
     """
-    workers = workers or os.cpu_count() or 1
     trained = rows - rows // folds
-    kept_by_solver = min(_SOLVER_CACHE, 4 * trained * trained)
-    needed = 8 * rows * rows + workers * (8 * rows * trained + kept_by_solver)
-    what = f"A grid search over {rows:,} rows with {workers} workers"
-    check_memory(what, needed, most_bytes, "train on fewer rows, or with fewer workers")
+    shared = 8 * rows * rows
+    each = 8 * rows * trained + min(_SOLVER_CACHE, 4 * trained * trained)
+    wanted = workers or max(1, min(os.cpu_count() or 1, (most_bytes - shared) // each))
+    what = f"A grid search over {rows:,} rows with {wanted} worker{'s'[: wanted != 1]}"
+    check_memory(what, shared + wanted * each, most_bytes, "train on fewer rows (--sample)")
+    return wanted
 
 
 def _run(
