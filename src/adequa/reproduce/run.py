@@ -60,6 +60,7 @@ def reproduce(
         path = write_scores(scored, folder / "scores" / table.name / f"{system.name}.tsv.gz")
         rows = tuple(_rows(table, system, judgements, path))
         command = f"adequa reproduce {table.name} --system {system.name}"
+        results = read_results(table, folder)  # another run may have added to it meanwhile
         results = results.with_system(system.name, rows, Measurement(command, scored.settings))
         results = results.ordered(tuple(system.name for system in table.systems))
         write_results(results, folder)
@@ -90,7 +91,7 @@ def _chosen(table: Table, quick: bool, names: tuple[str, ...]) -> Iterator[Syste
     for system in table.systems:
         if system.name in names and system.scores is None:
             raise AdequaError(
-                f"{system.label} cannot be measured: the paper's weights are missing."
+                f"{system.label} cannot be measured: the authors' weights could not be had."
             )
         if (not names or system.name in names) and (not quick or system.cost == "minutes"):
             yield system
