@@ -91,12 +91,6 @@ TABLE = Table(
             cost="hours",
         ),
         System(
-            name="svr-mpnet",
-            label="SVR + all-mpnet-base-v2",
-            scores=_svr("transformer", MPNET),
-            cost="hours",
-        ),
-        System(
             name="svr-mpnet-layers",
             label="SVR + all-mpnet-base-v2, layers 6, 7 and 12",
             scores=_svr("transformer", MPNET, settings="layers=6+7+12"),
