@@ -13,6 +13,7 @@ import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.notes import tell
+from adequa.cli.options import Output, Pairs, Quiet, Split
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -65,13 +66,8 @@ def analyse(
         str,
         typer.Option(metavar="SHARE", help="How much of a language pair is analysed, best first."),
     ] = "20%",
-    lp: Annotated[
-        list[str] | None,
-        typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")
-    ] = None,
+    lp: Pairs = None,
+    split: Split = None,
     encoder: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,13 +98,8 @@ def analyse(
         Format | None,
         typer.Option("--format", help="Default: text, or by the ending of the output file."),
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write here instead of standard output."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+    output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Show which good outputs two metrics find, and what they look like."""
     from adequa.agreement.error_analysis import AnalysisSettings

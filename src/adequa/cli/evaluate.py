@@ -12,6 +12,7 @@ import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.notes import tell
+from adequa.cli.options import Output, Pairs, Quiet, Split
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -74,13 +75,8 @@ def evaluate(
             metavar="HOW", help="System scores of preferences: expected-wins or trueskill."
         ),
     ] = None,
-    lp: Annotated[
-        list[str] | None,
-        typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")
-    ] = None,
+    lp: Pairs = None,
+    split: Split = None,
     outputs: Annotated[
         Path | None,
         typer.Option(
@@ -136,17 +132,12 @@ def evaluate(
         Format | None,
         typer.Option("--format", help="Default: text, or by the ending of the output file."),
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write here instead of standard output."
-        ),
-    ] = None,
+    output: Output = None,
     plot: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw metric against human and the significance matrix."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure how well metrics agree with human judgements."""
     from adequa.agreement.protocol import Protocol

@@ -10,6 +10,7 @@ import typer
 
 from adequa.cli.completion import complete_table
 from adequa.cli.notes import tell
+from adequa.cli.options import Quiet
 from adequa.cli.output import write
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def reproduce(
             "results, and into one of another name.",
         ),
     ] = Path("results"),
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure a published table again: paper and measured side by side.
 

@@ -12,6 +12,7 @@ import typer
 
 from adequa.cli.completion import complete_metric
 from adequa.cli.notes import tell
+from adequa.cli.options import Output, Quiet
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -94,13 +95,8 @@ def score(
         int | None,
         typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
     ] = None,
-    output: Annotated[
-        str | None,  # and no Path, which would drop the slash of a folder
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write here instead of standard output."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")] = False,
+    output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Score translations against references.
 

@@ -12,6 +12,7 @@ import typer
 
 from adequa.cli.completion import complete_dataset, complete_encoder, complete_metric
 from adequa.cli.notes import tell
+from adequa.cli.options import Pairs, Quiet
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -59,10 +60,6 @@ RatingsOption = Annotated[
 OutputOption = Annotated[
     str, typer.Option("-o", "--output", metavar="FOLDER", help="A new folder for the metric.")
 ]
-PairOption = Annotated[
-    list[str] | None,
-    typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
-]
 SampleOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Learn from so many ratings, drawn at random."),
@@ -85,7 +82,6 @@ WorkersOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Threads of the search. Default: one a core."),
 ]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no report.")]
 
 
 @app.command("embedding-regressor")
@@ -109,7 +105,7 @@ def embedding_regressor(
     references: Annotated[
         References, typer.Option(help="What counts where a segment has several references.")
     ] = References.best,
-    lp: PairOption = None,
+    lp: Pairs = None,
     sample: SampleOption = None,
     folds: FoldsOption = 10,
     seed: SeedOption = 0,
@@ -121,7 +117,7 @@ def embedding_regressor(
     cache: Annotated[
         bool, typer.Option("--cache/--no-cache", help="Keep sentence vectors for the next time.")
     ] = True,
-    quiet: QuietOption = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn to rate from the vectors of hypothesis and reference (SVR, RUSE)."""
     from adequa.encoders.cached import cached
@@ -173,13 +169,13 @@ def blend(
         ),
     ] = None,
     grid: GridOption = GridName.scaled,
-    lp: PairOption = None,
+    lp: Pairs = None,
     sample: SampleOption = None,
     folds: FoldsOption = 10,
     seed: SeedOption = 0,
     name: NameOption = None,
     workers: WorkersOption = None,
-    quiet: QuietOption = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn to rate from the scores of many metrics (Blend)."""
     from adequa.io.atomic_folder import check_new_folder
