@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
-from adequa.judgements import Ratings, joined
+from adequa.judgements import Kept, Ratings, joined
 from adequa.learned import blend as blend_module
 from adequa.learned.blend import LEXICAL, Blend
 from adequa.learned.contract import Training
@@ -112,8 +113,11 @@ def test_a_corpus_is_a_language_pair_of_a_dataset(features: list[Features]) -> N
 
 def test_progress_and_a_blend_of_nothing() -> None:
     stages: list[str] = []
-    Blend(FEW, folds=2, workers=1).fit(examples(), Training(stages.append, lambda *_: None))
+    scored: list[int] = []
+    training = Training(stage=stages.append, scored=scored.append)
+    Blend(FEW, folds=2, workers=1).fit(examples(), training)
     assert stages[:2] == ["Scoring with chrf", "Scoring with wer"]
+    assert scored == [36, 36]
     with pytest.raises(AdequaError, match="at least one metric or column"):
         Blend(metrics=())
     with pytest.raises(AdequaError, match='Did you mean "chrf"'):
@@ -129,7 +133,7 @@ def test_columns_are_read_from_ratings_and_tables(features: list[Features]) -> N
         Segments(texts(ratings).hypotheses, texts(ratings).references, ids={"qe": quality})
     )
     assert np.corrcoef(expected.segments, ratings.scores)[0, 1] > 0.9
-    assert "metrics:wer+qe" in str(metric.signature(1))
+    assert "|metrics:wer,qe|" in str(metric.signature(1))
     metric.save("mine")
     table = written(ratings, Path("table.tsv"), qe=quality)
     shown = adequa(
@@ -204,7 +208,8 @@ def test_a_blend_with_a_saved_metric_is_found_from_anywhere(
     assert isinstance(again, Blend)
     assert again.score(some).segments.tolist() == expected.segments.tolist()
     assert str(again.signature(1)) == str(expected.signature)
-    assert f"metrics:inner@{inner.digest_[:12]}+" in str(expected.signature)
+    assert f"|metrics:inner@{inner.digest_[:12]},embedding-regressor@" in str(expected.signature)
+    assert ",wer|weights:" in str(expected.signature)
     assert str(tmp_path) not in str(expected.signature)
     assert again.metrics[1] == f"{tmp_path / 'vec'}:encoder={tmp_path / 'moved.npz'}"
 
@@ -218,7 +223,72 @@ def test_parts_are_those_that_the_blend_was_trained_with() -> None:
     fitted(ratings, "wer", name="inner").save("inner")
     said = sentence(lambda: load_metric("outer"))
     assert "inner is not the metric that outer was trained with: its weights differ" in said
-    assert "takes no settings" in sentence(lambda: load_metric("inner:cache=true"))
+
+
+def test_parts_are_found_elsewhere() -> None:
+    ratings = examples()
+    some = texts(ratings)
+    fitted(ratings, "chrf", name="inner").save("inner")
+    outer = fitted(ratings, "wer", "inner", name="outer").save("outer")
+    Path("inner").rename("moved")
+    again = load_metric("outer:metric2=moved")
+    assert again.score(some).segments.tolist() == outer.score(some).segments.tolist()
+    assert str(again.signature(1)) == str(outer.signature(1))
+    fitted(ratings, "ter", name="inner").save("inner")
+    said = sentence(lambda: load_metric("outer:metric2=inner"))
+    assert "inner is not the metric that outer was trained with: its weights differ" in said
+    said = sentence(lambda: load_metric("outer:metric3=moved"))
+    assert 'outer has no setting named "metric3". Did you mean "metric' in said
+    assert sentence(lambda: load_metric("outer:cache=no")) == (
+        'outer has no setting named "cache". Its settings, for trained metrics that lie elsewhere '
+        "now: metric1, metric2."
+    )
+
+
+def test_too_many_references_are_refused_before_any_metric_scores() -> None:
+    ratings = examples()
+    some = texts(ratings)
+    references = tuple((*several, f"{several[0]} too") for several in some.references)
+    two = Segments(some.hypotheses, references)
+    stages: list[str] = []
+    metric = Blend(("chrf", "character"), folds=2, workers=1)
+    assert metric.max_references == 1
+    said = sentence(
+        lambda: metric.fit(Ratings(ratings.scores, ratings.ids, two), Training(stages.append))
+    )
+    assert said == (
+        "character takes 1 reference a segment, and the ratings have up to 2; name the metrics to "
+        "blend, without it."
+    )
+    assert not stages
+
+
+def test_folds_are_checked_before_any_metric_scores() -> None:
+    stages: list[str] = []
+    said = sentence(lambda: Blend(FEW, folds=40).fit(examples(), Training(stages.append)))
+    assert "40 folds need at least 40 groups of rows" in said
+    assert not stages
+
+
+def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = Blend(("chrf", "wer", "ter"))
+    assert metric.remarks() == ()
+    for part in metric.parts[1:]:
+        monkeypatch.setattr(type(part), "remarks", lambda self: (f"{self.name} cut texts",))
+    assert metric.remarks() == ("wer cut texts", "ter cut texts")
+
+
+def test_joined_ratings_keep_what_was_not_used() -> None:
+    ratings = examples(12)
+    one = replace(ratings, kept=Kept(np.arange(3, 15), 20, {"blank": 2, "no number": 6}))
+    two = replace(ratings, kept=Kept(np.arange(12), 13, {"no number": 1}))
+    both = joined([one, two])
+    assert both.kept.rows.tolist() == [*range(3, 15), *range(20, 32)]
+    assert both.kept.row_count == 33
+    assert dict(both.kept.unused) == {"blank": 2, "no number": 7}
+    metric = fitted(both.select(range(20)), "chrf")
+    assert metric.training_["rows_not_used"] == {"blank": 2, "no number": 7}
+    assert "rows_not_used" not in fitted(ratings, "chrf").training_
 
 
 def test_a_blend_that_is_made_of_itself() -> None:

@@ -38,7 +38,7 @@ def test_the_settings_of_one_kind() -> None:
     assert "`layers` names others" in text
     defaults = dict(line.split(maxsplit=1) for line in table.splitlines())
     assert list(defaults) == list(settings_of(encoder_class("transformer")))
-    assert (defaults["normalize"], defaults["batch_size"]) == ("false", "128")
+    assert (defaults["normalize"], defaults["batch_size"]) == ("auto", "128")
 
 
 @pytest.mark.parametrize("kind", ENCODERS)

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from adequa.cli.main import main
+from adequa.encoders.registry import ENCODERS, Entry, load_encoder
+from adequa.encoders.word_vectors import load_word_vectors
 from adequa.metrics.registry import load_metric
 from test_cli import EXAMPLES, adequa
-from tiny_encoders import write_vectors, write_words
+from tiny_encoders import Counting, write_vectors, write_words
 
 pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
 
@@ -109,9 +111,13 @@ def test_a_metric_is_trained_reported_and_used(run: Run) -> None:
     assert note.startswith("note: words.txt.mean knows ")
     first, chosen, _, header, everything, pair, _, last = shown.stdout.splitlines()
     assert first == "new: learnt from 40 ratings (ratings.tsv)"
-    assert chosen.startswith("chosen among 32: C ")
-    assert header.split() == ["held", "out", "Pearson", "Kendall"]
+    pearson = description()["agreement"]["criterion_pearson"]
+    assert chosen.startswith(
+        f"chosen among 32 settings by Pearson on what was held out, {pearson:.3f}: C "
+    )
+    assert header.split() == ["held", "out", "ratings", "Pearson", "Kendall"]
     assert everything.split()[1:] == pair.split()[1:]
+    assert everything.split()[:2] == ["all", "40"]
     assert last == "saved in new; use it with: adequa score -m new -t FILE -r FILE"
     assert sorted(path.name for path in Path("new").iterdir()) == [
         "README.md", "metric.json", "weights.npz",
@@ -148,14 +154,17 @@ def test_several_encoders_and_several_ratings(run: Run) -> None:
         "--name", "mine", ratings="one.tsv",
     ))  # fmt: skip
     assert shown.stdout.startswith("mine: learnt from 108 ratings (one.tsv + two.tsv)\n")
-    held_out = [line.split()[0] for line in shown.stdout.splitlines()[4:7]]
-    assert held_out == ["all", "cs-en", "de-en"]
+    held_out = [line.split()[:2] for line in shown.stdout.splitlines()[4:7]]
+    assert held_out == [["all", "108"], ["cs-en", "54"], ["de-en", "54"]]
+    (note,) = shown.stderr.splitlines()  # of the one part that has a list of words
+    assert note.startswith("note: words.txt.mean knows ")
     found = description()
     assert found["training"]["rows_by_dataset"] == {"one.tsv": 54, "two.tsv": 54}
     with np.load(Path("new", "weights.npz")) as weights:
         assert weights["vectors"].shape[1] == 4 * (3 + 3)
     metric = load_metric("new")
-    assert "encoder:vectors.npz+words.txt" in str(metric.signature(1))
+    name = load_encoder("vectors.npz").name
+    assert f"|encoder:{name}+words.txt.mean|" in str(metric.signature(1))
     assert "references:mean" in str(metric.signature(1))
 
 
@@ -179,6 +188,12 @@ def test_ratings_that_are_no_numbers_are_left_out_with_a_note(run: Run) -> None:
     assert len(shown.stderr.splitlines()) == 3
     assert all(line.startswith("note: some.tsv: rows of") for line in shown.stderr.splitlines())
     assert "learnt from 27 ratings" in shown.stdout
+    unused = description()["training"]["rows_not_used"]
+    assert isinstance(unused, dict)
+    assert sorted(unused.values()) == [1, 1, 1]
+    Path("new").rename("old")
+    run(*regressor("--encoder", "vectors.npz", "--ratings", RATINGS, ratings="some.tsv"))
+    assert description()["training"]["rows_not_used"] == unused  # of all files together
 
 
 def test_a_blend_is_trained(run: Run) -> None:
@@ -191,6 +206,54 @@ def test_a_blend_is_trained(run: Run) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith("new: learnt from 30 ratings (some.tsv)\n")
     assert description("deep/new")["settings"]["columns"] == ["qe"]
+
+
+class Cut(Counting):
+    """An encoder that has cut texts, and has no list of words."""
+
+    def remarks(self) -> tuple[str, ...]:
+        return ("the encoder cut 3 sentences.",)
+
+    @classmethod
+    def load(cls, path: str) -> Cut:
+        found = cls()
+        found.specification = f"cut:{path}"
+        return found
+
+
+def test_remarks_are_told_as_notes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENCODERS, "cut", Entry(f"{__name__}:Cut", "cuts texts"))
+    Path("cache").mkdir(exist_ok=True)
+    Path("cache", "vectors").write_text("")  # where the folder of a cache should be
+    some = write_rows("some.tsv", first(30))
+    blend = ("train", "blend", "--ratings", some, *QUICK, "-m", "new", "-o")
+    for command in (
+        regressor("--encoder", "cut:here", ratings=some),
+        ("score", "-i", some, "-m", "new"),
+        ("evaluate", some, "-m", "new", "--resamples", "100"),
+        (*blend, "blent"),
+    ):
+        shown = run(*command)
+        assert shown.returncode == 0
+        told = [line for line in shown.stderr.splitlines() if "cut 3" in line or "cache" in line]
+        assert told[0] == "note: the encoder cut 3 sentences."
+        assert told[1].startswith("note: ")
+        assert "is of no use as a cache" in told[1]
+        assert len(told) == 2
+    assert run(*blend, "quiet", "--quiet").stderr == ""
+
+
+def test_word_vectors_with_a_byte_order_mark_and_few_capitals() -> None:
+    words = [*(f"word{number}" for number in range(98)), "UNK"]
+    rest = "".join(f" {number} 1\n{word}" for number, word in enumerate(words))
+    for one_more, cased in (("word98", False), ("Word98", True)):  # 1 and 2 of 100
+        Path("marked.txt").write_text(f"\ufeff{one_more}{rest} 0 1\n", encoding="utf-8")
+        table = load_word_vectors(Path("marked.txt"))
+        assert (len(table), table.dimension, table.cased) == (100, 2, cased)
+        assert table.rows([one_more]).tolist() == [0]
+        found = load_encoder("words:marked.txt").coverage(["WORD1"])  # type: ignore[union-attr]
+        assert found is not None
+        assert found.share == (0 if cased else 1)
 
 
 def first(count: int) -> list[dict[str, str]]:
@@ -238,6 +301,9 @@ def test_bad_encoders(refused: Refused) -> None:
     assert 'Did you mean "words"?' in said("word:words.txt")
     assert "absent.npz" in said("precomputed:absent.npz")
     assert "absent" in said("words:absent.txt")
+    assert "There is no file or folder absent.txt, and no encoder" in said("absent.txt")
+    assert "There is no file or folder absent, and" in said("absent,prefix=query:")
+    assert "words is a kind of encoder; write words:PATH." in said("words")
     assert "There is no folder" in said("transformer:./absent")
     assert "names no file or folder" in said("words:")
     assert 'precomputed has no setting named "pooling"' in said("vectors.npz,pooling=mean")

@@ -11,15 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
+from adequa.encoders.cached import cached
+from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.contract import PairEncoder
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.learned import embedding_regressor, regression
-from adequa.learned.contract import Training, reference_groups
+from adequa.learned.contract import Training
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.learned.features import feature_count, features
+from adequa.learned.references import reference_groups
 from adequa.metrics.registry import load_metric
 from adequa.segments import IntArray, Segments
 from adequa.training.folds import grouped_folds
@@ -126,7 +130,7 @@ def test_scores_are_on_the_scale_of_the_ratings() -> None:
 def test_a_perceptron_learns_on_the_scale_of_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="perceptrons are trained with PyTorch")
     small = PerceptronGrid((16,), (0.0,), (1,), (32,), scaled=True, epochs=20, learning_rate=0.01)
-    monkeypatch.setitem(embedding_regressor.MLP_GRIDS, "scaled", small)
+    monkeypatch.setitem(regression.MLP_GRIDS, "scaled", small)
     ratings = rated(60)
     assert ratings.segments is not None
     by_scale = []
@@ -137,7 +141,9 @@ def test_a_perceptron_learns_on_the_scale_of_the_ratings(monkeypatch: pytest.Mon
     np.testing.assert_allclose(by_scale[1], by_scale[0] * 128, rtol=1e-5)
     assert np.corrcoef(by_scale[0], ratings.scores)[0, 1] > 0.9
     assert metric.training_["chosen"].keys() >= {"batch", "dropout", "layers", "units", "epoch"}
-    assert metric.agreement_["held_out_rows"] == 6
+    assert metric.agreement_["held_out_rows"] == metric.agreement_["all"]["rows"] == 6
+    assert metric.agreement_["settings_tried"] == 1  # whatever the number of epochs
+    assert metric.agreement_["folds"] == 0
 
 
 def test_what_is_saved_scores_the_same_without_scikit_learn_and_torch(tmp_path: Path) -> None:
@@ -163,8 +169,8 @@ def test_what_is_saved_scores_the_same_without_scikit_learn_and_torch(tmp_path: 
     again = load_metric(str(tmp_path / "metric"), encoder=tmp_path / "moved.npz")
     digest = json.loads((tmp_path / "metric" / "metric.json").read_text())["digest"]
     assert str(again.signature(2)) == (
-        f"mine|nrefs:2|encoder:moved.npz|model:svr|references:best|weights:{digest[:12]}"
-        f"|version:{__version__}"
+        f"mine|nrefs:2|encoder:moved.npz@{encoder.fingerprint[:8]}|model:svr|references:best"
+        f"|weights:{digest[:12]}|version:{__version__}"
     )
     assert again.higher_is_better
 
@@ -205,7 +211,8 @@ def test_rows_of_one_reference_never_part(monkeypatch: pytest.MonkeyPatch) -> No
     references = (*references, ("r0", "alone"), ("r20",))  # these share one of the two
     hypotheses = tuple(f"h{row}" for row in range(32))
     fitted(Ratings(np.arange(32.0), {}, Segments(hypotheses, references)), folds=4)
-    (folds,) = seen
+    before_encoding, folds = seen
+    np.testing.assert_array_equal(before_encoding, folds)
     pairs = [reference for several in references for reference in several]
     by_reference: dict[str, set[int]] = {}
     for reference, fold in zip(pairs, folds.tolist(), strict=True):
@@ -229,9 +236,63 @@ def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
     report = metric.agreement_
     assert report["held_out_rows"] == 36
     assert report["settings_tried"] == 32
-    assert set(report["by_language_pair"]) == {"cs-en", "de-en"}
+    assert report["folds"] == 3
+    assert {pair: f["rows"] for pair, f in report["by_language_pair"].items()} == {
+        "cs-en": 18, "de-en": 18,
+    }  # fmt: skip
     assert -1 <= report["all"]["pearson"] <= 1
     assert metric.training_["rows_by_language_pair"] == {"cs-en": 18, "de-en": 18}
+
+
+@pytest.mark.parametrize("several", ["best", "mean"])
+def test_held_out_agreement_is_by_segment(several: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_row: list[float] = []
+
+    def told(*arguments: Any, **settings: Any) -> regression.Fitted:
+        found = regression.fit_svr(*arguments, **settings)
+        by_row.extend(found.predictions.tolist())
+        return found
+
+    monkeypatch.setattr(embedding_regressor, "fit_svr", told)
+    ratings = rated(36, references=3)
+    assert ratings.segments is not None
+    counts = [1 + row % 3 for row in range(36)]
+    kept = tuple(r[:n] for r, n in zip(ratings.segments.references, counts, strict=True))
+    ratings = replace(ratings, segments=replace(ratings.segments, references=kept))
+    report = fitted(ratings, folds=3, references=several).agreement_
+    assert len(by_row) == sum(counts)
+    rows = iter(by_row)
+    alone = [[next(rows) for _ in range(count)] for count in counts]
+    expected = [max(each) if several == "best" else sum(each) / len(each) for each in alone]
+    assert report["held_out_rows"] == report["all"]["rows"] == 36
+    czech = [row for row in range(36) if row % 4 < 2]
+    for name, chosen in {"all": list(range(36)), "cs-en": czech}.items():
+        figures = report["all"] if name == "all" else report["by_language_pair"][name]
+        human, ours = ratings.scores[chosen], np.array(expected)[chosen]
+        assert figures["rows"] == len(human)
+        assert figures["pearson"] == pytest.approx(np.corrcoef(human, ours)[0, 1], abs=1e-6)
+        assert figures["kendall"] == pytest.approx(kendalltau(human, ours).statistic, abs=1e-6)
+
+
+class Remarking(Counting):
+    """An encoder that has something to say of what it has encoded."""
+
+    def remarks(self) -> tuple[str, ...]:
+        return (f"{len(self.seen)} texts",)
+
+
+def test_remarks_are_those_of_the_encoders_and_of_their_caches(tmp_path: Path) -> None:
+    some = rated()
+    for encoder in (Remarking(), Concatenation([Remarking(), Counting()])):
+        metric = fitted(some, encoder=encoder, folds=2)
+        assert metric.remarks() == ("54 texts",)  # 36 hypotheses and 18 references
+    (tmp_path / "file").write_text("")
+    remark, problem = fitted(
+        some, encoder=cached(Remarking(), tmp_path / "file"), folds=2
+    ).remarks()
+    assert remark == "54 texts"
+    assert "is of no use as a cache" in problem
+    assert fitted(some, folds=2).remarks() == ()
 
 
 def test_progress_is_told() -> None:
@@ -251,19 +312,38 @@ def test_progress_is_told() -> None:
         (rated().select([]), {}, "no ratings to learn from"),
         (rated().select([0]), {}, "ratings that differ"),
         (replace(rated(), scores=np.full(36, 0.1)), {}, "of 36 here each is 0.1"),
-        (rated(8), {}, "10 folds need at least 10 groups of rows, but there are 4"),
+        (rated(8), {}, "10 folds need at least 10 groups of rows (rows of one "
+         "reference are a group), but there are 4; ask for fewer folds, or give more judgements."),
         (rated(), {"folds": 1}, "at least 2 folds"),
+        (rated(), {"workers": 10**9}, "36 rows with 1000000000 workers would take"),
+        (rated(), {"model": "mlp", "device": "nowhere"}, 'There is no device "nowhere"'),
         (rated(), {"model": "svm"}, 'Did you mean "svr"'),
         (rated(), {"grid": "big"}, '"big" is not a value of grid'),
         (rated(), {"references": "worst"}, '"worst" is not a value of references'),
     ],
-    ids=["no texts", "none", "one", "equal", "few", "one fold", "model", "grid", "references"],
-)
+    ids=[
+        "no texts", "none", "one", "equal", "few", "one fold", "memory", "device", "model", "grid",
+        "references",
+    ],
+)  # fmt: skip
 def test_what_cannot_be_learnt_from(ratings: Ratings, settings: Any, said: str) -> None:
+    if settings.get("model") == "mlp":
+        pytest.importorskip("torch", reason="perceptrons are trained with PyTorch")
+    encoder = Counting()
     with pytest.raises(AdequaError) as caught:
-        EmbeddingRegressor(Counting(), **settings).fit(ratings)
+        EmbeddingRegressor(encoder, **settings).fit(ratings)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert not encoder.seen  # encoding may take hours
+
+
+def test_packages_are_missed_before_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    for model, package in (("svr", "sklearn.svm"), ("mlp", "torch")):
+        monkeypatch.setitem(sys.modules, package, None)
+        metric = EmbeddingRegressor(Counting(), model=model)  # type: ignore[arg-type]
+        with pytest.raises(AdequaError, match=r"pip install 'adequa\[train\]'"):
+            metric.fit(rated())
+        assert not metric.encoder.seen  # type: ignore[union-attr]
 
 
 def test_what_was_not_trained_neither_scores_nor_is_saved(tmp_path: Path) -> None:

@@ -81,8 +81,7 @@ def layers_of(bert: Path) -> Callable[..., npt.NDArray[np.float64]]:
                 output_hidden_states=True,
             )
         states: list[Any] = [state[0].numpy() for state in output.hidden_states]
-        layers: npt.NDArray[np.float64] = np.stack(states).astype(np.float64)
-        return layers
+        return np.asarray(np.stack(states), np.float64)
 
     return forward
 
@@ -107,9 +106,8 @@ def pooled_by_hand(pooling: str, layers: npt.NDArray[np.float64]) -> npt.NDArray
 def error(action: Callable[[], object]) -> str:
     with pytest.raises(AdequaError) as caught:
         action()
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    return sentence
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -134,8 +132,7 @@ def test_pairs_as_by_a_plain_forward_pass(
     expected = [
         pooled_by_hand(pooling, layers_of(*pair)) for pair in zip(firsts, seconds, strict=True)
     ]
-    vectors = encoder.encode_pairs(firsts, seconds)
-    np.testing.assert_allclose(vectors, np.stack(expected), atol=2e-5)
+    np.testing.assert_allclose(encoder.encode_pairs(firsts, seconds), expected, atol=2e-5)
 
 
 def test_pairs_default_to_the_first_token_of_four_layers(bert: Path) -> None:
@@ -182,6 +179,10 @@ def test_long_sentences_are_cut_and_counted(
     exact, longer = " ".join(["cat"] * 10), " ".join(["cat"] * 30)
     vectors = encoder.encode([exact, longer, longer, "a"])
     assert encoder.truncated == 1  # twelve positions: ten words and two special tokens
+    assert encoder.remarks() == (f"{bert.name}.mean read the first 12 tokens only: 1 sentence.",)
+    pairs = TransformerPair.load(str(bert), device="cpu")
+    pairs.encode_pairs([longer, longer, "a"], ["cat", "dog", "a"])
+    assert pairs.remarks() == (f"{pairs.name} read the first 12 tokens only: 2 pairs.",)
     np.testing.assert_allclose(vectors[1], vectors[0], atol=1e-6)
     shorter = Transformer.load(str(bert), device="cpu", pooling="mean", max_length=4)
     expected = pooled_by_hand("mean", layers_of("cat cat"))
@@ -192,11 +193,11 @@ def test_the_fingerprint_is_of_content_and_settings(bert: Path, tmp_path: Path) 
     shutil.copytree(bert, tmp_path / "copy")
     load = Transformer.load
     here, there = load(str(bert), device="cpu"), load(str(tmp_path / "copy"), device="cpu")
-    assert here.fingerprint == there.fingerprint
-    assert here.fingerprint == load(str(bert), pooling="mean", batch_size=1).fingerprint
+    same = load(str(bert), pooling="mean", batch_size=1, normalize="false")
+    assert here.fingerprint == there.fingerprint == same.fingerprint
     others = [
         load(str(bert), pooling="cls"),
-        load(str(bert), normalize=True),
+        load(str(bert), normalize="true"),
         load(str(bert), max_length=5),
         load(str(bert), prefix="dog"),
         TransformerPair.load(str(bert), pooling="mean"),
@@ -218,9 +219,9 @@ def test_the_specification_loads_the_same(bert: Path) -> None:
 
 
 def test_a_prefix_is_read_as_words_in_front(bert: Path) -> None:
-    prefixed = Transformer.load(str(bert), prefix="the").encode(["cat sat"])
-    plain = Transformer.load(str(bert)).encode(["the cat sat"])
-    np.testing.assert_array_equal(prefixed, plain)
+    prefixed = load_encoder(f"{bert},prefix=the:")
+    plain = Transformer.load(str(bert)).encode(["the: cat sat"])
+    np.testing.assert_array_equal(prefixed.encode(["cat sat"]), plain)  # type: ignore[union-attr]
 
 
 def sentence_folder(bert: Path, folder: Path, *steps: str, **pooling: bool) -> Path:
@@ -243,8 +244,8 @@ def test_a_sentence_transformers_folder_is_used_as_it_says(
     folder = sentence_folder(
         bert, tmp_path, "Transformer", "Pooling", "Normalize", cls_token=False, max_tokens=True
     )
-    settings = {"max_seq_length": 5, "do_lower_case": True}
-    (folder / "sentence_bert_config.json").write_text(json.dumps(settings))
+    limits = folder / "sentence_bert_config.json"
+    limits.write_text('{"max_seq_length": 5, "do_lower_case": true}')
     vector = Transformer.load(str(folder)).encode(["The CAT ran far away"])[0]
     expected = pooled_by_hand("max", layers_of("the cat ran"))
     np.testing.assert_allclose(vector, expected / np.linalg.norm(expected), atol=2e-6)
@@ -252,8 +253,11 @@ def test_a_sentence_transformers_folder_is_used_as_it_says(
     np.testing.assert_allclose(
         own.encode(["The cat"])[0], pooled_by_hand("cls", layers_of("the cat")), atol=2e-5
     )
-    unit = Transformer.load(str(folder), pooling="cls", normalize=True).encode(["the cat"])
+    unit = Transformer.load(str(folder), pooling="cls", normalize="true").encode(["the cat"])
     assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-6)
+    plain = load_encoder(load_encoder(f"{folder},normalize=false").specification)
+    vector = plain.encode(["The CAT ran far away"])[0]  # type: ignore[union-attr]
+    np.testing.assert_allclose(vector, expected, atol=2e-5)
 
 
 def test_a_default_prompt_is_put_in_front(bert: Path, tmp_path: Path) -> None:
@@ -345,6 +349,7 @@ def test_bad_settings(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return error(lambda: load_encoder(specification))
 
     assert 'Did you mean "mean"' in said(f"transformer:{bert},pooling=men")
+    assert "auto, true or false, not 'on'" in said(f"transformer:{bert},normalize=on")
     assert "between 3 and 12" in said(f"transformer:{bert},max_length=13")
     assert "between 4 and 12" in said(f"transformer-pair:{bert},max_length=3")
     assert '"nowhere"' in said(f"transformer:{bert},device=nowhere")

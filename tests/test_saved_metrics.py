@@ -95,7 +95,15 @@ def test_what_is_saved() -> None:
     assert described["training"]["data"] == "made-up"
     assert {"adequa", "numpy", "python"} <= set(described["versions"])
     card = Path("two/README.md").read_text()
-    assert "`words.txt.mean`, `vectors.npz`" in card
+    digits = described["settings"]["encoder"][1]["fingerprint"][:8]
+    assert f"`words.txt.mean`, `vectors.npz@{digits}`" in card
+    figures = described["agreement"]
+    assert (figures["settings_tried"], figures["folds"], figures["all"]["rows"]) == (32, 2, 36)
+    chosen_by = f"{figures['criterion_pearson']:.3f}, Pearson, over folds the mean."
+    assert f"The figure they were chosen by: {chosen_by}" in card
+    pearson, kendall = (figures["all"][name] for name in ("pearson", "kendall"))
+    assert f"\n| all | 36 | {pearson:.3f} | {kendall:.3f} |\n" in card
+    assert "rows_not_used" not in described["training"]  # all were
     assert "36 ratings: made-up." in card
     assert "\n| cs-en | 18 |\n" in card
 
@@ -142,6 +150,8 @@ def test_descriptions_that_are_none(name: str) -> None:
         ({"more": 1}, "describes no metric as adequa saves them"),
         ({"digest": "0" * 64}, "weights.npz is not the file that metric.json describes"),
         ({"digest": None}, "digest is not as it should be"),
+        ({"name": "a|b"}, "the name holds characters that no signature can show"),
+        ({"name": "a\nb"}, "the name holds characters that no signature can show"),
     ],
     ids=str,
 )
@@ -236,7 +246,17 @@ def test_features_of_another_dimension() -> None:
     said = sentence("one")
     assert "one was trained on 8 features, and words.txt.mean gives 12" in said
     write_vectors(Path("wide.npz"), SENTENCES, dimension=5)
-    assert "wide.npz gives 20; use the encoder" in sentence("one:encoder=wide.npz")
+    name = load_encoder("wide.npz").name
+    assert f"{name} gives 20; use the encoder" in sentence("one:encoder=wide.npz")
+
+
+def test_vectors_are_named_by_their_content() -> None:
+    prints = []
+    for dimension in (5, 5, 4):
+        found = load_encoder(str(write_vectors(Path("wide.npz"), SENTENCES, dimension)))
+        assert found.name == f"wide.npz@{found.fingerprint[:8]}"
+        prints.append(found.fingerprint)
+    assert prints[0] == prints[1] != prints[2]
 
 
 def test_the_encoder_is_found_elsewhere(original: Path) -> None:
@@ -256,13 +276,54 @@ def test_the_encoder_is_found_elsewhere(original: Path) -> None:
 def test_an_encoder_that_is_missing_or_another() -> None:
     describe(lambda d: d["settings"]["encoder"][0].update(specification="words:absent.txt"))
     said = sentence("one")
-    assert "The encoder words.txt.mean that this metric was trained with cannot be loaded:" in said
-    assert said.endswith("Where it lies elsewhere now, write -m one:encoder=PATH.")
+    assert said == (
+        "The encoder words.txt.mean that this metric was trained with cannot be loaded, which "
+        "-m one:encoder=PATH may help with. The reason: absent.txt is not there; name a GloVe or "
+        "word2vec file, text or binary."
+    )
     assert "gone.txt" in sentence("one:encoder=gone.txt")
     write_words(Path("other.txt"), ["some other words"])
     assert "is not the encoder that this metric was trained with" in sentence(
         "one:encoder=other.txt"
     )
+
+
+@pytest.mark.parametrize("written", [",download=true", ",pooling=cls, download = 1"])
+def test_an_encoder_is_not_downloaded(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub", reason="downloads are by huggingface_hub")
+    offline: list[bool] = []
+
+    def told(*_: object, local_files_only: bool, **__: object) -> str:
+        offline.append(local_files_only)
+        raise FileNotFoundError("no such model")
+
+    monkeypatch.setattr(hub, "snapshot_download", told)
+    written = f"transformer:nobody/model{written}"
+    describe(lambda d: d["settings"]["encoder"][0].update(specification=written))
+    assert sentence("one") == (
+        "The encoder words.txt.mean of this metric is to be downloaded, which happens only when "
+        "you ask for it: write -m one:encoder=PATH."
+    )
+    assert not offline
+    assert "There is no folder nobody/other" in sentence("one:encoder=nobody/other")
+    assert offline == [True]
+
+
+def test_word_vectors_of_an_encoder_are_found_elsewhere() -> None:
+    pytest.importorskip("torch", reason="InferSent runs on PyTorch")
+    from test_infersent import ARRAYS, WORD_SIZE, save
+
+    save(Path("infersent.pkl"), ARRAYS)
+    write_words(Path("glove.txt"), SENTENCES, WORD_SIZE)
+    encoder = load_encoder("infersent:infersent.pkl,words=glove.txt")
+    metric = EmbeddingRegressor(encoder, folds=2, workers=1).fit(rated()).save("three")
+    expected = metric.score(SOME).segments.tolist()
+    Path("glove.txt").rename("moved.txt")
+    assert "cannot be loaded" in sentence("three")
+    assert load_metric("three:words=moved.txt").score(SOME).segments.tolist() == expected
+    write_words(Path("other.txt"), ["some other words"], WORD_SIZE)
+    assert "is not the encoder that this metric was" in sentence("three:words=other.txt")
+    assert 'one has no setting named "words"' in sentence("one:words=moved.txt")
 
 
 def test_settings_of_a_saved_metric() -> None:
@@ -275,14 +336,24 @@ def test_settings_of_a_saved_metric() -> None:
     assert "cache is given more than once" in sentence("one:cache=no,cache=no")
 
 
-def test_folders_that_hold_no_metric(tmp_path: Path) -> None:
+def test_folders_that_hold_no_metric() -> None:
     Path("empty").mkdir()
     assert "empty holds no saved metric: there is no metric.json in it" in sentence("empty")
     assert "absent/metric is no metric: there is no such folder" in sentence("absent/metric")
     assert "words.txt is no metric" in sentence("./words.txt")
     assert 'There is no metric named "absent"' in sentence("absent")
-    Path("chrf").mkdir()  # a name stays a name
-    assert load_metric("chrf").name == "chrf"
+
+
+@pytest.mark.parametrize("holds_metric", [False, True])
+def test_names_of_metrics_win_over_folders(holds_metric: bool) -> None:
+    if holds_metric:
+        shutil.copytree("one", "chrf")
+        assert load_metric("./chrf").name == "one"
+    else:
+        Path("chrf").mkdir()
+    for written in ("chrf", "chrf:word_order=2"):
+        assert load_metric(written).name == "chrf"
+        assert [source.name for source in sources([written])] == ["chrf"]
 
 
 @pytest.mark.parametrize("verb", ["score", "evaluate"])
@@ -319,7 +390,7 @@ def test_nothing_is_left_behind_where_saving_fails(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         metric,
         "agreement_",
-        {**metric.agreement_, "all": {"pearson": 0, "kendall": 0, "x": float("nan")}},
+        {**metric.agreement_, "all": {"rows": 1, "pearson": 0, "kendall": 0, "x": float("nan")}},
     )
     with pytest.raises(ValueError, match="JSON compliant"):
         metric.save("deep/new")

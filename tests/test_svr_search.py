@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,18 @@ from scipy.spatial.distance import cdist
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
 from adequa.training import distances as distances_module
-from adequa.training.distances import Features, squared_distances
+from adequa.training.distances import GIBIBYTE, Features, squared_distances
 from adequa.training.standardisation import standardisation
 from adequa.training.svr import Setting, fitted
-from adequa.training.svr_search import PAPER, SCALED, Grid, Search, agreement, search
+from adequa.training.svr_search import (
+    PAPER,
+    SCALED,
+    Grid,
+    Search,
+    agreement,
+    check_search_memory,
+    search,
+)
 
 SMALL = Grid(C=(0.1, 1, 10), epsilon=(0.05, 0.5), gamma=(0.1, 1), scaled=False)
 
@@ -62,10 +72,32 @@ def test_distances_are_those_of_scipy(block: int, monkeypatch: pytest.MonkeyPatc
 def test_too_many_rows_for_the_memory_are_refused_before_any_is_taken() -> None:
     features = np.zeros((40_000, 1), np.float32)
     with pytest.raises(AdequaError, match="between 40,000 rows would take 11.9 GiB .* 8.0 GiB"):
-        squared_distances(features)
+        squared_distances(features, 8 * GIBIBYTE)
     rows = np.arange(20_000)
+    problem = features[rows], rows.astype(float), rows % 10, PAPER
     with pytest.raises(AdequaError, match="20,000 rows with 2 workers would take 8.7 GiB"):
-        search(features[rows], rows.astype(float), rows % 10, PAPER, workers=2)
+        search(*problem, workers=2, most_bytes=8 * GIBIBYTE)
+    with pytest.raises(AdequaError, match=r"with 1 worker would take 5\.8 GiB .* \(--sample\)"):
+        search(*problem, most_bytes=5 * GIBIBYTE)
+
+
+def test_there_are_as_many_workers_as_have_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    shared, each = 8 * 100 * 100, 8 * 100 * 90 + 4 * 90 * 90  # distances; a kernel, and a cache
+    for count in (1, 2, 3, 4):
+        assert check_search_memory(100, 10, most_bytes=shared + count * each) == count
+    assert check_search_memory(100, 10, most_bytes=shared + 2 * each - 1) == 1
+    assert check_search_memory(100, 10, most_bytes=shared + 9 * each) == 4
+    assert check_search_memory(100, 10, 6, shared + 6 * each) == 6  # more than cores, as asked for
+    for workers, most in ((None, shared + each - 1), (2, shared + 2 * each - 1)):
+        with pytest.raises(AdequaError, match=f"100 rows with {workers or 1} worker"):
+            check_search_memory(100, 10, workers, most)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory is read from Linux's /proc")
+def test_half_of_the_memory_is_used_at_most() -> None:
+    total = Path("/proc/meminfo").read_text().split()[1]  # MemTotal, in KiB
+    assert pytest.approx(int(total) * 1024 / 2, rel=1e-3) == distances_module.MOST_BYTES
 
 
 def test_standardised_columns_have_mean_0_and_deviation_1() -> None:
@@ -175,7 +207,13 @@ def test_progress_is_told_in_fits() -> None:
 
 def test_the_paper_has_64_settings() -> None:
     assert len(set(PAPER.settings(4800 * 4))) == 64
-    assert SCALED.settings(10)[0] == Setting(0.1, 0.05, 0.01)
+
+
+def test_the_scaled_grid_has_32_settings() -> None:
+    found = SCALED.settings(10)
+    assert len(set(found)) == 4 * 2 * 4
+    assert found[0] == Setting(0.3, 0.1, 0.03 / 10)
+    assert found[-1] == Setting(10, 0.4, 1 / 10)
 
 
 @pytest.mark.parametrize(

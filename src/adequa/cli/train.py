@@ -142,8 +142,6 @@ def embedding_regressor(
         ).fit(rated, training)
     if not quiet:
         _tell_coverage(metric, rated)
-        for remark in metric.remarks():
-            tell(f"note: {remark}")
     _saved(metric, output, quiet)
 
 
@@ -238,13 +236,16 @@ def _progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
     from adequa.learned.contract import Training
 
     with progress("Training", None, quiet=quiet) as work:
-        yield work, Training(stage=work.stage, advance=work.done)
+        yield work, Training(stage=work.stage, advance=work.done, scored=work.scored)
 
 
 def _saved(metric: LearnedMetric, output: str, quiet: bool) -> None:
     from adequa.cli.output import write
     from adequa.cli.render_training import report
 
+    if not quiet:
+        for remark in metric.remarks():
+            tell(f"note: {remark}")
     metric.save(output)
     if not quiet:
         write(report(metric, output), None)

@@ -119,6 +119,15 @@ def moved(specification: str, place: str) -> str:
     return _written(kind, place, settings)
 
 
+def settings_in(specification: str) -> dict[str, str]:
+    """The settings that are written out.
+
+    >>> settings_in("infersent:i1.pkl,words=a.txt")
+    {'words': 'a.txt'}
+    """
+    return _parsed(specification)[2]
+
+
 def with_setting(specification: str, name: str, value: str) -> str:
     """The same encoder with another value of a setting, where it has that setting.
 

@@ -112,7 +112,7 @@ class Transformer(Encoder):
         )
 
     def remarks(self) -> tuple[str, ...]:
-        return _cut(self.name, self.truncated, self._loaded.network.max_length, "sentences")
+        return _cut(self.name, self.truncated, self._loaded.network.max_length, "sentence")
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         texts, at = distinct([self._loaded.prepared(sentence) for sentence in sentences])
@@ -179,7 +179,7 @@ class TransformerPair(PairEncoder):
         )
 
     def remarks(self) -> tuple[str, ...]:
-        return _cut(self.name, self.truncated, self._loaded.network.max_length, "pairs")
+        return _cut(self.name, self.truncated, self._loaded.network.max_length, "pair")
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         prepared = self._loaded.prepared
@@ -214,7 +214,10 @@ class _Use:
 
 
 def _cut(name: str, count: int, length: int, what: str) -> tuple[str, ...]:
-    return (f"{name} read the first {length} tokens only: {count:,} {what}.",) if count else ()
+    if not count:
+        return ()
+    texts = f"{count:,} {what}{'s'[: count != 1]}"
+    return (f"{name} read the first {length} tokens only: {texts}.",)
 
 
 def _describe(encoder: AnyEncoder, loaded: _Loaded) -> None:

@@ -25,7 +25,7 @@ from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError
 from adequa.io.text import Advance, ignore
 
-_LAYOUT = 1  # raised when the files of a table change
+_LAYOUT = 2  # raised when the files of a table change
 _FIRST_WORDS = 10_000  # which show whether a table is lower-cased
 _CASED_SHARE = 0.01  # of them, beyond which it is not
 _ARRAYS: dict[str, str] = {"vectors": "<f4", "hashes": "<u8", "rows": "<i8", "ends": "<i8"}
@@ -43,7 +43,7 @@ class WordVectors:
     path: Path
     # A digest of the file's content, as it is before compression.
     fingerprint: str
-    # Whether some of the first words have upper-case letters.
+    # Whether more than a few of the first words have upper-case letters.
     cased: bool
     # One row a word, in the order of the file.
     vectors: npt.NDArray[np.float32] = field(repr=False)

@@ -16,16 +16,11 @@ import numpy as np
 from adequa.errors import AdequaError, nearest
 from adequa.judgements import Ids, Ratings
 from adequa.learned.cards import card
-from adequa.learned.contract import (
-    UNSEEN,
-    LearnedMetric,
-    Training,
-    data_facts,
-    rated_texts,
-    reference_groups,
-)
+from adequa.learned.contract import UNSEEN, LearnedMetric, Training
+from adequa.learned.references import reference_groups
 from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
 from adequa.learned.support_vectors import SupportVectors
+from adequa.learned.training_data import data_facts, rated_texts
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, in_full, load_metric

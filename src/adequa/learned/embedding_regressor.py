@@ -18,18 +18,10 @@ from adequa.encoders.contract import Encoder, PairEncoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.learned.cards import card
-from adequa.learned.contract import (
-    UNSEEN,
-    LearnedMetric,
-    OfSeveral,
-    Training,
-    data_facts,
-    one_a_segment,
-    rated_texts,
-    reference_groups,
-)
+from adequa.learned.contract import UNSEEN, LearnedMetric, Training
 from adequa.learned.features import feature_count, features
 from adequa.learned.perceptron import Perceptron
+from adequa.learned.references import OfSeveral, one_a_segment, reference_groups
 from adequa.learned.regression import (
     MLP_GRIDS,
     SVR_GRIDS,
@@ -43,6 +35,7 @@ from adequa.learned.regression import (
 )
 from adequa.learned.saved_encoders import encoder_facts, restored
 from adequa.learned.support_vectors import SupportVectors
+from adequa.learned.training_data import data_facts, rated_texts
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice
 from adequa.segments import FloatArray, Segments

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adequa.judgements import Ids
-from adequa.learned.contract import UNSEEN, OfSeveral, Training, reduced
+from adequa.learned.contract import UNSEEN, Training
 from adequa.learned.perceptron import Perceptron
+from adequa.learned.references import OfSeveral, reduced
 from adequa.learned.support_vectors import SupportVectors, fit_support_vectors
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
@@ -149,7 +150,6 @@ def by_segment(fitted: Fitted, segment_of_row: IntArray, of_several: OfSeveral) 
 
 def held_out_agreement(targets: FloatArray, ids: Ids, fitted: Fitted) -> dict[str, Any]:
     """How well held-out predictions agree with people: in all, and by language pair.
-
 
     The settings were chosen on these same rows, so that the figures are a little too good; what
     the metric is worth on new data is for `adequa evaluate` to tell.

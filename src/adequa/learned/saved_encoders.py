@@ -9,7 +9,7 @@ from typing import Any
 from adequa.encoders.cached import cached
 from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.contract import Encoder, PairEncoder
-from adequa.encoders.registry import load_encoder, moved, with_setting
+from adequa.encoders.registry import load_encoder, moved, settings_in, with_setting
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 
@@ -41,7 +41,8 @@ def restored(
     (`cache`).
     """
     keys = [_FIRST, *(f"{_FIRST}{number}" for number in range(2, len(facts) + 1))]
-    known = [*keys, "words", "cache"]
+    with_words = any("words" in settings_in(_written(fact)) for fact in facts)
+    known = [*keys, *(["words"] if with_words else []), "cache"]
     for key in settings:
         if key not in known:
             raise AdequaError(
@@ -62,12 +63,13 @@ def restored(
 def _part(
     fact: Mapping[str, Any], now: str | None, words: str | None, advice: str
 ) -> Encoder | PairEncoder:
-    specification = str(fact["specification"])
-    if ",download=" in specification:
+    specification = _written(fact)
+    if now is None and "download" in settings_in(specification):
         raise AdequaError(
             f"The encoder {fact['name']} of this metric is to be downloaded, which happens only "
             f"when you ask for it: write -m {advice}."
         )
+    specification = with_setting(specification, "download", "false")
     if words is not None:
         specification = with_setting(specification, "words", words)
     try:
@@ -86,6 +88,10 @@ def _part(
             f"content differs from that of {fact['name']}."
         )
     return encoder
+
+
+def _written(fact: Mapping[str, Any]) -> str:
+    return str(fact["specification"])
 
 
 def _sentence_encoders(parts: list[Encoder | PairEncoder]) -> list[Encoder]:
