@@ -179,10 +179,14 @@ def test_long_sentences_are_cut_and_counted(
     exact, longer = " ".join(["cat"] * 10), " ".join(["cat"] * 30)
     vectors = encoder.encode([exact, longer, longer, "a"])
     assert encoder.truncated == 1  # twelve positions: ten words and two special tokens
-    assert encoder.remarks() == (f"{bert.name}.mean read the first 12 tokens only: 1 sentence.",)
+    assert encoder.remarks() == (
+        f"{bert.name}.mean read the first 12 tokens only of 1 sentence, as far as they were encoded now.",
+    )
     pairs = TransformerPair.load(str(bert), device="cpu")
     pairs.encode_pairs([longer, longer, "a"], ["cat", "dog", "a"])
-    assert pairs.remarks() == (f"{pairs.name} read the first 12 tokens only: 2 pairs.",)
+    assert pairs.remarks() == (
+        f"{pairs.name} read the first 12 tokens only of 2 pairs, as far as they were encoded now.",
+    )
     np.testing.assert_allclose(vectors[1], vectors[0], atol=1e-6)
     shorter = Transformer.load(str(bert), device="cpu", pooling="mean", max_length=4)
     expected = pooled_by_hand("mean", layers_of("cat cat"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
     """The report of a metric that was just trained and saved."""
     from adequa.learned.cards import shown
+    from adequa.metrics.registry import METRICS
 
     found, facts = metric.agreement_, metric.training_
     chosen = ", ".join(
@@ -33,4 +34,6 @@ def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
         ),
     ]
     yield from aligned(lambda: rows, right=(1, 2, 3))
-    yield f"\nsaved in {folder}; use it with: adequa score -m {folder} -t FILE -r FILE\n"
+    # A bare word that is a metric's name would be taken for that metric.
+    named = f"./{folder}" if folder in METRICS else folder
+    yield f"\nsaved in {folder}; use it with: adequa score -m {named} -t FILE -r FILE\n"

@@ -126,6 +126,7 @@ def embedding_regressor(
     from adequa.learned.embedding_regressor import EmbeddingRegressor
 
     check_new_folder(output)
+    called = _checked_name(name or _name_of(output))
     rated = _ratings(ratings, lp, sample, seed, quiet)
     found = load_encoders(encoder)
     with _progress(quiet) as (work, training):
@@ -138,7 +139,7 @@ def embedding_regressor(
             seed=seed,
             workers=workers,
             device=device,
-            name=name or _name_of(output),
+            name=called,
         ).fit(rated, training)
     if not quiet:
         _tell_coverage(metric, rated)
@@ -180,6 +181,7 @@ def blend(
     from adequa.learned.blend import LEXICAL, Blend
 
     check_new_folder(output)
+    called = _checked_name(name or _name_of(output))
     rated = _ratings(ratings, lp, sample, seed, quiet)
     with _progress(quiet) as (_, training):
         found = Blend(
@@ -189,7 +191,7 @@ def blend(
             folds=folds,
             seed=seed,
             workers=workers,
-            name=name or _name_of(output),
+            name=called,
         ).fit(rated, training)
     _saved(found, output, quiet)
 
@@ -224,6 +226,16 @@ def _ratings(
         return together
     drawn = np.random.default_rng(seed).choice(len(together), sample, replace=False)
     return together.select(np.sort(drawn))
+
+
+def _checked_name(name: str) -> str:
+    from adequa.metrics.registry import METRICS
+    from adequa.metrics.saved import is_name
+
+    if name in METRICS or not is_name(name):
+        why = "there is one already" if name in METRICS else "signatures could not show it"
+        raise AdequaError(f'A metric cannot be called "{name}": {why}; use --name NAME.')
+    return name
 
 
 def _name_of(output: str) -> str:

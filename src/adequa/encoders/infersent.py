@@ -24,6 +24,7 @@ same layout.
 from __future__ import annotations
 
 import pickle
+import struct
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,6 +57,20 @@ MARKS: Final = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
 _PREFIX: Final = "enc_lstm."
 _GATES: Final = 4  # input, forget, cell and output, one above the other in PyTorch's weights
 _MATRIX: Final = 2  # axes
+
+# What torch's reader raises on bytes that are no checkpoint at all.
+_FOREIGN = (
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    struct.error,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +231,7 @@ def _state(path: Path) -> dict[str, Any]:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise unreadable(str(path), error) from error
-    except (
-        pickle.UnpicklingError,
-        RuntimeError,
-        EOFError,
-        ValueError,
-        zipfile.BadZipFile,
-    ) as error:
+    except _FOREIGN as error:
         raise _other_layout(path) from error
     if not isinstance(loaded, dict):
         raise _other_layout(path)

@@ -217,7 +217,9 @@ def _cut(name: str, count: int, length: int, what: str) -> tuple[str, ...]:
     if not count:
         return ()
     texts = f"{count:,} {what}{'s'[: count != 1]}"
-    return (f"{name} read the first {length} tokens only: {texts}.",)
+    return (
+        f"{name} read the first {length} tokens only of {texts}, as far as they were encoded now.",
+    )
 
 
 def _describe(encoder: AnyEncoder, loaded: _Loaded) -> None:

@@ -29,7 +29,12 @@ from adequa.metrics.settings import check_choice
 from adequa.segments import FloatArray, Segments
 from adequa.training.distances import Features
 
-LEXICAL = tuple(METRICS)
+# All metrics of the table, and shorter n-grams: the published Blend has BLEU and NIST by order too.
+LEXICAL = (
+    *METRICS,
+    *(f"bleu:max_ngram_order={order}" for order in (1, 2, 3)),
+    *(f"nist:max_ngram_order={order}" for order in (1, 2)),
+)
 
 
 @dataclass(eq=False)
@@ -159,14 +164,21 @@ class Blend(LearnedMetric):
         **settings: str,
     ) -> Blend:
         kept = description.settings
-        metric = cls(
-            metrics=_moved(kept["metrics"], folder, settings),
-            columns=tuple(kept["columns"]),
-            grid=kept["grid"],
-            folds=kept["folds"],
-            seed=kept["seed"],
-            name=description.name,
-        )
+        metrics = _moved(kept["metrics"], folder, settings)
+        try:
+            metric = cls(
+                metrics=metrics,
+                columns=tuple(kept["columns"]),
+                grid=kept["grid"],
+                folds=kept["folds"],
+                seed=kept["seed"],
+                name=description.name,
+            )
+        except AdequaError as error:
+            raise AdequaError(
+                f"A metric that {folder} was trained with cannot be loaded; where the first lies "
+                f"elsewhere now, write -m {folder}:metric1=PATH. The reason: {error}"
+            ) from error
         _check_parts(metric, kept["signatures"], folder)
         metric.regressor_ = SupportVectors.from_arrays(arrays, str(folder))
         if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
@@ -196,14 +208,20 @@ def _named(specification: str, part: Metric) -> str:
 
 
 def _check_parts(metric: Blend, signatures: Sequence[str], folder: Path) -> None:
-    """Raise where a trained part is not the one whose scores the blend has learnt from."""
+    """Raise where a part is not the one whose scores the blend has learnt from."""
     for part, signature, path in zip(metric.parts, signatures, metric.metrics, strict=True):
-        if not isinstance(part, LearnedMetric):
-            continue
-        if f"weights:{part.digest_[:DIGITS]}" not in signature.split("|"):
+        if _essential(str(part.segment_signature(1))) != _essential(signature):
             raise AdequaError(
-                f"{path} is not the metric that {folder} was trained with: its weights differ."
+                f"{path} is not the metric that {folder} was trained with, which was {signature}."
             )
+
+
+def _essential(signature: str) -> tuple[str, ...]:
+    """A signature without versions, and of a trained metric the weights alone."""
+    name, *settings = signature.split("|")
+    weights = tuple(each for each in settings if each.startswith("weights:"))
+    kept = (each for each in settings if not each.startswith(("version:", "sacrebleu:")))
+    return weights or (name, *kept)
 
 
 def _corpora(ids: Ids, count: int) -> list[list[int]]:

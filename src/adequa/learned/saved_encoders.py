@@ -82,6 +82,17 @@ def _part(
             f"which -m {advice} may help with. The reason: {error}"
         ) from error
     given_vectors = encoder.specification.startswith("precomputed:")
+    reads_pairs = specification.startswith("transformer-pair:")
+    if given_vectors and reads_pairs:
+        raise AdequaError(
+            f"{fact['name']} reads hypothesis and reference together, so that vectors of sentences "
+            "cannot stand for it; name the encoder itself."
+        )
+    if encoder.dimension != fact["dimension"]:
+        raise AdequaError(
+            f"{encoder.name} gives vectors of {encoder.dimension:,} numbers, and the metric was "
+            f"trained with {fact['name']}, which gives {fact['dimension']:,}."
+        )
     if not given_vectors and encoder.fingerprint != fact["fingerprint"]:
         raise AdequaError(
             f"{encoder.specification} is not the encoder that this metric was trained with: its "

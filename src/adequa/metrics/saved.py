@@ -50,6 +50,11 @@ class Description:
     format: int = FORMAT
 
 
+def is_name(name: str) -> bool:
+    """Whether signatures and tables can show this name of a metric."""
+    return name.isprintable() and bool(name.strip()) and "|" not in name
+
+
 def is_saved(path: str) -> bool:
     """Whether there is a saved metric of this path."""
     return (Path(path) / DESCRIPTION).is_file()
@@ -129,7 +134,7 @@ def read_description(folder: Path) -> Description:
         for key, kind in kinds.items():
             if not isinstance(getattr(described, key), kind):
                 raise ValueError(f"{key} is not as it should be")
-        if not described.name.isprintable() or "|" in described.name:
+        if not is_name(described.name):
             raise ValueError("the name holds characters that no signature can show")
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error

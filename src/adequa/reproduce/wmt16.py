@@ -34,9 +34,10 @@ TABLE = Table(
     notes=(
         "SentBLEU has no settings to choose: it is the baseline of the WMT metrics tasks.",
         "Trained rows follow §4.1 of the paper: for each language pair, training on all other "
-        "ratings of WMT15 and WMT16 (4,800), with C, ε and γ chosen by ten-fold cross- "
-        "validation on them, references kept together within the folds. The weights of Skip- "
-        "Thought and InferSent could not be had; their rows show the paper's figures alone.",
+        "ratings of WMT15 and WMT16 (4,800), with C, ε and γ chosen by ten-fold "
+        "cross-validation on them, references kept together within the folds. The weights of "
+        "Skip-Thought and InferSent could not be had; their rows show the paper's figures "
+        "alone.",
         "The layers of all-mpnet-base-v2 were chosen on WMT15 alone, whose ratings are "
         "training data of all six pairs: by kernel ridge regression over five folds, Pearson "
         "averaged over pairs, adding one layer after the other: .782 for layer 7, .801 for 7 "
@@ -46,9 +47,9 @@ TABLE = Table(
         "knows 80 percent of the words.",
         "WMT16 has the same references in several language pairs: of each pair's 560 outputs, "
         "162 to 184 have a reference that is in the training data with outputs of other "
-        "pairs. That is the paper's protocol. On the other outputs alone the SVR over all- "
-        "mpnet-base-v2 reaches .780 on average, so nothing is gained by it. WMT17 shares no "
-        "reference with its training data.",
+        "pairs. That is the paper's protocol. On the other outputs alone the SVR over "
+        "all-mpnet-base-v2 reaches .780 on average, so nothing is gained by it. WMT17 shares "
+        "no reference with its training data.",
         "Blend has all eleven lexical metrics of this package; the published one has 25 "
         "metrics of Asiya and four others.",
     ),

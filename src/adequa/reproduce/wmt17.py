@@ -49,9 +49,9 @@ TABLE = Table(
         "Trained rows follow §4.1 and §5 of the paper: training on WMT15 and WMT16 (5,360), a "
         "tenth of it for development (outputs of one reference together), test on WMT17. RUSE "
         "and frozen pair rows have the paper's grid of 180 settings, all tried on one GPU by "
-        "the same code, shared among processes; the SVR is chosen by ten-fold cross- "
-        "validation. The weights of RUSE's encoders, Quick-Thought and BERT could not be had; "
-        "their rows show the paper's figures alone.",
+        "the same code, shared among processes; the SVR is chosen by ten-fold "
+        "cross-validation. The weights of RUSE's encoders, Quick-Thought and BERT could not "
+        "be had; their rows show the paper's figures alone.",
         "Layers were chosen by kernel ridge regression over five folds of WMT15 and WMT16, "
         "Pearson averaged over pairs: .790 for 5, 7 and 12 (the last alone .722), and for "
         "pairs .761 for 5, 7 and 8 (the last alone .582).",

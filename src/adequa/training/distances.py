@@ -32,6 +32,7 @@ def _half_of_memory() -> int:
 
 MOST_BYTES = _half_of_memory()
 _BLOCK_NUMBERS = 1 << 22  # in a block of rows: 32 MiB as float64
+_BLOCK_ROWS = 1 << 11  # so that the distances between two blocks take no more
 
 
 def squared_distances(features: Features, most_bytes: int = MOST_BYTES) -> FloatArray:
@@ -65,7 +66,7 @@ def squared_distances_to(features: Features, others: Features) -> FloatArray:
 def row_blocks(features: Features) -> Iterator[slice]:
     """Slices of rows that in float64 take little memory."""
     rows, dimension = features.shape
-    step = max(1, _BLOCK_NUMBERS // max(1, dimension))
+    step = max(1, min(_BLOCK_ROWS, _BLOCK_NUMBERS // max(1, dimension)))
     return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
