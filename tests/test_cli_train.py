@@ -15,6 +15,7 @@ import pytest
 from adequa.cli.main import main
 from adequa.encoders.registry import ENCODERS, Entry, load_encoder
 from adequa.encoders.word_vectors import load_word_vectors
+from adequa.errors import AdequaError
 from adequa.metrics.registry import load_metric
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import Counting, write_vectors, write_words
@@ -351,3 +352,21 @@ def test_help_imports_nothing_heavy(verb: str) -> None:
     assert "Usage: adequa train" in shown.stdout
     assert ("--ratings" in shown.stdout) == bool(verb)
     assert not HEAVY & set(shown.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["chrf", "a|b", "a\tb", " "])
+def test_names_that_could_not_be_used_are_refused_before_the_work(
+    refused: Refused, name: str
+) -> None:
+    said = refused(
+        "train", "blend", "--ratings", RATINGS, "-m", "chrf", "-o", "new", "--name", name, *QUICK
+    )
+    assert said.startswith('adequa: error: A metric cannot be called "')
+
+
+def test_vectors_of_several_encoders_are_not_taken_for_each_other(run: Run) -> None:
+    write_vectors(Path("wide.npz"), sentences(), dimension=5)
+    asked = ("--encoder", "vectors.npz", "--encoder", "wide.npz", "-o", "both", "-q", *QUICK)
+    assert not run("train", "embedding-regressor", "--ratings", RATINGS, *asked).returncode
+    with pytest.raises(AdequaError, match="gives vectors of 5 numbers, and the metric was trained"):
+        load_metric("both:encoder=wide.npz,encoder2=vectors.npz")

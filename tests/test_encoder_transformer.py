@@ -180,7 +180,8 @@ def test_long_sentences_are_cut_and_counted(
     vectors = encoder.encode([exact, longer, longer, "a"])
     assert encoder.truncated == 1  # twelve positions: ten words and two special tokens
     assert encoder.remarks() == (
-        f"{bert.name}.mean read the first 12 tokens only of 1 sentence, as far as they were encoded now.",
+        f"{bert.name}.mean read the first 12 tokens only of 1 sentence, "
+        "as far as they were encoded now.",
     )
     pairs = TransformerPair.load(str(bert), device="cpu")
     pairs.encode_pairs([longer, longer, "a"], ["cat", "dog", "a"])

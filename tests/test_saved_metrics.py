@@ -247,7 +247,7 @@ def test_features_of_another_dimension() -> None:
     assert "one was trained on 8 features, and words.txt.mean gives 12" in said
     write_vectors(Path("wide.npz"), SENTENCES, dimension=5)
     name = load_encoder("wide.npz").name
-    assert f"{name} gives 20; use the encoder" in sentence("one:encoder=wide.npz")
+    assert f"{name} gives vectors of 5 numbers" in sentence("one:encoder=wide.npz")
 
 
 def test_vectors_are_named_by_their_content() -> None:
