@@ -12,7 +12,7 @@ import json
 import platform
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -61,9 +61,16 @@ def is_saved(path: str) -> bool:
 
 
 def save(
-    folder: Path, description: Description, arrays: Mapping[str, np.ndarray], card: str
+    folder: Path,
+    description: Description,
+    arrays: Mapping[str, np.ndarray],
+    card: str,
+    also: Callable[[Path], None] = lambda _: None,
 ) -> Description:
-    """Write a metric's folder, whole or not at all; returns the description as it is written."""
+    """Write a metric's folder, whole or not at all; returns the description as it is written.
+
+    `also` writes what else belongs into the folder, such as an encoder.
+    """
     packed = io.BytesIO()
     np.savez(packed, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
     weights = packed.getvalue()
@@ -83,6 +90,7 @@ def save(
             encoding="utf-8",
         )
         (target / CARD).write_text(card, encoding="utf-8")
+        also(target)
     return Description(**described)
 
 
