@@ -15,6 +15,7 @@ __all__ = [
     "AnalysisSettings",
     "Blend",
     "EmbeddingRegressor",
+    "Ensemble",
     "Metric",
     "Preferences",
     "Protocol",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from adequa.judgements import Preferences, RatedSystems, Ratings
     from adequa.learned.blend import Blend
     from adequa.learned.embedding_regressor import EmbeddingRegressor
+    from adequa.learned.ensemble import Ensemble
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
@@ -57,6 +59,7 @@ _HOMES = {
     "AnalysisSettings": "adequa.agreement.error_analysis",
     "Blend": "adequa.learned.blend",
     "EmbeddingRegressor": "adequa.learned.embedding_regressor",
+    "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.contract",
     "Preferences": "adequa.judgements",
     "Protocol": "adequa.agreement.protocol",

@@ -1,4 +1,4 @@
-"""`adequa reproduce`: published tables, measured again."""
+"""`adequa reproduce`: published tables, measured again, and tables of our own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reproduce(
     ] = Path("results"),
     quiet: Quiet = False,
 ) -> None:
-    """Measure a published table again: paper and measured side by side.
+    """Measure a table again: paper and measured side by side, where a paper has it.
 
     Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
     """

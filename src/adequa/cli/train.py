@@ -13,6 +13,7 @@ import typer
 from adequa.cli.completion import complete_dataset, complete_encoder, complete_metric
 from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.train_ensemble import ensemble
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -194,6 +195,9 @@ def blend(
             name=called,
         ).fit(rated, training)
     _saved(found, output, quiet)
+
+
+app.command("ensemble")(ensemble)
 
 
 def _ratings(

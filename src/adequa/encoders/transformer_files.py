@@ -6,6 +6,7 @@ model is ever run.
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
 
+MODELS = "ADEQUA_MODELS"  # the environment variable that names a folder of models
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _TEXT_FILES = ("*.json", "*.txt", "*.model")
 _SAFE, _PICKLED = "model*.safetensors", "pytorch_model*.bin"
@@ -32,9 +34,13 @@ _UNUSED = re.compile(r"pooler\.|position_ids|^cls\.|^lm_head\.|^classifier\.")
 
 
 def model_folder(path: str, *, download: bool, revision: str) -> Path:
-    """The folder of a model: the path itself, or the copy of a model on the hub."""
-    if Path(path).is_dir():
-        return Path(path).resolve()
+    """The folder of a model: the path itself, or the copy of a model on the hub.
+
+    A name also means the folder of that name in the folder of models, ADEQUA_MODELS.
+    """
+    for place in (Path(path), Path(os.environ.get(MODELS, "")) / path):
+        if place.is_dir():
+            return place.resolve()
     if Path(path).exists():
         raise AdequaError(f"{path} is a file; a transformer is a folder or a name on the hub.")
     if not _HUB_NAME.fullmatch(path):
@@ -96,7 +102,7 @@ def load_model(folder: Path) -> tuple[Any, Any]:
         from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  # an extra, and heavy
     settings = {"local_files_only": True, "trust_remote_code": False}
     try:
-        with _quiet():
+        with quiet():
             tokenizer = AutoTokenizer.from_pretrained(folder, **settings)
             network, report = AutoModel.from_pretrained(
                 folder,
@@ -144,7 +150,7 @@ def _needed_packages() -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No warnings, log lines or progress bars while a model is loaded."""
     from transformers.utils import logging  # noqa: PLC0415  # it is there by now
 

@@ -27,10 +27,10 @@ def _parts(metric: LearnedMetric, what: str, use: str) -> Iterator[str]:
     ):
         if len(facts.get(named, {})) > 1:
             yield f"\n| {heading} | ratings |\n| --- | ---: |\n"
-            yield from (f"| {_cell(name)} | {n:,} |\n" for name, n in facts[named].items())
+            yield from (f"| {cell(name)} | {n:,} |\n" for name, n in facts[named].items())
     yield "\n## Settings\n\n| setting | value |\n| --- | --- |\n"
     settings = _flat(metric.settings()) | _flat(facts["chosen"])
-    yield from (f"| {key} | {_cell(value)} |\n" for key, value in settings.items())
+    yield from (f"| {key} | {cell(value)} |\n" for key, value in settings.items())
     yield from _agreement(metric.agreement_)
 
 
@@ -47,7 +47,7 @@ def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
     lines = {"all": report["all"]} | report.get("by_language_pair", {})
     for name, figures in lines.items():
         both = f"{shown(figures['pearson'])} | {shown(figures['kendall'])}"
-        yield f"| {_cell(name)} | {figures['rows']:,} | {both} |\n"
+        yield f"| {cell(name)} | {figures['rows']:,} | {both} |\n"
 
 
 def shown(figure: float | None) -> str:
@@ -59,7 +59,7 @@ def shown(figure: float | None) -> str:
     return "–" if figure is None else f"{figure:.3f}"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Text in a table of Markdown, where a bar would begin the next cell."""
     return text.replace("|", r"\|")
 

@@ -28,6 +28,7 @@ class Training:
     stage: Callable[[str], None] = lambda _: None
     advance: Callable[[int, int], None] = lambda *_: None  # settings tried, and settings in all
     scored: Callable[[int], None] = lambda _: None  # texts that were just scored
+    told: Callable[[str], None] = lambda _: None  # how well it goes: the loss, agreement so far
 
 
 UNSEEN = Training()
@@ -82,13 +83,20 @@ class LearnedMetric(MeanMetric):
             training=self.training_,
             agreement=self.agreement_,
         )
-        written = saved.save(Path(folder), described, self.arrays(), self.card())
-        self.digest_ = written.digest
+        written = saved.save(
+            Path(folder), described, self.arrays(), self.card(), self.write_further
+        )
+        self.digest_ = written.identity
         return self
+
+    def write_further(self, folder: Path) -> Mapping[str, str]:
+        """Write what belongs to the metric beside its arrays; returns digests, by file."""
+        del folder
+        return {}
 
     def check_fitted(self) -> None:
         """Raise where the metric has not learnt anything yet."""
-        if not hasattr(self, "regressor_"):
+        if not hasattr(self, "training_"):
             raise AdequaError(f"{self.name} has not been trained yet: fit it to ratings first.")
 
     def learnt_fields(self) -> tuple[tuple[str, str], ...]:

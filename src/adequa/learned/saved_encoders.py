@@ -10,8 +10,9 @@ from adequa.encoders.cached import cached
 from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.contract import Encoder, PairEncoder
 from adequa.encoders.registry import load_encoder, moved, settings_in, with_setting
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
+from adequa.metrics.settings import check_settings
 
 _FIRST = "encoder"
 
@@ -43,12 +44,7 @@ def restored(
     keys = [_FIRST, *(f"{_FIRST}{number}" for number in range(2, len(facts) + 1))]
     with_words = any("words" in settings_in(_written(fact)) for fact in facts)
     known = [*keys, *(["words"] if with_words else []), "cache"]
-    for key in settings:
-        if key not in known:
-            raise AdequaError(
-                f'{folder} has no setting named "{key}".{nearest(key, known)} Its settings:'
-                f" {', '.join(known)}."
-            )
+    check_settings(folder, settings, known)
     parts = [
         _part(fact, settings.get(key), settings.get("words"), f"{folder}:{key}=PATH")
         for fact, key in zip(facts, keys, strict=True)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic_folder import atomic_folder
 from adequa.metrics.contract import Metric
@@ -33,6 +34,8 @@ DIGITS = 12  # of the digest, as signatures show it
 KINDS = {
     "blend": "adequa.learned.blend:Blend",
     "embedding-regressor": "adequa.learned.embedding_regressor:EmbeddingRegressor",
+    "ensemble": "adequa.learned.ensemble:Ensemble",
+    "pair-regressor": "adequa.learned.pair_regressor:PairRegressor",
 }
 
 
@@ -47,7 +50,16 @@ class Description:
     agreement: Mapping[str, Any] = field(default_factory=dict)  # measured while it was trained
     versions: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""  # sha256 of the file of weights
+    files: Mapping[str, str] = field(default_factory=dict)  # sha256 of further files, by place
     format: int = FORMAT
+
+    @property
+    def identity(self) -> str:
+        """A digest of all weights: of their file, and of further files where there are any."""
+        if not self.files:
+            return self.digest
+        listed = json.dumps([self.digest, sorted(self.files.items())])
+        return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def is_name(name: str) -> bool:
@@ -65,11 +77,12 @@ def save(
     description: Description,
     arrays: Mapping[str, np.ndarray],
     card: str,
-    also: Callable[[Path], None] = lambda _: None,
+    also: Callable[[Path], Mapping[str, str] | None] = lambda _: None,
 ) -> Description:
     """Write a metric's folder, whole or not at all; returns the description as it is written.
 
-    `also` writes what else belongs into the folder, such as an encoder.
+    `also` writes what else belongs into the folder, such as an encoder, and returns the digests of
+    files that loading is to check, by their place in the folder.
     """
     packed = io.BytesIO()
     np.savez(packed, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
@@ -84,13 +97,13 @@ def save(
         },
     }
     with atomic_folder(folder) as target:
+        described["files"] = dict(also(target) or {})
         (target / WEIGHTS).write_bytes(weights)
         (target / DESCRIPTION).write_text(
             json.dumps(described, ensure_ascii=False, allow_nan=False, indent=1) + "\n",
             encoding="utf-8",
         )
         (target / CARD).write_text(card, encoding="utf-8")
-        also(target)
     return Description(**described)
 
 
@@ -112,6 +125,7 @@ def _loaded(folder: Path, settings: Mapping[str, str]) -> Metric:
             f'{folder / DESCRIPTION} is of the kind "{description.kind}", which this version of '
             f"adequa does not know.{nearest(description.kind, KINDS)}"
         )
+    _check_files(folder, description)
     module, _, attribute = target.partition(":")
     found = getattr(import_module(module), attribute)
     try:
@@ -138,7 +152,13 @@ def read_description(folder: Path) -> Description:
                 f"{path} was written by a later version of adequa; this is {__version__}."
             )
         described = Description(**read)
-        kinds: dict[str, type] = {"kind": str, "name": str, "digest": str, "settings": dict}
+        kinds: dict[str, type] = {
+            "kind": str,
+            "name": str,
+            "digest": str,
+            "settings": dict,
+            "files": dict,
+        }
         for key, kind in kinds.items():
             if not isinstance(getattr(described, key), kind):
                 raise ValueError(f"{key} is not as it should be")
@@ -149,6 +169,15 @@ def read_description(folder: Path) -> Description:
     except (ValueError, TypeError) as error:
         raise AdequaError(f"{path} describes no metric as adequa saves them: {error}.") from error
     return described
+
+
+def _check_files(folder: Path, description: Description) -> None:
+    for place, digest in description.files.items():
+        if digest_of(folder / place) != digest:
+            raise AdequaError(
+                f"{folder / place} is not the file that {DESCRIPTION} describes: it is damaged, or "
+                "of another metric."
+            )
 
 
 def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:

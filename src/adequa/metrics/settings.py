@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from adequa.errors import AdequaError, nearest
 
@@ -28,3 +28,20 @@ def check_between(setting: str, value: float, least: float, most: float) -> None
 def check_order(setting: str, value: int, least: int = 1) -> None:
     """Raise unless a number makes sense as the highest order of n-grams."""
     check_between(setting, value, least, HIGHEST_ORDER)
+
+
+def check_settings(where: object, settings: Iterable[str], known: Sequence[str]) -> None:
+    """Raise unless all settings given to a saved metric are known."""
+    for key in settings:
+        if key not in known:
+            raise AdequaError(
+                f'{where} has no setting named "{key}".{nearest(key, known)} Its settings: '
+                f"{', '.join(known)}."
+            )
+
+
+def whole_number(setting: str, value: str) -> int:
+    """A setting as a whole number from 1 on."""
+    if not value.isdecimal() or not int(value):
+        raise AdequaError(f"{setting} must be a whole number from 1 on, not {value!r}.")
+    return int(value)

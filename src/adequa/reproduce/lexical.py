@@ -1,19 +1,20 @@
-"""Scores of a metric that needs no training, for any table."""
+"""Scores of a metric that needs no training, for any table of judged segments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from adequa.agreement.evaluate import reference_count, segment_scores
 from adequa.agreement.sources import Progress, sources
-from adequa.judgements import Preferences, Ratings
-from adequa.reproduce.table import Scored
+from adequa.errors import AdequaError
+from adequa.judgements import Judgements, RatedSystems
+from adequa.reproduce.table import Scored, Scores
 
 
-def lexical(metric: str) -> Callable[[Ratings | Preferences, Progress], Scored]:
+def lexical(metric: str) -> Scores:
     """How a metric scores a dataset, by the metric's name and settings."""
 
-    def scored(judgements: Ratings | Preferences, progress: Progress) -> Scored:
+    def scored(judgements: Judgements, progress: Progress) -> Scored:
+        if isinstance(judgements, RatedSystems):
+            raise AdequaError(f"{judgements.ratings.name} has no judgements of segments.")
         (source,) = found = sources([metric])
         settings = source.signature(reference_count(judgements))
         return Scored(segment_scores(judgements, found, progress)[0], settings)

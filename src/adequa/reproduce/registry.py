@@ -1,4 +1,4 @@
-"""Published tables by name, found when first used."""
+"""Tables by name, found when first used."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ TABLES = {
     "wmt12": "adequa.reproduce.wmt12:TABLE",
     "wmt16": "adequa.reproduce.wmt16:TABLE",
     "wmt17": "adequa.reproduce.wmt17:TABLE",
+    "wmt17-systems": "adequa.reproduce.systems:WMT17",
+    "wmt18-systems": "adequa.reproduce.systems:WMT18",
 }
 
 

@@ -17,7 +17,7 @@ class Row:
     """One figure: what the paper reports and what we measured; None where there is none."""
 
     system: str
-    column: str  # a language pair, or `average`
+    column: str  # a language pair, or a summary such as `average`
     statistic: str
     paper: float | None
     measured: float | None

@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterator
 from math import isnan
 from pathlib import Path
 
-import numpy as np
-
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.results import AVERAGE
 from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_write_bytes, check_writable
-from adequa.judgements import Preferences, RatedSystems, Ratings
+from adequa.judgements import Judgements
 from adequa.reproduce.results import (
     Measurement,
     Results,
@@ -30,7 +27,6 @@ from adequa.reproduce.results import (
     write_results,
 )
 from adequa.reproduce.table import Scored, System, Table
-from adequa.segments import FloatArray
 
 _DIGITS = 9  # significant digits of stored scores
 
@@ -97,12 +93,10 @@ def _chosen(table: Table, quick: bool, names: tuple[str, ...]) -> Iterator[Syste
             yield system
 
 
-def _judgements(table: Table) -> Ratings | Preferences:
+def _judgements(table: Table) -> Judgements:
     judgements = load_dataset(table.dataset)
-    if isinstance(judgements, RatedSystems):
-        raise AdequaError(f"{table.dataset} has no judgements of segments.")
-    if judgements.kept.row_count != len(judgements):
-        unused = judgements.kept.row_count - len(judgements)
+    unused = judgements.kept.row_count - len(judgements.kept.rows)
+    if unused:
         raise AdequaError(
             f"{unused} rows of {table.dataset} cannot be used; scores are kept for every row."
         )
@@ -112,27 +106,28 @@ def _judgements(table: Table) -> Ratings | Preferences:
 def write_scores(scored: Scored, path: Path) -> Path:
     """Scores as text, one row a line, compressed; equal scores give equal bytes.
 
-    The folder is there already.
+    Scores with ids have a header. The folder is there already.
     """
-    lines = ("\t".join(f"{s:.{_DIGITS}g}" for s in row) for row in _two_axes(scored.scores))
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join("\t".join(cells) + "\n" for cells in _lines(scored))
     atomic_write_bytes(path, gzip.compress(text.encode(), mtime=0))
     return path
 
 
-def _two_axes(scores: FloatArray) -> list[list[float]]:
-    rows: list[list[float]] = scores.reshape(len(scores), -1).tolist()
-    return rows
+def _lines(scored: Scored) -> Iterator[list[str]]:
+    rows: list[list[float]] = scored.scores.reshape(len(scored.scores), -1).tolist()
+    ids: list[tuple[str, ...]] = list(zip(*scored.ids.values(), strict=True)) or [()] * len(rows)
+    if scored.ids:
+        yield [*scored.ids, "score"]
+    for names, row in zip(ids, rows, strict=True):
+        yield [*names, *(f"{score:.{_DIGITS}g}" for score in row)]
 
 
-def _rows(
-    table: Table, system: System, judgements: Ratings | Preferences, path: Path
-) -> Iterator[Row]:
+def _rows(table: Table, system: System, judgements: Judgements, path: Path) -> Iterator[Row]:
     """The figures of one system, computed from its file of scores."""
     protocol = Protocol(statistic=table.statistic, over="none", test="none")
     found = evaluate(judgements, [str(path)], protocol)
     columns = {column.name: float(column.values[0]) for column in found.columns}
-    columns[AVERAGE] = float(np.mean(list(columns.values())))
+    columns |= {name: summary(found) for name, summary in table.summaries.items()}
     for name, value in columns.items():
         yield Row(
             system=system.name,

@@ -10,11 +10,9 @@ import numpy as np
 from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
-from adequa.judgements import Preferences, Ratings, joined
+from adequa.judgements import Judgements, Ratings, joined
 from adequa.learned.contract import LearnedMetric, Training
-from adequa.reproduce.table import Scored
-
-Scores = Callable[[Ratings | Preferences, Progress], Scored]
+from adequa.reproduce.table import Scored, Scores
 
 
 def leave_one_pair_out(made: Callable[[], LearnedMetric], others: tuple[str, ...]) -> Scores:
@@ -23,7 +21,7 @@ def leave_one_pair_out(made: Callable[[], LearnedMetric], others: tuple[str, ...
     `others` are datasets that are trained on whole, beside the other pairs of the table's own.
     """
 
-    def scored(judgements: Ratings | Preferences, progress: Progress) -> Scored:
+    def scored(judgements: Judgements, progress: Progress) -> Scored:
         tested = _ratings(judgements)
         pairs = np.array(tested.ids["lp"])
         scores, chosen = np.empty(len(tested)), {}
@@ -41,7 +39,7 @@ def leave_one_pair_out(made: Callable[[], LearnedMetric], others: tuple[str, ...
 def trained_on(made: Callable[[], LearnedMetric], datasets: tuple[str, ...]) -> Scores:
     """Train once on whole datasets, and score the table's own (the BERT paper, §4.1 and §5)."""
 
-    def scored(judgements: Ratings | Preferences, progress: Progress) -> Scored:
+    def scored(judgements: Judgements, progress: Progress) -> Scored:
         tested = _ratings(judgements)
         metric = _fitted(made(), list(map(_loaded, datasets)), progress)
         chosen = {"": metric.training_["chosen"]}

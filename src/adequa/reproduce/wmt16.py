@@ -7,8 +7,8 @@ from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_840B, MPNET, Model, encoder
-from adequa.reproduce.table import System, Table
-from adequa.reproduce.trained import Scores, leave_one_pair_out
+from adequa.reproduce.table import Scores, System, Table
+from adequa.reproduce.trained import leave_one_pair_out
 
 _PAIRS = ("cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en", AVERAGE)
 

@@ -9,8 +9,8 @@ from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MPNET, Model, encoder
-from adequa.reproduce.table import System, Table
-from adequa.reproduce.trained import Scores, trained_on
+from adequa.reproduce.table import Scores, System, Table
+from adequa.reproduce.trained import trained_on
 
 _PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en", AVERAGE)
 _TRAINED_ON = ("wmt15-da", "wmt16-da")

@@ -1,0 +1,52 @@
+"""The card of a pair regressor, for people: what it is, and every stage that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adequa.learned.cards import cell, shown
+from adequa.training.plan import Plan
+from adequa.version import __version__
+
+if TYPE_CHECKING:
+    from adequa.learned.contract import LearnedMetric
+
+
+def pair_card(metric: LearnedMetric, plan: Plan) -> str:
+    """A card in Markdown."""
+    return "".join(_parts(metric, plan))
+
+
+def _parts(metric: LearnedMetric, plan: Plan) -> Iterator[str]:
+    facts, begun = metric.training_, plan.encoder or plan.start
+    yield f"# {metric.name}\n\nA sentence-pair regressor: `{begun}`, fine-tuned to read a "
+    yield f"hypothesis and its reference together. Trained with adequa {__version__}.\n"
+    yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
+    yield "\nThe encoder and its tokenizer are in this folder. Higher is better; scores are on the "
+    yield "scale of the last numbers that it learnt.\n"
+    yield "\n## Stages\n\n| stage | learns | from | rows |\n| ---: | --- | --- | ---: |\n"
+    for number, sources in enumerate(facts["stages"], 1):
+        for source in sources:
+            names = ", ".join(source["rows_by_dataset"])
+            yield f"| {number} | {source['objective']} | {cell(names)} | {source['rows']:,} |\n"
+    yield f"\n{facts['pairs']:,} different pairs of reference and hypothesis in all, "
+    yield f"trained on {facts['trained_on']}, {facts['precision']}.\n"
+    yield from _figures(metric)
+
+
+def _figures(metric: LearnedMetric) -> Iterator[str]:
+    held_out = metric.agreement_["held_out"]
+    if not any(held_out.values()):
+        yield "\nNothing was held out for development.\n"
+        return
+    yield "\n## Agreement with people while training\n\n"
+    counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
+    yield f"On {counts} that were held out, with all outputs of their references. What is kept "
+    yield "was chosen on them, so that the figures are a little too good: measure on data of your "
+    yield "own with `adequa evaluate`.\n\n"
+    yield "| after | step | loss | Pearson | ordered rightly |\n"
+    yield "| --- | ---: | ---: | ---: | ---: |\n"
+    for each in metric.training_["history"]:
+        figures = " | ".join(shown(each.get(key)) for key in ("loss", "pearson", "accuracy"))
+        yield f"| {cell(each['stage'])} | {each['step']:,} | {figures} |\n"

@@ -1,0 +1,133 @@
+"""A pair network with its tokenizer: begun from an encoder, written to and read from a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from adequa.encoders.sentence_folders import declared
+from adequa.encoders.surface import SURFACE, surface_features
+from adequa.encoders.text_network import longest_input
+from adequa.encoders.tokens import Reader
+from adequa.encoders.transformer_files import (
+    digests,
+    load_model,
+    model_files,
+    model_folder,
+    quiet,
+)
+from adequa.errors import AdequaError
+from adequa.segments import FloatArray
+from adequa.training.gradients import PairInputs, predict
+from adequa.training.pair_network import Head, PairNetwork, Precision
+from adequa.training.plan import Plan
+
+_CHUNK = 1 << 16  # pairs read by the tokenizer before they are scored, which bounds memory
+
+Pair = tuple[str, str]  # reference and hypothesis
+
+
+@dataclass(slots=True)
+class PairModel:
+    """What turns pairs of reference and hypothesis into scores."""
+
+    network: PairNetwork
+    tokenizer: PreTrainedTokenizerBase
+    head: Head
+    max_length: int
+    lowercase: bool
+    cut: int = 0  # different pairs, over all calls, that had more tokens than were read
+
+    @classmethod
+    def begun(
+        cls, encoder: str | Path, head: Head, *, max_length: int, seed: int, download: bool = False
+    ) -> PairModel:
+        """From a pretrained encoder, with a head that knows nothing yet."""
+        folder = model_folder(str(encoder), download=download, revision="")
+        own = declared(folder, pooled=False)
+        network, tokenizer = load_model(own.folder)
+        longest = longest_input(network, tokenizer)
+        least = 1 + int(tokenizer.num_special_tokens_to_add(pair=True))
+        if max_length and not least <= max_length <= longest:
+            raise AdequaError(
+                f"max_length must be between {least} and {longest} for {folder}, not {max_length}."
+            )
+        return cls(
+            network=PairNetwork(network, head, seed),
+            tokenizer=tokenizer,
+            head=head,
+            max_length=max_length or longest,
+            lowercase=own.lowercase,
+        )
+
+    def inputs(self, pairs: Sequence[Pair], precision: Precision, most_tokens: int) -> PairInputs:
+        """Pairs as the network reads them."""
+        reader = Reader.of(self.network.encoder, self.tokenizer, self.max_length)
+        prepared = [(self._prepared(one), self._prepared(other)) for one, other in pairs]
+        rows = reader.read(prepared)
+        self.cut += reader.count_cut(prepared, rows)
+        surface = None
+        if self.head.surface:
+            surface = surface_features([h for _, h in pairs], [r for r, _ in pairs])
+        return PairInputs(rows, surface, precision, most_tokens)
+
+    def _prepared(self, text: str) -> str:
+        return text.strip().lower() if self.lowercase else text.strip()
+
+    def scores(self, pairs: Sequence[Pair], precision: Precision, most_tokens: int) -> FloatArray:
+        """One score a pair, on the scale of what it learnt from."""
+        found = np.empty(len(pairs))
+        for start in range(0, len(pairs), _CHUNK):
+            chunk = pairs[start : start + _CHUNK]
+            inputs = self.inputs(chunk, precision, most_tokens)
+            found[start : start + len(chunk)] = predict(self.network, inputs, np.arange(len(chunk)))
+        return found * float(self.network.scale) + float(self.network.shift)
+
+    def write_encoder(self, folder: Path) -> dict[str, str]:
+        """Write encoder and tokenizer as a Hugging Face folder; returns the digest of each file."""
+        with quiet():
+            self.network.encoder.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+        return digests(model_files(folder))
+
+    @classmethod
+    def read(
+        cls,
+        folder: Path,
+        head: Head,
+        arrays: Mapping[str, np.ndarray],
+        *,
+        max_length: int,
+        lowercase: bool,
+    ) -> PairModel:
+        """From a folder that `write_encoder` wrote, and the arrays of the head."""
+        encoder, tokenizer = load_model(folder)
+        network = PairNetwork(encoder, head, seed=0)
+        network.load_head(arrays)
+        return cls(network.eval(), tokenizer, head, max_length, lowercase)
+
+
+def head_of(plan: Plan) -> Head:
+    """The head that a plan describes."""
+    return Head(
+        pooling=plan.pooling,
+        layers=plan.layers,
+        hidden_layers=plan.hidden_layers,
+        units=plan.units,
+        dropout=plan.dropout,
+        surface=len(SURFACE) if plan.surface else 0,
+    )
+
+
+def chosen_precision(precision: str, device: torch.device) -> Precision:
+    """The precision that is asked for; "auto" is bf16 on a GPU that has it."""
+    if precision == "auto":
+        return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
+    if precision not in {"fp32", "bf16"}:
+        raise AdequaError(f"precision must be auto, fp32 or bf16, not {precision!r}.")
+    return "bf16" if precision == "bf16" else "fp32"

@@ -1,0 +1,291 @@
+"""The sentence-pair regressor: a transformer reads hypothesis and reference together.
+
+Shimanaka, Kajiwara and Komachi (2019): encoder and head are fine-tuned on what people said. Beyond
+the paper, a plan may have it learn from preferences first (Guzmán et al., 2015) and from ratings
+second, or from what another metric says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+import numpy as np
+
+from adequa.datasets.load import load_dataset
+from adequa.encoders.surface import SURFACE
+from adequa.errors import AdequaError
+from adequa.judgements import Preferences, Ratings
+from adequa.learned.contract import UNSEEN, LearnedMetric, Training
+from adequa.learned.pair_card import pair_card
+from adequa.learned.references import OfSeveral, one_a_segment
+from adequa.metrics.registry import load_metric
+from adequa.metrics.saved import Description
+from adequa.metrics.settings import check_choice, check_settings, whole_number
+from adequa.runtime.batches import distinct
+from adequa.segments import FloatArray, Segments
+from adequa.training.plan import Plan, plan_from
+
+if TYPE_CHECKING:
+    from adequa.learned.pair_data import PairData
+    from adequa.learned.pair_model import PairModel
+    from adequa.training.loop import Outcome, Progress
+    from adequa.training.pair_network import PairNetwork
+
+ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
+_SCORING_TOKENS = 8192  # read at once
+
+
+@dataclass(eq=False)
+class PairRegressor(LearnedMetric):
+    """A transformer with a head, trained as a plan says."""
+
+    plan: Plan
+    device: str = "auto"
+    precision: str = "auto"  # while training: bf16 where a GPU has it
+    checkpoints: Path | None = None  # a folder, to go on from after a stop
+    seconds_between_checkpoints: float = 300.0
+    download: bool = False  # get an encoder from the hub
+    name: str = "pair-regressor"
+
+    kind: ClassVar[str] = "pair-regressor"
+    model_: PairModel = field(init=False, repr=False)
+    scoring_precision: str = field(default="fp32", init=False)
+    most_tokens: int = field(default=_SCORING_TOKENS, init=False)
+
+    def fit(
+        self,
+        judgements: Ratings | Preferences | Sequence[Ratings | Preferences] = (),
+        training: Training = UNSEEN,
+    ) -> PairRegressor:
+        """Train as the plan says; judgements are for the stages that name no data."""
+        from adequa.learned.pair_data import collect  # noqa: PLC0415  # these need PyTorch
+        from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415
+        from adequa.learned.pair_stages import stages  # noqa: PLC0415
+        from adequa.training.checkpoints import Checkpoints  # noqa: PLC0415
+        from adequa.training.loop import Run, train  # noqa: PLC0415
+        from adequa.training.memory import check_training_memory  # noqa: PLC0415
+        from adequa.training.processes import processes  # noqa: PLC0415
+
+        plan = self.plan.checked("The plan")
+        given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
+        where = processes(self.device)
+        training.stage("Reading the encoder")
+        model = self._begun()
+        check_training_memory(model.network, where.device, copies=3)
+        training.stage("Reading the data")
+        data = collect(plan, given, load_dataset, _teach(training))
+        training.stage(f"Tokenising {len(data.texts):,} pairs")
+        precision = chosen_precision(self.precision, where.device)
+        inputs = model.inputs(data.texts, precision, plan.most_tokens)
+        kept = None
+        if self.checkpoints is not None:
+            kept = Checkpoints(self.checkpoints, _identity(plan, data.digest))
+        model.network.to(where.device)
+        outcome = train(
+            model.network,
+            stages(plan, data),
+            Run(
+                inputs=inputs,
+                development=data.development,
+                seed=plan.seed,
+                processes=where,
+                checkpoints=kept,
+                seconds_between_checkpoints=self.seconds_between_checkpoints,
+                report=_reporter(training),
+            ),
+        )
+        self.model_ = model
+        self._describe(data, outcome, where.count, precision)
+        return self
+
+    def _begun(self) -> PairModel:
+        """The model that training begins with."""
+        from adequa.learned.pair_model import PairModel, head_of  # noqa: PLC0415  # needs PyTorch
+
+        if self.plan.start:
+            metric = load_metric(self.plan.start)
+            if not isinstance(metric, PairRegressor):
+                raise AdequaError(f"{self.plan.start} is no pair regressor to go on from.")
+            return metric.model_
+        return PairModel.begun(
+            self.plan.encoder,
+            head_of(self.plan),
+            max_length=self.plan.max_length,
+            seed=self.plan.seed,
+            download=self.download,
+        )
+
+    def _describe(self, data: PairData, outcome: Outcome, count: int, precision: str) -> None:
+        from adequa.learned.pair_stages import combinations  # noqa: PLC0415  # needs PyTorch
+
+        sources = [source.facts for stage in data.stages for source in stage]
+        trials = [
+            combinations(stage)[number]
+            for stage, number in zip(self.plan.stage, outcome.chosen, strict=True)
+        ]
+        self.training_ = {
+            "data": " + ".join(
+                dict.fromkeys(n for facts in sources for n in facts["rows_by_dataset"])
+            ),
+            "rows": sum(facts["rows"] for facts in sources),
+            "stages": [[dict(source.facts) for source in stage] for stage in data.stages],
+            "chosen": {
+                f"stage {number} {key}": value
+                for number, (stage, trial) in enumerate(
+                    zip(self.plan.stage, trials, strict=True), 1
+                )
+                for key, value in trial.items()
+                if len(getattr(stage, key)) > 1
+            },
+            "pairs": len(data.texts),
+            "data_digest": data.digest,
+            "history": outcome.history,
+            "processes": count,
+            "precision": precision,
+            "trained_on": _device_name(self.model_.network),
+        }
+        self.agreement_ = {"held_out": dict(data.held_out), **outcome.figures}
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        self.check_fitted()
+        pairs, at = distinct(
+            [
+                (reference, hypothesis)
+                for hypothesis, several in zip(
+                    segments.hypotheses, segments.references, strict=True
+                )
+                for reference in several
+            ]
+        )
+        from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415  # needs PyTorch
+
+        precision = chosen_precision(self.scoring_precision, self.model_.network.device)
+        scores = self.model_.scores(pairs, precision, self.most_tokens)[at]
+        of_several: OfSeveral = "best" if self.plan.references == "best" else "mean"
+        return one_a_segment(scores, segments, of_several)
+
+    def remarks(self) -> tuple[str, ...]:
+        count = self.model_.cut
+        if not count:
+            return ()
+        return (
+            f"{self.name} read the first {self.model_.max_length} tokens only of "
+            f"{count:,} pair{'s'[: count != 1]} of hypothesis and reference.",
+        )
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("encoder", _encoder_name(self.plan)),
+            ("references", self.plan.references),
+            *((("precision", self.scoring_precision),) if self.scoring_precision != "fp32" else ()),
+            *self.learnt_fields(),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        model = self.model_
+        return {
+            "plan": asdict(self.plan),
+            "head": asdict(model.head),
+            "max_length": model.max_length,
+            "lowercase": model.lowercase,
+            "surface": list(SURFACE) if model.head.surface else [],
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.model_.network.head_arrays()
+
+    def write_further(self, folder: Path) -> Mapping[str, str]:
+        written = self.model_.write_encoder(folder / ENCODER)
+        return {f"{ENCODER}/{name}": digest for name, digest in written.items()}
+
+    def card(self) -> str:
+        return pair_card(self, self.plan)
+
+    @classmethod
+    def load(
+        cls,
+        description: Description,
+        arrays: Mapping[str, np.ndarray],
+        folder: Path,
+        /,
+        **settings: str,
+    ) -> PairRegressor:
+        try:
+            from adequa.learned.pair_model import PairModel, chosen_precision  # noqa: PLC0415
+            from adequa.training.mlp_training import training_device  # noqa: PLC0415
+            from adequa.training.pair_network import Head  # noqa: PLC0415
+        except ImportError as error:
+            raise AdequaError(
+                f"{folder} needs PyTorch and transformers; install them with: "
+                "pip install 'adequa[train]'"
+            ) from error
+        check_settings(folder, settings, ("device", "precision", "most_tokens", "references"))
+        kept = description.settings
+        plan = plan_from(kept["plan"], f"{folder / 'metric.json'}")
+        references = settings.get("references", plan.references)
+        check_choice("references", references, get_args(OfSeveral))
+        metric = cls(plan=replace(plan, references=references), name=description.name)
+        if kept["surface"] not in ([], list(SURFACE)):
+            raise AdequaError(
+                f"{folder} was trained with other surface features than this version of adequa "
+                f"has: {', '.join(kept['surface'])}."
+            )
+        metric.model_ = PairModel.read(
+            folder / ENCODER,
+            Head(**kept["head"]),
+            arrays,
+            max_length=kept["max_length"],
+            lowercase=kept["lowercase"],
+        )
+        metric.model_.network.to(training_device(settings.get("device", "auto")))
+        metric.scoring_precision = settings.get("precision", "fp32")
+        chosen_precision(metric.scoring_precision, metric.model_.network.device)
+        metric.most_tokens = whole_number("most_tokens", settings.get("most_tokens", "8192"))
+        metric.training_, metric.agreement_ = description.training, description.agreement
+        metric.digest_ = description.identity
+        return metric
+
+
+def _encoder_name(plan: Plan) -> str:
+    return Path(plan.encoder or plan.start).name
+
+
+def _identity(plan: Plan, data: str) -> str:
+    """What a checkpoint belongs to: all of the plan that changes the result, and the data."""
+    return f"{replace(plan, most_tokens=1)!r} {data}"
+
+
+def _teach(training: Training) -> Callable[[tuple[str, ...], Segments], FloatArray]:
+    """What teachers say of texts: the mean of their scores, higher is better."""
+
+    def teach(names: tuple[str, ...], segments: Segments) -> FloatArray:
+        total = np.zeros(len(segments))
+        for name in names:
+            metric = load_metric(name)
+            training.stage(f"{metric.name} scores {len(segments):,} texts to teach")
+            found = metric.score(segments).segments
+            total += found if metric.higher_is_better else -found
+        return total / len(names)
+
+    return teach
+
+
+def _reporter(training: Training) -> Callable[[Progress], None]:
+    def report(progress: Progress) -> None:
+        training.stage(f"Learning from {progress.stage}")
+        training.advance(progress.step, progress.steps)
+        figures = "".join(f", {key} {value:.3f}" for key, value in progress.figures.items())
+        training.told(f"loss {progress.loss:.4f}{figures}")
+
+    return report
+
+
+def _device_name(network: PairNetwork) -> str:
+    import torch  # noqa: PLC0415  # an extra, and heavy
+
+    if network.device.type == "cuda":
+        return torch.cuda.get_device_name(network.device)
+    return str(network.device)

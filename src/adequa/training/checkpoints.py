@@ -1,0 +1,106 @@
+"""Checkpoints: all that a training needs to go on as if it had never been stopped.
+
+A checkpoint is a folder of plain numbers that takes its name only when it is whole, and the one
+before goes only after that. A process may thus be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adequa.errors import AdequaError
+from adequa.io.atomic_folder import atomic_folder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_STATE, _TENSORS = "state.json", "tensors.safetensors"
+_NAME = re.compile(r"checkpoint-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of a training; tensors by what they are for, then by the weight's name."""
+
+    tensors: Mapping[str, Mapping[str, Tensor]]
+    facts: Mapping[str, Any]  # how far it is, figures so far, and the like
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The folder of one training's checkpoints, which belong to one plan."""
+
+    folder: Path
+    plan: str  # what identifies the plan with its data
+
+    def latest(self) -> Snapshot | None:
+        """The state to go on from, if there is one."""
+        numbers = sorted(self._numbers(), reverse=True)
+        for number in numbers:
+            path = self.folder / f"checkpoint-{number}"
+            if (path / _STATE).is_file():
+                return self._read(path)
+        return None
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Keep a state, and then no longer the one before."""
+        from safetensors.torch import save_file  # noqa: PLC0415  # an extra, and heavy
+
+        older = self._numbers()
+        flat = {
+            f"{kind}/{name}": tensor.detach().contiguous().cpu()
+            for kind, named in snapshot.tensors.items()
+            for name, tensor in named.items()
+        }
+        state = {"plan": self.plan, "facts": dict(snapshot.facts)}
+        with atomic_folder(self.folder / f"checkpoint-{max(older, default=0) + 1}") as target:
+            save_file({name: _own(tensor) for name, tensor in flat.items()}, target / _TENSORS)
+            (target / _STATE).write_text(json.dumps(state), encoding="utf-8")
+        for number in older:
+            shutil.rmtree(self.folder / f"checkpoint-{number}", ignore_errors=True)
+
+    def remove(self) -> None:
+        """Delete all of them, and the folder if nothing else is in it."""
+        for number in self._numbers():
+            shutil.rmtree(self.folder / f"checkpoint-{number}", ignore_errors=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _numbers(self) -> list[int]:
+        if not self.folder.is_dir():
+            return []
+        found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return [int(match[1]) for match in found if match is not None]
+
+    def _read(self, path: Path) -> Snapshot:
+        from safetensors import SafetensorError  # noqa: PLC0415  # an extra, and heavy
+        from safetensors.torch import load_file  # noqa: PLC0415
+
+        try:
+            state = json.loads((path / _STATE).read_text(encoding="utf-8"))
+            facts, plan = state["facts"], state["plan"]
+            if plan != self.plan:
+                raise AdequaError(
+                    f"{path} is a checkpoint of another plan, or of other data; go on with those, "
+                    "or delete it to begin anew."
+                )
+            tensors: dict[str, dict[str, Tensor]] = {}
+            for name, tensor in load_file(path / _TENSORS).items():
+                kind, _, weight = name.partition("/")
+                tensors.setdefault(kind, {})[weight] = tensor
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            raise AdequaError(
+                f"{path} is no checkpoint that can be read ({error}); delete it to begin anew."
+            ) from error
+        return Snapshot(tensors, facts)
+
+
+def _own(tensor: Tensor) -> Tensor:
+    """A tensor with memory of its own, which is what can be written."""
+    return tensor.clone() if tensor.untyped_storage().nbytes() > tensor.nbytes else tensor

@@ -1,0 +1,128 @@
+"""Scores of pairs and the gradients of their loss, in as much memory as there is.
+
+Where the pairs of a step do not fit at once, they are scored a part at a time without gradients,
+the loss says how it changes with each score, and every part is then scored again with gradients.
+That needs one more reading and gives the same result as all at once, with losses that compare
+scores too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from adequa.encoders.tokens import TokenRows
+from adequa.errors import AdequaError
+from adequa.runtime.batches import batches_by_length
+from adequa.segments import FloatArray, IntArray
+from adequa.training.objectives.contract import Loss
+from adequa.training.pair_network import PairNetwork, Precision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairInputs:
+    """All pairs that a training reads, and how they are read."""
+
+    rows: TokenRows
+    surface: npt.NDArray[np.float32] | None = None  # features beside the texts, one row a pair
+    precision: Precision = "fp32"
+    most_tokens: int = 32_768  # read at once, padding included
+
+    def scores(self, network: PairNetwork, pairs: IntArray) -> Tensor:
+        """The scores of these pairs, on the scale that is trained on."""
+        device = network.device
+        inputs = {
+            name: torch.from_numpy(table).to(device, non_blocking=True)
+            for name, table in self.rows.padded(pairs).items()
+        }
+        beside = None
+        if self.surface is not None:
+            beside = torch.from_numpy(self.surface[pairs]).to(device)
+        with (
+            _memory_watched(device, inputs["input_ids"].numel()),
+            torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"),
+        ):
+            return network(inputs, beside)  # type: ignore[no-any-return]
+
+    def parts(self, pairs: IntArray) -> list[IntArray]:
+        """Positions in `pairs` that are read at once: all where they fit, else by length."""
+        lengths = self.rows.starts[pairs + 1] - self.rows.starts[pairs]
+        if len(pairs) * int(lengths.max()) <= self.most_tokens:
+            return [np.arange(len(pairs))]
+        return batches_by_length(lengths, max_tokens=self.most_tokens, max_count=len(pairs))
+
+
+def accumulate(
+    network: PairNetwork, inputs: PairInputs, pairs: IntArray, loss: Loss, seed: tuple[int, ...]
+) -> Tensor:
+    """Add the gradients of the loss to those of the weights; returns the loss."""
+    parts = inputs.parts(pairs)
+    if len(parts) == 1:
+        _seeded(seed)
+        value = loss(inputs.scores(network, pairs))
+        with _memory_watched(network.device, inputs.most_tokens):
+            value.backward()  # type: ignore[no-untyped-call]
+        return value.detach()
+    scores = torch.empty(len(pairs), device=network.device)
+    with torch.no_grad():
+        for number, part in enumerate(parts):
+            _seeded((*seed, number))
+            scores[part] = inputs.scores(network, pairs[part])
+    value = loss(scores.requires_grad_())
+    value.backward()  # type: ignore[no-untyped-call]
+    change = scores.grad
+    if change is None:
+        raise TypeError("a loss depends on the scores")
+    for number, part in enumerate(parts):
+        _seeded((*seed, number))  # what was dropped out before is dropped out again
+        again = inputs.scores(network, pairs[part])
+        with _memory_watched(network.device, inputs.most_tokens):
+            (again * change[part]).sum().backward()  # type: ignore[no-untyped-call]
+    return value.detach()
+
+
+def predict(network: PairNetwork, inputs: PairInputs, pairs: IntArray) -> FloatArray:
+    """The scores of pairs without gradients and dropout, on the scale that is trained on."""
+    found = torch.empty(len(pairs), device=network.device)
+    was_training = network.training
+    network.eval()
+    try:
+        with torch.no_grad():
+            lengths = inputs.rows.starts[pairs + 1] - inputs.rows.starts[pairs]
+            for batch in batches_by_length(
+                lengths, max_tokens=inputs.most_tokens, max_count=max(len(pairs), 1)
+            ):
+                found[torch.from_numpy(batch)] = inputs.scores(network, pairs[batch])
+    finally:
+        network.train(was_training)
+    return found.double().cpu().numpy()
+
+
+def _seeded(seed: tuple[int, ...]) -> None:
+    torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1))
+
+
+@contextmanager
+def own_randomness(device: torch.device) -> Iterator[None]:
+    """Leave the random numbers of the rest of the program as they are."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        yield
+
+
+@contextmanager
+def _memory_watched(device: torch.device, tokens: int) -> Iterator[None]:
+    """A sentence where a device has too little memory for what is read at once."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        free = torch.cuda.mem_get_info(device)[1] / 2**30
+        raise AdequaError(
+            f"{tokens:,} tokens at once do not fit into the {free:.0f} GiB of {device}; set "
+            f"most_tokens to {max(tokens // 2, 1):,} or less, which changes the speed alone."
+        ) from error

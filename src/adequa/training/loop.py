@@ -1,0 +1,390 @@
+"""The training loop: stages one after the other, steps one after the other, nothing hidden.
+
+What a step draws and drops out depends on the seed and the number of the step alone. A training
+that was stopped and goes on from its checkpoint therefore ends in the same weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from adequa.segments import IntArray
+from adequa.training.checkpoints import Checkpoints, Snapshot
+from adequa.training.development import Development, Figures, criterion
+from adequa.training.gradients import PairInputs, accumulate, own_randomness, predict
+from adequa.training.objectives.contract import Loss, Objective
+from adequa.training.optimiser import (
+    FIRST,
+    SECOND,
+    Average,
+    Named,
+    Rates,
+    adamw,
+    moments,
+    restore_moments,
+    set_rates,
+)
+from adequa.training.pair_network import PairNetwork
+from adequa.training.processes import Processes
+from adequa.training.steps import shuffled_steps, step_count
+
+_BETWEEN_REPORTS = 0.5  # seconds; reading the loss waits for the device
+
+Keep: TypeAlias = Literal["best", "last"]
+Calibration: TypeAlias = Callable[[PairNetwork, PairInputs], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An objective of a stage, how many of its items a step takes, and how much they count."""
+
+    objective: Objective
+    batch: int
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Settings of a stage; of several trials of one stage the best one stays."""
+
+    parts: tuple[Part, ...]
+    epochs: float  # passes over the first part
+    rates: Rates
+    weight_decay: float = 0.01
+    clip: float = 1.0  # the norm that gradients are cut to
+    average: float = 0.0  # the share of last steps whose weights are averaged
+
+    @property
+    def steps(self) -> int:
+        """Steps in all."""
+        first = self.parts[0]
+        return step_count(len(first.objective), first.batch, self.epochs)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is learnt at one time, and which of the weights on the way stay."""
+
+    name: str
+    trials: tuple[Trial, ...]
+    keep: Keep = "best"
+    evaluations: int = 0  # within a trial; 0 for one a pass
+    calibration: Calibration | None = None  # that it begins with
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """The names of what is learnt."""
+        return tuple(part.objective.name for part in self.trials[0].parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training is."""
+
+    stage: str
+    step: int
+    steps: int
+    loss: float
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all stages of a training share."""
+
+    inputs: PairInputs
+    development: Development
+    seed: int
+    processes: Processes
+    checkpoints: Checkpoints | None = None
+    seconds_between_checkpoints: float = 300.0
+    report: Callable[[Progress], None] = lambda _: None
+
+
+@dataclass(slots=True)
+class _State:
+    """What changes while a network is trained, beside its weights."""
+
+    leg: int = 0
+    step: int = 0  # steps done of the leg
+    start: Named = field(
+        default_factory=dict
+    )  # the weights that every trial of a stage begins with
+    best: Named = field(default_factory=dict)  # of the stage
+    best_figure: float = -np.inf
+    best_figures: Figures = field(default_factory=dict)
+    chosen: list[int] = field(default_factory=list)  # the best trial of each stage so far
+    moments: dict[str, Named] = field(default_factory=dict)  # to go on with, after a stop
+    average: Average = field(default_factory=Average)
+    figures: Figures = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """One trial of one stage."""
+
+    stage: Stage
+    stage_number: int
+    trial_number: int
+
+    @property
+    def trial(self) -> Trial:
+        return self.stage.trials[self.trial_number]
+
+    @property
+    def name(self) -> str:
+        several = len(self.stage.trials)
+        return self.stage.name + (f", {self.trial_number + 1} of {several}" if several > 1 else "")
+
+    def evaluated_after(self) -> set[int]:
+        """The steps after which figures are taken, the last one always."""
+        steps, trial = self.trial.steps, self.trial
+        count = min(self.stage.evaluations or max(round(trial.epochs), 1), steps)
+        return {round(number * steps / count) for number in range(1, count + 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was measured on the way, and what was chosen by it."""
+
+    history: list[dict[str, Any]]
+    chosen: list[int]  # the best trial of each stage
+    figures: Figures  # of the weights that were kept in the end
+
+
+def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
+    """Train the network in place."""
+    legs = [
+        _Leg(stage, number, trial)
+        for number, stage in enumerate(stages)
+        for trial in range(len(stage.trials))
+    ]
+    state = _resumed(network, run.checkpoints)
+    with own_randomness(network.device):
+        while state.leg < len(legs):
+            leg = legs[state.leg]
+            if not state.step:
+                _begin(network, leg, state, run)
+            _walk(network, leg, state, run)
+            if leg.trial_number + 1 == len(leg.stage.trials):
+                _put(network, state.best)
+                run.processes.follow_first(network.parameters())
+            state.leg, state.step = state.leg + 1, 0
+    network.eval()
+    return Outcome(state.history, state.chosen, state.best_figures)
+
+
+def _begin(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
+    """Make ready for a trial: its first weights, and the scale of what is learnt."""
+    state.average, state.moments = Average(), {}
+    if leg.trial_number:
+        _put(network, state.start)
+        return
+    state.best, state.best_figure, state.figures = {}, -np.inf, {}
+    state.chosen = [*state.chosen, 0]
+    if leg.stage.calibration is not None:
+        leg.stage.calibration(network, run.inputs)
+    state.start = _weights(network) if len(leg.stage.trials) > 1 else {}
+
+
+def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
+    """All steps of a trial, from where it is."""
+    trial, steps = leg.trial, leg.trial.steps
+    optimiser = adamw(network, trial.rates, trial.weight_decay)
+    restore_moments(network, optimiser, state.moments, state.step)
+    evaluated_after, averaged_from = leg.evaluated_after(), steps - round(trial.average * steps)
+    clock, losses = _Clock(run.seconds_between_checkpoints), _Losses()
+    network.train()
+    for step, drawn in _drawn(leg, state.step, run):
+        set_rates(optimiser, trial.rates, step, steps)
+        losses.add(_gradients(network, leg, drawn, (run.seed, state.leg, step), run))
+        nn.utils.clip_grad_norm_(network.parameters(), trial.clip)
+        optimiser.step()
+        optimiser.zero_grad()
+        if step >= averaged_from:
+            state.average.add(network)
+        state.step = step + 1
+        if state.step in evaluated_after:
+            _evaluate(network, leg, state, run, losses.mean())
+        if clock.report_is_due() or state.step == steps:
+            run.report(Progress(leg.name, state.step, steps, losses.mean(), state.figures))
+        if run.checkpoints and clock.checkpoint_is_due():
+            _keep(network, optimiser, state, run)
+
+
+def _drawn(leg: _Leg, begin: int, run: Run) -> Iterator[tuple[int, list[IntArray]]]:
+    """The number of each step from `begin` on, and the items that it takes of every part."""
+    tokens = run.inputs.rows.lengths
+    lengths = [part.objective.lengths(tokens) for part in leg.trial.parts]
+    passes: dict[int, tuple[int, list[IntArray]]] = {}  # of each part, the latest pass
+    for step in range(begin, leg.trial.steps):
+        taken = []
+        for number, part in enumerate(leg.trial.parts):
+            in_a_pass = step_count(len(part.objective), part.batch, 1)
+            turn, at = divmod(step, in_a_pass)
+            if passes.get(number, (-1,))[0] != turn:
+                seed = (run.seed, leg.stage_number, number, turn)
+                passes[number] = turn, shuffled_steps(lengths[number], part.batch, seed)
+            taken.append(passes[number][1][at])
+        yield step, taken
+
+
+def _gradients(
+    network: PairNetwork, leg: _Leg, drawn: list[IntArray], seed: tuple[int, ...], run: Run
+) -> Tensor:
+    """Add up the gradients of a step over all parts and processes; returns the loss."""
+    total = torch.zeros((), device=network.device)
+    for number, (part, items) in enumerate(zip(leg.trial.parts, drawn, strict=True)):
+        factor = part.weight / part.objective.task(items).weight
+        own = run.processes.share(items)
+        if len(own):
+            task = part.objective.task(own)
+            loss = _scaled(task.loss, factor)
+            place = (*seed, number, run.processes.number)
+            total += accumulate(network, run.inputs, task.pairs, loss, place)
+    run.processes.add_up([p.grad for p in network.parameters() if p.grad is not None])
+    run.processes.add_up([total])
+    return total
+
+
+def _scaled(loss: Loss, factor: float) -> Loss:
+    return lambda scores: factor * loss(scores)
+
+
+def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run, loss: float) -> None:
+    """Take figures on development data, and keep the weights if they are the best so far."""
+    with _averaged(network, state.average):
+        state.figures = run.development.figures(lambda pairs: predict(network, run.inputs, pairs))
+        figure = criterion(state.figures, leg.stage.objectives)
+        is_last = state.step == leg.trial.steps
+        # Without development data all figures are equal: the latest weights then stay.
+        if figure >= state.best_figure and (leg.stage.keep == "best" or is_last):
+            state.best, state.best_figure = _weights(network), figure
+            state.best_figures = state.figures
+            state.chosen[-1] = leg.trial_number
+    state.history.append(
+        {
+            "stage": leg.stage.name,
+            "trial": leg.trial_number + 1,
+            "step": state.step,
+            "loss": loss,
+            **state.figures,
+        }
+    )
+
+
+@contextmanager
+def _averaged(network: PairNetwork, average: Average) -> Iterator[None]:
+    """The network with the mean of its late weights, if there is one, and then as it was."""
+    if not average.count:
+        yield
+        return
+    own = _weights(network)
+    average.put_into(network)
+    try:
+        yield
+    finally:
+        _put(network, own)
+
+
+def _keep(network: PairNetwork, optimiser: torch.optim.AdamW, state: _State, run: Run) -> None:
+    """Write a checkpoint; every process is at the same step, and the first one writes."""
+    if run.checkpoints is None or not run.processes.is_first:
+        return
+    kept = {"network": dict(network.state_dict()), "start": state.start, "best": state.best}
+    kept |= {"average": state.average.total, **moments(network, optimiser)}
+    facts = {
+        "leg": state.leg,
+        "step": state.step,
+        "best_figure": None if np.isinf(state.best_figure) else state.best_figure,
+        "best_figures": dict(state.best_figures),
+        "averaged": state.average.count,
+        "figures": dict(state.figures),
+        "history": state.history,
+        "chosen": state.chosen,
+    }
+    run.checkpoints.write(Snapshot(kept, facts))
+
+
+def _resumed(network: PairNetwork, checkpoints: Checkpoints | None) -> _State:
+    """Where to go on, with the network as it was there."""
+    snapshot = checkpoints.latest() if checkpoints else None
+    if snapshot is None:
+        return _State()
+    kept, facts = snapshot.tensors, snapshot.facts
+    network.load_state_dict(kept["network"])
+
+    def there(kind: str) -> Named:
+        return {name: tensor.to(network.device) for name, tensor in kept.get(kind, {}).items()}
+
+    best = facts["best_figure"]
+    return _State(
+        leg=facts["leg"],
+        step=facts["step"],
+        start=there("start"),
+        best=there("best"),
+        best_figure=-np.inf if best is None else best,
+        best_figures=facts["best_figures"],
+        moments={kind: there(kind) for kind in (FIRST, SECOND)},
+        average=Average(there("average"), facts["averaged"]),
+        figures=facts["figures"],
+        history=facts["history"],
+        chosen=facts["chosen"],
+    )
+
+
+def _weights(network: PairNetwork) -> Named:
+    return {name: weight.detach().clone() for name, weight in network.named_parameters()}
+
+
+@torch.no_grad()
+def _put(network: PairNetwork, weights: Named) -> None:
+    for name, weight in network.named_parameters():
+        weight.copy_(weights[name])
+
+
+class _Losses:
+    """The mean of losses since they were last asked for; they stay on the device until then."""
+
+    def __init__(self) -> None:
+        self._total: Tensor | None = None
+        self._count, self._mean = 0, float("nan")
+
+    def add(self, loss: Tensor) -> None:
+        self._total = loss if self._total is None else self._total + loss
+        self._count += 1
+
+    def mean(self) -> float:
+        if self._total is not None:
+            self._mean = self._total.item() / self._count
+            self._total, self._count = None, 0
+        return self._mean
+
+
+class _Clock:
+    """When to report and when to write a checkpoint; results do not depend on either."""
+
+    def __init__(self, between_checkpoints: float) -> None:
+        self._between = {"report": _BETWEEN_REPORTS, "checkpoint": between_checkpoints}
+        self._last = dict.fromkeys(self._between, monotonic())
+
+    def report_is_due(self) -> bool:
+        return self._is_due("report")
+
+    def checkpoint_is_due(self) -> bool:
+        return self._is_due("checkpoint")
+
+    def _is_due(self, what: str) -> bool:
+        due = monotonic() - self._last[what] >= self._between[what]
+        if due:
+            self._last[what] = monotonic()
+        return due

@@ -1,0 +1,40 @@
+"""Regression on ratings: the squared error of the score, as in the BERT regressor (§3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from adequa.segments import FloatArray, IntArray
+from adequa.training.objectives.contract import Objective, Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingRegression(Objective):
+    """Every item is one pair with the number that people gave it."""
+
+    pairs: IntArray
+    targets: FloatArray
+
+    name: ClassVar[str] = "ratings"
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def lengths(self, tokens: IntArray) -> IntArray:
+        return tokens[self.pairs]
+
+    def task(self, items: IntArray) -> Task:
+        return squared_error(self.pairs[items], self.targets[items])
+
+
+def squared_error(pairs: IntArray, targets: FloatArray) -> Task:
+    """The squared difference between each score and its target."""
+
+    def loss(scores: Tensor) -> Tensor:
+        return (scores - scores.new_tensor(targets)).square().sum()
+
+    return Task(pairs, loss, float(len(pairs)))

@@ -1,0 +1,155 @@
+"""The network of the pair regressor: hypothesis and reference read together, one score.
+
+Shimanaka, Kajiwara and Komachi (2019, §3): a transformer reads the pair, what it makes of the
+tokens is pooled to one vector, and a head of no or some hidden layers gives the score. Surface
+features, where there are any, go straight to the output (the skip arcs of Guzmán et al., 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from adequa.encoders.pooling import check_pooling, pooled, pooled_layers
+from adequa.errors import AdequaError
+from adequa.segments import FloatArray
+
+Precision: TypeAlias = Literal["fp32", "bf16"]
+Inputs: TypeAlias = Mapping[str, Tensor]
+
+ENCODER = "encoder."  # how the names of the encoder's weights begin
+_SPREAD = 0.02  # of a head's first weights, as in BERT
+_RIDGE = 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What follows the encoder."""
+
+    pooling: str = "mean"
+    layers: str = ""  # of the encoder that are pooled, such as 5+7+12; the last without
+    hidden_layers: int = 0  # 0: a linear head
+    units: int = 768  # of a hidden layer
+    dropout: float = 0.1
+    surface: int = 0  # surface features beside the vector
+
+    def check(self) -> None:
+        """Raise where a value makes no sense."""
+        check_pooling(self.pooling)
+        if not 0 <= self.dropout < 1:
+            raise AdequaError(f"dropout must be at least 0 and below 1, not {self.dropout:g}.")
+        if self.hidden_layers < 0 or self.units < 1:
+            raise AdequaError("A head has 0 or more hidden layers, each of 1 or more units.")
+
+
+class PairNetwork(nn.Module):
+    """A transformer with a head that gives one score a pair."""
+
+    shift: Tensor
+    scale: Tensor
+
+    def __init__(self, encoder: Any, head: Head, seed: int) -> None:
+        super().__init__()
+        head.check()
+        config = encoder.config
+        self.encoder = encoder
+        self.pooling = head.pooling
+        self.layers = pooled_layers(
+            head.pooling, head.layers, int(config.num_hidden_layers), "the encoder"
+        )
+        sizes = [int(config.hidden_size) * len(self.layers), *[head.units] * head.hidden_layers]
+        generator = torch.Generator().manual_seed(seed)
+        self.hidden = nn.ModuleList(
+            _linear(inputs, outputs, generator) for inputs, outputs in pairwise(sizes)
+        )
+        self.output = _linear(sizes[-1] + head.surface, 1, generator)
+        self.dropout = nn.Dropout(head.dropout)
+        # From the scale that is trained on to that of the ratings.
+        self.register_buffer("shift", torch.zeros(()))
+        self.register_buffer("scale", torch.ones(()))
+
+    def forward(self, inputs: Inputs, surface: Tensor | None = None) -> Tensor:
+        """One score a pair, on the scale that is trained on."""
+        last_only = self.layers == (self.encoder.config.num_hidden_layers,)
+        found = self.encoder(**inputs, output_hidden_states=not last_only)
+        layers = (
+            [found.last_hidden_state]
+            if last_only
+            else [found.hidden_states[layer] for layer in self.layers]
+        )
+        with torch.autocast(inputs["input_ids"].device.type, enabled=False):
+            values = pooled(
+                self.pooling, [layer.float() for layer in layers], inputs["attention_mask"]
+            )
+            for layer in self.hidden:
+                values = torch.tanh(layer(self.dropout(values)))
+            values = self.dropout(values)
+            if surface is not None:
+                values = torch.cat([values, surface], dim=1)
+            scores: Tensor = self.output(values).squeeze(1)
+        return scores
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.output.weight.device
+
+    def head_arrays(self) -> dict[str, np.ndarray]:
+        """All weights that are not the encoder's."""
+        state = self.state_dict().items()
+        return {
+            name: tensor.detach().float().cpu().numpy()
+            for name, tensor in state
+            if not name.startswith(ENCODER)
+        }
+
+    def load_head(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take the weights that `head_arrays` gave."""
+        own = {name for name in self.state_dict() if not name.startswith(ENCODER)}
+        if own != set(arrays):
+            raise ValueError(f"a head of {', '.join(sorted(own))} is not {', '.join(arrays)}")
+        tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+        self.load_state_dict(tensors, strict=False)
+
+    @torch.no_grad()
+    def calibrate(
+        self, scores: FloatArray | None, surface: FloatArray | None, targets: FloatArray
+    ) -> None:
+        """Bring the output to the scale of targets by least squares, so that training need not.
+
+        Without scores only the surface features are weighed. Scores that go against the targets
+        are left as they are.
+        """
+        columns = [np.ones_like(targets)]
+        columns += [] if scores is None else [scores]
+        columns += [] if surface is None else list(surface.T)
+        seen = np.column_stack(columns)
+        features = 0 if surface is None else surface.shape[1]
+        # A little ridge, in units of each feature's own spread, keeps them from weighing much.
+        penalty = _RIDGE * len(seen) * seen.var(axis=0)
+        penalty[: len(columns) - features] = 0
+        squares = seen.T @ seen + np.diag(penalty)
+        found = np.linalg.lstsq(squares, seen.T @ targets, rcond=None)[0]
+        factor = 1.0 if scores is None else float(found[1])
+        if factor <= 0:
+            return
+        self.output.weight *= factor
+        self.output.bias.copy_(self.output.bias * factor + float(found[0]))
+        if features:
+            self.output.weight[0, -features:] += torch.from_numpy(found[-features:]).to(
+                self.output.weight
+            )
+
+
+def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    with torch.no_grad():
+        layer.weight.copy_(torch.randn(outputs, inputs, generator=generator) * _SPREAD)
+        layer.bias.zero_()
+    return layer

@@ -1,0 +1,204 @@
+"""Training plans: everything that makes a pair regressor, in one TOML file.
+
+A plan names an encoder to begin with, a head, and stages. Each stage has an objective, data, and
+settings; where a setting is a list, all its values are tried, and development data choose.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from adequa.errors import AdequaError, nearest
+from adequa.io.text import FilePath
+
+OBJECTIVES = ("ratings", "preferences", "distillation")
+_CHOICES = {
+    "objective": OBJECTIVES,
+    "schedule": ("linear", "cosine", "constant"),
+    "keep": ("best", "last"),
+    "references": ("best", "mean"),
+}
+# The largest, or else the smallest, value that makes sense.
+_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1}
+_MOST = {"warmup": 1.0, "average": 1.0, "layer_decay": 1.0}
+_ABOVE_ZERO = ("learning_rate", "epochs", "layer_decay", "clip", "weight")
+_BELOW_ONE = ("dropout", "share")
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlan:
+    """What is learnt: an objective, its data, and how many items of it a step takes."""
+
+    objective: str
+    data: tuple[str, ...] = ()  # files or datasets; without any, what `fit` is given
+    lp: tuple[str, ...] = ()  # only these language pairs
+    sample: int = 0  # so many rows, drawn at random; 0 for all
+    together: bool = True  # all preferences on one segment are one item
+    teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
+    batch: tuple[int, ...] = (16,)
+    weight: float = 1.0  # of its loss, beside that of others
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan(SourcePlan):
+    """One stage: what is learnt, beside what else, and how."""
+
+    epochs: tuple[float, ...] = (3.0,)
+    learning_rate: tuple[float, ...] = (2e-5,)
+    warmup: float = 0.1
+    schedule: str = "linear"
+    layer_decay: float = 1.0
+    head_rate: float = 1.0
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    average: float = 0.0
+    keep: str = "best"
+    evaluations: int = 0
+    beside: tuple[SourcePlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DevelopmentPlan:
+    """What the training is watched by: a share of all references, or data of its own.
+
+    No stage learns from an output of a reference that is held out here.
+    """
+
+    share: float = 0.1
+    data: tuple[str, ...] = ()  # ratings or preferences, in place of a share
+    rows: int = 20_000  # of each kind at most
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that makes a metric, beside the data themselves."""
+
+    encoder: str = ""  # a folder, or a model on the hub
+    start: str = ""  # a saved pair regressor to go on from, in place of an encoder
+    pooling: str = "mean"
+    layers: str = ""
+    hidden_layers: int = 0
+    units: int = 768
+    dropout: float = 0.1
+    surface: bool = False  # features of case, punctuation and spacing beside the encoder
+    references: str = "mean"  # what counts where a segment has several
+    max_length: int = 0  # tokens of a pair; 0 for as many as the encoder takes
+    most_tokens: int = 32_768  # read at once; changes memory and speed alone
+    seed: int = 0
+    development: DevelopmentPlan = field(default_factory=DevelopmentPlan)
+    stage: tuple[StagePlan, ...] = ()
+
+    def checked(self, where: str) -> Plan:
+        """The plan itself, or a sentence on what does not go together."""
+        if bool(self.encoder) == bool(self.start):
+            raise AdequaError(
+                f"{where}: a plan begins with an encoder, or with a saved metric (start); "
+                f"it names {'both' if self.encoder else 'neither'}."
+            )
+        if not self.stage:
+            raise AdequaError(f"{where} has no stage; add [[stage]] with an objective and data.")
+        several = any(_trials(stage) > 1 for stage in self.stage)
+        if several and not self.development.share and not self.development.data:
+            raise AdequaError(
+                f"{where} has several values for a setting, and no development data to choose by."
+            )
+        for source in (s for stage in self.stage for s in (stage, *stage.beside)):
+            if (source.objective == "distillation") != bool(source.teacher):
+                raise AdequaError(
+                    f"{where}: a teacher goes with the objective distillation, and it with a "
+                    "teacher."
+                )
+        return self
+
+
+def read_plan(path: FilePath) -> Plan:
+    """The plan in a TOML file."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415  # not there in older versions
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    try:
+        read = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise AdequaError(f"{path} is no TOML file: {error}.") from error
+    return plan_from(read, str(path))
+
+
+def plan_from(read: Mapping[str, Any], where: str) -> Plan:
+    """The plan in a table as TOML has them; `where` says in errors where it stands."""
+    return _built(Plan, read, where).checked(where)
+
+
+Built = TypeVar("Built")
+
+
+def _built(kind: type[Built], table: object, where: str) -> Built:
+    if not isinstance(table, Mapping):
+        raise AdequaError(f"{where} should be a table of settings.")
+    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # all are dataclasses
+    for key in table:
+        if key not in known:
+            raise AdequaError(
+                f'{where} has no setting "{key}".{nearest(key, known)} There are '
+                f"{', '.join(known)}."
+            )
+    if "objective" in known and "objective" not in table:
+        raise AdequaError(f"{where} names no objective; there are {', '.join(OBJECTIVES)}.")
+    hints = get_type_hints(kind)
+    return kind(
+        **{key: _value(hints[key], value, f"{where}: {key}", key) for key, value in table.items()}
+    )
+
+
+def _value(hint: Any, value: object, where: str, key: str) -> Any:
+    """A value of the kind that a setting has; one alone may stand for a list of one."""
+    if hint is DevelopmentPlan:
+        return _built(DevelopmentPlan, value, where)
+    parts = get_args(hint)
+    if not parts:
+        return _checked(hint, value, where, key)
+    values = value if isinstance(value, list | tuple) else [value]
+    if parts[0] in {SourcePlan, StagePlan}:
+        return tuple(_built(parts[0], each, f"{where} {n}") for n, each in enumerate(values, 1))
+    if not values and key in {"batch", "epochs", "learning_rate"}:
+        raise AdequaError(f"{where} has no value.")
+    return tuple(_checked(parts[0], each, where, key) for each in values)
+
+
+_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def _checked(kind: type, value: object, where: str, key: str) -> object:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise AdequaError(f"{where} should be {_WORDS[kind]}, not {value!r}.")
+    if isinstance(value, str):
+        choices = _CHOICES.get(key, (value,))
+        if value not in choices:
+            raise AdequaError(f"{where} should be one of {', '.join(choices)}, not {value!r}.")
+    elif not isinstance(value, bool) and isinstance(value, int | float):
+        _check_number(value, where, key)
+    return value
+
+
+def _check_number(value: float, where: str, key: str) -> None:
+    least, most = _LEAST.get(key, 0), _MOST.get(key, float("inf"))
+    if not least <= value <= most or (key in _BELOW_ONE and value >= 1):
+        bounds = f"from {least:g}" + ("" if most == float("inf") else f" to {most:g}")
+        raise AdequaError(
+            f"{where} should be {'at least 0 and below 1' if key in _BELOW_ONE else bounds}, "
+            f"not {value:g}."
+        )
+    if key in _ABOVE_ZERO and not value > 0:
+        raise AdequaError(f"{where} should be above 0, not {value:g}.")
+
+
+def _trials(stage: StagePlan) -> int:
+    return len(stage.batch) * len(stage.learning_rate) * len(stage.epochs)

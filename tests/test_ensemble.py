@@ -1,0 +1,399 @@
+"""Ensembles: means by hand, folders that were moved or damaged, and settings for the parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import adequa
+from adequa.encoders.registry import load_encoder
+from adequa.errors import AdequaError
+from adequa.learned import ensemble as ensemble_module
+from adequa.learned.blend import Blend
+from adequa.learned.contract import LearnedMetric
+from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.ensemble import Ensemble, Part
+from adequa.learned.features import feature_count
+from adequa.learned.support_vectors import SupportVectors
+from adequa.metrics.chrf import Chrf
+from adequa.metrics.registry import load_metric
+from adequa.segments import Segments
+from tiny_encoders import write_words
+
+SOME = Segments(("a b c d", "a b x y", "p q"), (("a b c d",), ("a b c d",), ("a b c d",)))
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def learnt(metric: LearnedMetric, regressor: SupportVectors, data: str) -> LearnedMetric:
+    """A metric that has learnt what we say."""
+    figures = {"rows": 9, "pearson": 0.5, "kendall": 0.5}
+    metric.regressor_ = regressor  # type: ignore[attr-defined]
+    metric.training_ = {"rows": 9, "data": data, "chosen": {}}
+    metric.agreement_ = {
+        "held_out_rows": 9, "settings_tried": 1, "criterion_pearson": 0.5, "folds": 2,
+        "all": figures,
+    }  # fmt: skip
+    return metric
+
+
+def blend(
+    folder: str, intercept: float, coefficient: float = 0.0, lexical: str = "wer", **more: str
+) -> LearnedMetric:
+    """b + c exp(-1000 WER²): without a word error b + c, and with errors b."""
+    vectors = SupportVectors(np.zeros((1, 1), np.float32), np.array([coefficient]), intercept, 1e3)
+    data = more.get("data", "mine.tsv")
+    return learnt(Blend(metrics=(lexical,), name=folder), vectors, data).save(folder)
+
+
+def regressor(folder: str, intercept: float) -> LearnedMetric:
+    """A constant that asks for word vectors all the same."""
+    encoder = load_encoder(str(write_words(Path("words.txt"), SOME.hypotheses)))
+    size = feature_count(encoder)
+    vectors = SupportVectors(np.zeros((1, size), np.float32), np.zeros(1), intercept, 1.0)
+    return learnt(EmbeddingRegressor(encoder, name=folder), vectors, "mine.tsv").save(folder)
+
+
+def both(name: str = "both") -> Ensemble:
+    """The ensemble of two blends, saved."""
+    blend("one", 1.0, 2.0)
+    blend("two", 4.0)
+    return Ensemble.of(["one", "two"], name).save(name)
+
+
+def scores(specification: str) -> list[float]:
+    return list(load_metric(specification).score(SOME).segments)
+
+
+def sentence(action: Callable[[], object]) -> str:
+    with pytest.raises(AdequaError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def refused(specification: str) -> str:
+    return sentence(lambda: load_metric(specification))
+
+
+def describe(path: str, change: Callable[[dict[str, Any]], object]) -> None:
+    described = json.loads(Path(path).read_text())
+    change(described)
+    Path(path).write_text(json.dumps(described))
+
+
+def test_the_mean_by_hand() -> None:
+    made = both()
+    assert scores("one") == pytest.approx([3, 1, 1])
+    assert scores("two") == pytest.approx([4, 4, 4])
+    assert scores("both") == pytest.approx([3.5, 2.5, 2.5])
+    found = made.score(SOME)
+    assert found.segments.tolist() == scores("both")
+    assert found.system == pytest.approx(8.5 / 3)
+    assert adequa.Ensemble is Ensemble
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=5), st.floats(-1e6, 1e6))
+def test_the_squared_error_is_never_above_the_mean_of_the_parts(
+    said: list[float], judged: float
+) -> None:
+    parts = []
+    for number, score in enumerate(said):
+        constant = SupportVectors(np.zeros((1, 1), np.float32), np.zeros(1), score, 1.0)
+        metric = learnt(Blend(metrics=("wer",)), constant, "mine.tsv")
+        parts.append(Part(metric, Path(str(number)), str(number)))
+    mean = Ensemble(tuple(parts)).score(SOME).segments[0]
+    assert mean == pytest.approx(math.fsum(said) / len(said), abs=1e-6)
+    errors = [(score - judged) ** 2 for score in said]
+    assert (mean - judged) ** 2 <= math.fsum(errors) / len(said) * (1 + 1e-9) + 1e-6
+
+
+def test_the_signature_names_the_parts() -> None:
+    made = both()
+    one, two = (load_metric(name) for name in ("one", "two"))
+    assert isinstance(one, LearnedMetric)
+    assert isinstance(two, LearnedMetric)
+    _, _, names, settings, weights, _ = str(made.signature(1)).split("|")
+    assert names == "parts:one,two"
+    assert weights == f"weights:{one.digest_[:12]}.{two.digest_[:12]}"
+    said = json.dumps([[["metrics", "wer"]], [["metrics", "wer"]]]).encode()
+    assert settings == f"settings:{hashlib.sha256(said).hexdigest()[:8]}"
+    assert str(load_metric("both").signature(1)) == str(made.signature(1))
+
+
+def test_the_same_weights_with_other_settings_have_another_signature() -> None:
+    both("first")
+    shutil.rmtree("two")
+    blend("two", 4.0, lexical="ter")
+    other = Ensemble.of(["one", "two"], "first")
+    first, second = (str(m.signature(1)).split("|") for m in (load_metric("first"), other))
+    assert [a == b for a, b in zip(first, second, strict=True)] == [True] * 3 + [False, True, True]
+
+
+def test_what_is_in_the_folder() -> None:
+    made = both()
+    assert sorted(str(path.relative_to("both")) for path in Path("both").rglob("*.*")) == [
+        "README.md", "metric.json", "parts/1/README.md", "parts/1/metric.json",
+        "parts/1/weights.npz", "parts/2/README.md", "parts/2/metric.json", "parts/2/weights.npz",
+        "weights.npz",
+    ]  # fmt: skip
+    card = Path("both/README.md").read_text()
+    assert card.startswith("# both\n\nThe mean of the scores of 2 metrics.")
+    assert "\n| 2 | two | blend | mine.tsv |\n" in card
+    files = json.loads(Path("both/metric.json").read_text())["files"]
+    assert list(files) == ["parts/1/metric.json", "parts/2/metric.json"]
+    for name, digest in files.items():
+        assert digest == hashlib.sha256(Path("both", name).read_bytes()).hexdigest()
+    again = load_metric("both")
+    assert isinstance(again, Ensemble)
+    assert again.digest_ == made.digest_ != ""
+
+
+def test_a_folder_that_was_moved_needs_nothing_of_where_it_was() -> None:
+    both()
+    expected = scores("both")
+    Path("elsewhere").mkdir()
+    Path("both").rename("elsewhere/moved")
+    shutil.rmtree("one")
+    shutil.rmtree("two")
+    assert scores("elsewhere/moved") == expected
+    again = load_metric("elsewhere/moved")
+    assert isinstance(again, Ensemble)
+    again.save("again")
+    shutil.rmtree("elsewhere")
+    assert scores("again") == expected
+
+
+def test_an_ensemble_of_an_ensemble() -> None:
+    both("inner")
+    blend("three", 0.0)
+    Ensemble.of(["inner", "three"], "outer").save("outer")
+    for name in ("one", "two", "three", "inner"):
+        shutil.rmtree(name)
+    assert scores("outer") == pytest.approx([1.75, 1.25, 1.25])  # half of the inner one
+    assert "|parts:inner,three|" in str(load_metric("outer").signature(1))
+    Path("outer/parts/1/parts/2/weights.npz").unlink()
+    assert "outer/parts/1/parts/2/weights.npz cannot be read" in refused("outer")
+
+
+def test_an_ensemble_is_no_part_of_itself() -> None:
+    made = both()
+    said = sentence(lambda: Ensemble.of(["both", "one"]).save("both/more"))
+    assert "both/more lies in" in said
+    assert len(list(Path("both").iterdir())) == 4
+    assert "both is there already" in sentence(lambda: made.save("both"))
+    # By hand it cannot be done either: it would have to hold a digest of what holds the digest.
+    shutil.rmtree("both/parts/2")
+    Path("both/parts/2").symlink_to(Path("both").resolve(), target_is_directory=True)
+    assert "both/parts/2/metric.json is not the file that" in refused("both")
+
+
+def test_metrics_that_cannot_be_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    blend("one", 1.0)
+    blend("two", 4.0)
+    shutil.copytree("one", "copy")
+    for metrics, said in {
+        (): "An ensemble needs at least two metrics.",
+        ("one",): "An ensemble needs at least two metrics.",
+        ("one", "chrf"): "chrf is no saved metric",
+        ("one", "absent"): 'There is no metric named "absent"',
+        ("one", "./absent"): "./absent is no metric: there is no such folder",
+        ("one", "one"): "one is named twice; an ensemble takes a metric once",
+        ("one", "copy"): "copy are one; an ensemble takes a metric once",
+        ("one", "two:cache=no"): 'two has no setting named "cache"',
+    }.items():
+        assert said in sentence(partial(Ensemble.of, metrics))
+    monkeypatch.setattr(LearnedMetric, "higher_is_better", False)
+    assert "one gives lower scores to better translations" in sentence(
+        lambda: Ensemble.of(["one", "two"])
+    )
+
+
+def test_parts_that_are_damaged_missing_or_others() -> None:
+    both()
+    shutil.copytree("both", "kept")
+    blend("three", 9.0)
+
+    def after(change: Callable[[], object]) -> str:
+        shutil.rmtree("both")
+        shutil.copytree("kept", "both")
+        change()
+        return refused("both")
+
+    part = Path("both/parts/2")
+    weights = part / "weights.npz"
+    said = after(lambda: shutil.rmtree(part))
+    assert "both/parts/2/metric.json cannot be read: No such file" in said
+    said = after(lambda: weights.write_bytes(weights.read_bytes()[:-1]))
+    assert said == (
+        "Part 2 of both cannot be loaded; settings for it alone are written -m both:part2.NAME="
+        "VALUE. The reason: both/parts/2/weights.npz is not the file that metric.json describes: "
+        "it is damaged, or of another metric."
+    )
+    another = after(lambda: shutil.copytree("three", part, dirs_exist_ok=True))
+    assert another == (
+        "both/parts/2/metric.json is not the file that metric.json describes: it is damaged, or of "
+        "another metric."
+    )
+    newer = after(lambda: describe("both/parts/2/metric.json", lambda d: d.update(format=2)))
+    assert newer == another
+    others: list[Any] = [None, [], {}, [{}, {}], [{"settings": 3}] * 2, [{"settings": {}}] * 3]
+    all_settings: list[Any] = [{}, *({"parts": other} for other in others)]
+    for change in ({"files": {}}, *({"settings": each} for each in all_settings)):
+        said = after(partial(describe, "both/metric.json", partial(dict.update, **change)))
+        assert "both is a damaged metric" in said
+
+
+def test_a_part_of_another_version() -> None:
+    """A digest that fits does not make a part readable that a later version wrote."""
+    made = both()
+    describe("two/metric.json", lambda d: d.update(format=2))
+    assert "two/metric.json was written by a later version" in sentence(
+        lambda: Ensemble.of(["one", "two"])
+    )
+    assert "two has changed since it was loaded" in sentence(lambda: made.save("late"))
+    assert not Path("late").exists()
+
+
+def test_large_files_are_linked_and_small_ones_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    blend("one", 1.0, 2.0)
+    blend("two", 4.0)
+    monkeypatch.setattr(ensemble_module, "LINKED", Path("one/weights.npz").stat().st_size)
+    Path("one/real").mkdir()
+    Path("one/real/vectors").write_bytes(b"1" * 5000)
+    Path("one/again").symlink_to("real/vectors")  # as some caches of models have them
+    Ensemble.of(["one", "two"], "both").save("both")
+    expected = scores("both")
+    for name in ("weights.npz", "real/vectors", "again"):
+        assert Path("one", name).samefile(Path("both/parts/1", name))
+        assert not Path("both/parts/1", name).is_symlink()
+    assert not Path("one/metric.json").samefile("both/parts/1/metric.json")
+    # A new metric of the same name, whole or not at all, leaves the ensemble what it was.
+    shutil.rmtree("one")
+    blend("one", 50.0)
+    assert scores("both") == expected
+    # Whoever writes into the file itself is told.
+    Path("two/weights.npz").write_bytes(Path("one/weights.npz").read_bytes())
+    assert "both/parts/2/weights.npz is not the file that metric.json describes" in refused("both")
+
+
+def test_a_disk_without_links_takes_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(ensemble_module, "LINKED", 0)
+    monkeypatch.setattr(os, "link", no_links)
+    both()
+    assert not Path("one/weights.npz").samefile("both/parts/1/weights.npz")
+    assert scores("both") == pytest.approx([3.5, 2.5, 2.5])
+
+
+def test_nothing_is_left_where_a_part_cannot_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    blend("one", 1.0)
+    blend("two", 4.0)
+    made = Ensemble.of(["one", "two"])
+    Path("one/nowhere").symlink_to("absent")
+    assert "one/nowhere is neither a file nor a folder" in sentence(lambda: made.save("deep/new"))
+    Path("one/nowhere").unlink()
+    Path("one/loop").symlink_to(".", target_is_directory=True)
+    assert "one/loop is a link to a folder that it lies in" in sentence(
+        lambda: made.save("deep/new")
+    )
+    Path("one/loop").unlink()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", full)
+        said = sentence(lambda: made.save("deep/new"))
+    assert said.endswith("one/README.md cannot be copied: No space left on device.")
+    assert not Path("deep").exists()
+
+
+def test_settings_go_to_the_parts_that_know_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    blend("one", 1.0, 2.0)
+    regressor("three", 5.0)
+    Ensemble.of(["one", "three"], "both").save("both")
+    assert scores("both:cache=false") == pytest.approx([4, 3, 3])
+    Path("words.txt").rename("moved.txt")
+    said = refused("both")
+    assert said.startswith("Part 2 of both cannot be loaded; settings for it alone are written -m ")
+    for key in ("encoder", "part2.encoder"):
+        assert scores(f"both:{key}=moved.txt") == pytest.approx([4, 3, 3])
+    assert scores("both:cache=no,encoder=moved.txt,metric1=wer") == pytest.approx([4, 3, 3])
+    assert "gone.txt" in refused("both:encoder=moved.txt,part2.encoder=gone.txt")
+    assert 'both/parts/1 has no setting named "encoder"' in refused("both:part1.encoder=moved.txt")
+    # What a part was named with is kept, with paths in full.
+    Ensemble.of(["one", "three:encoder=moved.txt"], "kept").save("kept")
+    Ensemble.of(["kept", "one"], "outer").save("outer")
+    folder = Path.cwd()
+    monkeypatch.chdir("/")
+    assert scores(str(folder / "kept")) == pytest.approx([4, 3, 3])
+    monkeypatch.chdir(folder)
+    Path("moved.txt").rename("again.txt")
+    assert scores("kept:part2.encoder=again.txt") == pytest.approx([4, 3, 3])
+    for written in ("outer:encoder", "outer:part1.encoder", "outer:part1.part2.encoder"):
+        assert scores(f"{written}=again.txt") == pytest.approx([3.5, 2, 2])
+    # The same where the inner ensemble was named with a setting for a part of its own.
+    Ensemble.of(["kept:part2.encoder=again.txt", "one"], "deep").save("deep")
+    assert scores("deep") == pytest.approx([3.5, 2, 2])
+    Path("again.txt").rename("last.txt")
+    assert scores("deep:encoder=last.txt") == pytest.approx([3.5, 2, 2])
+
+
+def test_settings_that_no_part_knows() -> None:
+    both("inner")
+    blend("three", 5.0)
+    Ensemble.of(["inner", "three"], "outer").save("outer")
+    assert refused("inner:metrik1=wer") == (
+        'inner has no setting named "metrik1". It passes settings on to its parts, and none of '
+        'them knows it. inner/parts/1 has no setting named "metrik1". Did you mean "metric1"? Its '
+        "settings, for trained metrics that lie elsewhere now: metric1."
+    )
+    for key in ("part3.metric1", "part0.metric1", "part1", "part1.", "folder", "self", "cls"):
+        for name in ("inner", "outer"):
+            assert "has no setting named " in refused(f"{name}:{key}=wer")
+    assert scores("outer:metric1=wer") == scores("outer")
+
+
+def test_parts_that_need_the_whole_corpus_one_reference_or_columns() -> None:
+    blend("one", 1.0)
+    blend("nist", 1.5, 3.0, lexical="nist")
+    blend("character", 2.0, lexical="character")
+    metric = Blend(metrics=(), columns=("qe",), name="column")
+    column = SupportVectors(np.zeros((1, 1), np.float32), np.array([1.0]), 0.0, 1.0)
+    learnt(metric, column, "mine.tsv").save("column")
+    plain = Ensemble.of(["one", "./character"])
+    assert (plain.needs_whole_corpus, plain.max_references) == (False, 1)
+    made = Ensemble.of(["./nist", "column"])
+    assert (made.needs_whole_corpus, made.max_references, made.columns) == (True, None, ("qe",))
+    some = Segments(SOME.hypotheses, SOME.references, ids={"qe": ("0", "1", "9")})
+    expected = load_metric("./nist").score(some).segments + np.exp([0.0, -1.0, -81.0])
+    np.testing.assert_allclose(made.score(some).segments, expected / 2)
+    assert 'column "qe" beside the texts' in sentence(lambda: made.score(SOME))
+
+
+def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    blend("one", 1.0, lexical="chrf")
+    blend("two", 4.0, lexical="chrf")
+    made = Ensemble.of(["one", "two"])
+    assert made.remarks() == ()
+    monkeypatch.setattr(Chrf, "remarks", lambda _: ("texts were cut",))
+    assert made.remarks() == ("texts were cut",)  # both say the same
