@@ -247,8 +247,7 @@ def test_parts_are_found_elsewhere() -> None:
     said = sentence(lambda: load_metric("outer:metric3=moved"))
     assert 'outer has no setting named "metric3". Did you mean "metric' in said
     assert sentence(lambda: load_metric("outer:cache=no")) == (
-        'outer has no setting named "cache". Its settings, for trained metrics that lie elsewhere '
-        "now: metric1, metric2."
+        'outer has no setting named "cache". Its settings: metric1, metric2.'
     )
 
 

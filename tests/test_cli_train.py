@@ -337,7 +337,7 @@ def test_folders_that_are_there_are_refused_before_any_work(refused: Refused) ->
     assert [path.name for path in Path("new").iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("verb", ["", "embedding-regressor", "blend"])
+@pytest.mark.parametrize("verb", ["", "embedding-regressor", "blend", "pair-regressor"])
 def test_help_imports_nothing_heavy(verb: str) -> None:
     code = (
         "import sys; from adequa.cli.main import main\n"

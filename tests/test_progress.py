@@ -87,3 +87,31 @@ def test_stages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         assert terminal.written.wait(30)
     assert "Resampling cs-en" in terminal.getvalue()
     assert "segments" not in terminal.getvalue()
+
+
+def test_how_well_it_goes_has_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with progress("Training", None, quiet=False) as work:
+        work.stage("Learning from preferences (1 of 2), 12 of 12")
+        work.done(5, 10)
+        work.told("loss 0.6931, pearson 0.712, accuracy 0.655")
+        assert terminal.written.wait(30)
+    last = terminal.getvalue().rpartition("12 of 12")[2]
+    assert "50%" in last
+    assert "left" in last
+    assert "loss 0.6931, pearson 0.712, accuracy 0.655" in last.splitlines()[1]
+
+
+def test_the_time_left_is_that_of_the_work_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second of two runs with as many steps is not done because the first one is."""
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(module, "PATIENCE", 0)
+    with progress("Training", None, quiet=False) as work:
+        work.done(10, 10)
+        work.done(1, 10)
+        assert terminal.written.wait(30)
+    last = terminal.getvalue().rpartition("Training")[2]
+    assert "10%" in last
+    assert "-:--:--" in last

@@ -17,6 +17,7 @@ __all__ = [
     "EmbeddingRegressor",
     "Ensemble",
     "Metric",
+    "PairRegressor",
     "Preferences",
     "Protocol",
     "RatedSystems",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from adequa.learned.blend import Blend
     from adequa.learned.embedding_regressor import EmbeddingRegressor
     from adequa.learned.ensemble import Ensemble
+    from adequa.learned.pair_regressor import PairRegressor
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
@@ -61,6 +63,7 @@ _HOMES = {
     "EmbeddingRegressor": "adequa.learned.embedding_regressor",
     "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.contract",
+    "PairRegressor": "adequa.learned.pair_regressor",
     "Preferences": "adequa.judgements",
     "Protocol": "adequa.agreement.protocol",
     "RatedSystems": "adequa.judgements",

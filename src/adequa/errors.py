@@ -10,6 +10,14 @@ class AdequaError(Exception):
     """Bad input, settings or files. The command line prints the sentence and exits with code 2."""
 
 
+class UnknownSettingError(AdequaError):
+    """A setting that a saved metric does not have."""
+
+    def __init__(self, sentence: str, where: str, key: str) -> None:
+        super().__init__(sentence)
+        self.where, self.key = where, key  # the folder, and the name of the setting
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for a misspelt word, ready to append to a sentence; empty when nothing is near.
 

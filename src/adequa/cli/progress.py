@@ -19,6 +19,7 @@ class Work:
     scored: Callable[[int], None]  # segments that were just scored
     stage: Callable[[str], None]  # what is being done now
     done: Callable[[int, int], None]  # steps of it that are done, and steps in all
+    told: Callable[[str], None]  # how well it goes, in a few words
 
 
 @contextmanager
@@ -30,14 +31,29 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     """
     if quiet or not sys.stderr.isatty():
         yield Work(
-            read=lambda _: None, scored=lambda _: None, stage=lambda _: None, done=lambda *_: None
+            read=lambda _: None,
+            scored=lambda _: None,
+            stage=lambda _: None,
+            done=lambda *_: None,
+            told=lambda _: None,
         )
         return
 
     from rich import progress as rich_progress
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+    from rich.text import Text
 
-    bar = rich_progress.Progress(
+    words = ""
+
+    class Bar(rich_progress.Progress):
+        """A bar with a line below for how well it goes, which would take the room for the time."""
+
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield from super().get_renderables()
+            if words:
+                yield Text(words)
+
+    bar = Bar(
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(),
         rich_progress.TaskProgressColumn(),
@@ -67,14 +83,20 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
         bar.update(task_id, description=name)
 
     def done(steps: int, of: int) -> None:
+        if steps < task.completed:
+            task.total = None  # the next work: the time that is left is estimated anew
         bar.update(task_id, completed=steps, total=of, counted="")
+
+    def told(how: str) -> None:
+        nonlocal words
+        words = how
 
     # By the clock and not by the work: a single batch may take longer than anyone waits.
     timer = Timer(PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield Work(read, scored, stage, done)
+        yield Work(read, scored, stage, done, told)
     finally:
         timer.cancel()
         timer.join()

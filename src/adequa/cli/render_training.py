@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adequa.cli.table import aligned
+from adequa.cli.table import aligned, printable
 
 if TYPE_CHECKING:
     from adequa.learned.contract import LearnedMetric
+    from adequa.learned.ensemble import Ensemble
 
 
 def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
-    """The report of a metric that was just trained and saved."""
+    """The report of a regressor over features that was just trained and saved."""
     from adequa.learned.cards import shown
-    from adequa.metrics.registry import METRICS
 
     found, facts = metric.agreement_, metric.training_
     chosen = ", ".join(
@@ -34,6 +34,29 @@ def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
         ),
     ]
     yield from aligned(lambda: rows, right=(1, 2, 3))
+    yield how_to_use(folder)
+
+
+def ensemble_report(made: Ensemble, folder: str) -> Iterator[str]:
+    """The report of an ensemble that was just put together and saved."""
+    rows = [
+        ["part", "name", "kind", "learnt from"],
+        *(
+            [str(number), part.metric.name, part.metric.kind, "; ".join(part.learnt_from())]
+            for number, part in enumerate(made.parts, 1)
+        ),
+    ]
+    yield f"{made.name}: the mean of {len(made.parts)} metrics\n\n"
+    yield from aligned(lambda: rows)
+    yield how_to_use(folder)
+
+
+def how_to_use(folder: str) -> str:
+    """The last line of every report."""
+    from adequa.metrics.registry import METRICS
+
     # A bare word that is a metric's name would be taken for that metric.
     named = f"./{folder}" if folder in METRICS else folder
-    yield f"\nsaved in {folder}; use it with: adequa score -m {named} -t FILE -r FILE\n"
+    return printable(
+        f"saved in {folder}; use it with: adequa score -m {named} -t FILE -r FILE"
+    ).join(["\n", "\n"])

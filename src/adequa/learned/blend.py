@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
 from adequa.learned.cards import card
 from adequa.learned.contract import UNSEEN, LearnedMetric, Training
+from adequa.learned.ensemble import Ensemble
 from adequa.learned.references import reference_groups
 from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
 from adequa.learned.support_vectors import SupportVectors
@@ -25,7 +26,7 @@ from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice
+from adequa.metrics.settings import check_choice, check_settings
 from adequa.segments import FloatArray, Segments
 from adequa.training.distances import Features
 
@@ -191,18 +192,13 @@ class Blend(LearnedMetric):
 def _moved(metrics: Sequence[str], folder: Path, settings: Mapping[str, str]) -> tuple[str, ...]:
     """The metrics of a blend; `metric1` and so on say where a trained one of them is now."""
     keys = [f"metric{number}" for number in range(1, len(metrics) + 1)]
-    for key in settings:
-        if key not in keys:
-            raise AdequaError(
-                f'{folder} has no setting named "{key}".{nearest(key, keys)} Its settings, for '
-                f"trained metrics that lie elsewhere now: {', '.join(keys)}."
-            )
+    check_settings(folder, settings, keys)
     return tuple(settings.get(key, metric) for key, metric in zip(keys, metrics, strict=True))
 
 
 def _named(specification: str, part: Metric) -> str:
     """A part as signatures show it: a trained one by its weights, since paths differ."""
-    if isinstance(part, LearnedMetric):
+    if isinstance(part, LearnedMetric | Ensemble):
         return f"{part.name}@{part.digest_[:DIGITS]}"
     return specification
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adequa.datasets.cache import digest_of
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, UnknownSettingError
 from adequa.learned.contract import LearnedMetric
 from adequa.metrics import saved
 from adequa.metrics.batched import batched_statistics
@@ -225,14 +225,12 @@ def _load_part(
     """
     try:
         return _as_part(saved.load(str(place), settings), str(place)), {}
-    except AdequaError as error:
-        said = str(error)
-        for key in optional:
-            if key in settings and said.startswith(f'{place} has no setting named "{key}".'):
-                fewer = {name: value for name, value in settings.items() if name != key}
-                metric, refused = _load_part(place, fewer, optional)
-                return metric, {key: said, **refused}
-        raise
+    except UnknownSettingError as error:
+        if error.where != str(place) or error.key not in optional:
+            raise
+        fewer = {name: value for name, value in settings.items() if name != error.key}
+        metric, refused = _load_part(place, fewer, optional)
+        return metric, {error.key: str(error), **refused}
 
 
 def _check_taken(
@@ -241,9 +239,11 @@ def _check_taken(
     """Raise where there is a setting that no part knows."""
     for key in offered:
         if all(key in refused for refused in refusals):
-            raise AdequaError(
+            raise UnknownSettingError(
                 f'{folder} has no setting named "{key}". It passes settings on to its parts, and '
-                f"none of them knows it. {refusals[0][key]}"
+                f"none of them knows it. {refusals[0][key]}",
+                str(folder),
+                key,
             )
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.io.language_pairs import language_pair
 from adequa.judgements import Judgements, Preferences, Ratings
 from adequa.learned.references import reference_groups
-from adequa.learned.training_data import rated_texts
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.training.development import Development
 from adequa.training.objectives.contract import Objective
@@ -51,8 +53,11 @@ def collect(plan: Plan, given: Sequence[Judged], load: Load, teach: Teach) -> Pa
 
     A stage without data learns from what is given, of its kind.
     """
-    sources = [[_parts(s, given, load) for s in (st, *st.beside)] for st in plan.stage]
-    developed = [_judged(name, load) for name in plan.development.data]
+    # What two stages take is one object, read once, and held out once.
+    read, chosen = cache(lambda name: _judged(name, load)), cache(_of_pairs)
+    usable = [_usable(part) for part in given]
+    sources = [[_parts(s, usable, read, chosen) for s in (st, *st.beside)] for st in plan.stage]
+    developed = [read(name) for name in plan.development.data]
     every = [part for stage in sources for parts in stage for part in parts]
     held_out = _held_out_references(plan.development, every, developed, plan.seed)
     pool = _Pool()
@@ -72,7 +77,7 @@ def collect(plan: Plan, given: Sequence[Judged], load: Load, teach: Teach) -> Pa
             "ratings": len(development.rated),
             "preferences": len(development.better),
         },
-        digest=pool.digest(stages),
+        digest=_digest(pool, stages, development),
     )
 
 
@@ -92,29 +97,40 @@ class _Pool:
                 rows.append(row)
         return np.array(pairs, np.intp), np.array(rows, np.intp)
 
-    def digest(self, stages: Iterable[Iterable[Source]]) -> str:
-        """Of all pairs and of the facts of all that is learnt from them."""
-        found = hashlib.sha256()
-        for pair in self.numbers:
-            found.update("\t".join(pair).encode("utf-8", "surrogatepass") + b"\n")
-        for source in (source for stage in stages for source in stage):
-            found.update(str(source.facts["digest"]).encode())
-        return found.hexdigest()
+
+def _digest(pool: _Pool, stages: Iterable[Iterable[Source]], development: Development) -> str:
+    """Of all texts, of what is learnt of them, and of what that is chosen by."""
+    found = hashlib.sha256()
+    for pair in pool.numbers:
+        found.update("\t".join(pair).encode("utf-8", "surrogatepass") + b"\n")
+    for source in (source for stage in stages for source in stage):
+        found.update(str(source.facts["digest"]).encode())
+    held_out = development
+    for column in (held_out.rated, held_out.ratings, held_out.better, held_out.worse):
+        found.update(np.ascontiguousarray(column).tobytes())
+    return found.hexdigest()
 
 
 def _judged(name: str, load: Load) -> Judged:
     found = load(name)
     if not isinstance(found, Ratings | Preferences):
         raise AdequaError(f"{name} holds no judgements of segments, which a metric learns from.")
-    if isinstance(found, Preferences):
-        found = found.without_identical()
-    return found
+    return _usable(found)
 
 
-def _parts(source: SourcePlan, given: Sequence[Judged], load: Load) -> list[Judged]:
+def _usable(part: Judged) -> Judged:
+    return part.without_identical() if isinstance(part, Preferences) else part
+
+
+def _parts(
+    source: SourcePlan,
+    given: Sequence[Judged],
+    read: Callable[[str], Judged],
+    chosen: Callable[[Judged, tuple[str, ...]], Judged],
+) -> list[Judged]:
     """The judgements of a source, of the kind that its objective takes."""
     wanted = {"ratings": Ratings, "preferences": Preferences}.get(source.objective)
-    named = [_judged(name, load) for name in source.data]
+    named = [read(name) for name in source.data]
     for name, part in zip(source.data, named, strict=True):
         if wanted is not None and not isinstance(part, wanted):
             raise AdequaError(f"{name} holds no {source.objective}, which this stage learns from.")
@@ -123,7 +139,13 @@ def _parts(source: SourcePlan, given: Sequence[Judged], load: Load) -> list[Judg
         raise AdequaError(f"There are no {source.objective} to learn from; name data for them.")
     for part in parts:
         _texts(part)
-    return [_of_pairs(part, source.lp) for part in parts]
+    found = [chosen(part, source.lp) for part in parts]
+    if source.lp and not any(map(len, found)):
+        raise AdequaError(
+            f"None of the data for {source.objective} are of {' or '.join(source.lp)}; name other "
+            "language pairs, or other data."
+        )
+    return found
 
 
 def _of_pairs(part: Judged, pairs: tuple[str, ...]) -> Judged:
@@ -131,19 +153,27 @@ def _of_pairs(part: Judged, pairs: tuple[str, ...]) -> Judged:
         return part
     if "lp" not in part.ids:
         raise AdequaError(f"{part.name or 'The data'} has no language pairs to choose from.")
-    return part.select([row for row, pair in enumerate(part.ids["lp"]) if pair in pairs])
+    wanted = {language_pair(pair) for pair in pairs}
+    return part.select(
+        [row for row, pair in enumerate(part.ids["lp"]) if language_pair(pair) in wanted]
+    )
 
 
 def _texts(part: Judged) -> Segments:
     """The texts of judgements; of preferences those of the better side, with the references."""
-    if isinstance(part, Ratings):
-        return rated_texts(part)
-    if part.better is None:
-        raise AdequaError(
-            f"There are no texts in {part.name or 'these preferences'}; a metric learns from "
-            'preferences with the columns "better", "worse" and "ref".'
+    rated = isinstance(part, Ratings)
+    texts = part.segments if isinstance(part, Ratings) else part.better
+    if texts is None:
+        kind, columns = (
+            ("ratings", '"mt" and "ref"')
+            if rated
+            else ("preferences", '"better", "worse" and "ref"')
         )
-    return part.better
+        raise AdequaError(
+            f"There are no texts in {part.name or f'these {kind}'}; a metric learns from {kind} "
+            f"with the columns {columns}."
+        )
+    return texts
 
 
 def _held_out_references(
@@ -154,14 +184,18 @@ def _held_out_references(
         return {r for part in developed for several in _texts(part).references for r in several}
     if not plan.share:
         return set()
+    every = {several for part in parts for several in _texts(part).references}
     # Drawn by their text, so that a reference is held out in every dataset or in none.
-    return {
-        reference
-        for part in parts
-        for several in _texts(part).references
-        for reference in several
-        if _draw(reference, seed) < plan.share
-    }
+    drawn = {r for several in every for r in several if _draw(r, seed) < plan.share}
+    return _with_companions(drawn, {several for several in every if len(several) > 1})
+
+
+def _with_companions(drawn: set[str], together: set[tuple[str, ...]]) -> set[str]:
+    """Also every reference that is beside a held-out one somewhere, and those beside that."""
+    while beside := {several for several in together if not drawn.isdisjoint(several)}:
+        drawn = drawn.union(*beside)
+        together = together - beside
+    return drawn
 
 
 def _draw(text: str, seed: int) -> float:
@@ -186,45 +220,31 @@ def _development(
         )
         for part in {id(part): part for part in parts}.values()  # each once, if used in two stages
     ]
-    random = np.random.default_rng(seed)
-    rated, ratings, groups, better, worse = [], [], [], [], []
-    for part in inside:
-        if not len(part):
-            continue
+    kinds = [
+        _sampled([part for part in inside if isinstance(part, kind) and len(part)], plan.rows, seed)
+        for kind in (Ratings, Preferences)
+    ]
+    rated, better, worse = [_NO_PAIRS], [_NO_PAIRS], [_NO_PAIRS]
+    ratings, groups = [np.empty(0)], list[str]()
+    for part in chain(*kinds):
+        # With the first reference alone: this is for choosing, not for reporting.
         if isinstance(part, Ratings):
-            # With the first reference alone: this is for choosing, not for reporting.
-            rated.append(_first_pairs(pool, rated_texts(part)))
+            rated.append(_first_pairs(pool, _texts(part)))
             ratings.append(part.scores)
             groups += [f"{part.name} {pair}" for pair in part.ids.get("lp", [""] * len(part))]
         elif part.better is not None and part.worse is not None:
             better.append(_first_pairs(pool, part.better))
             worse.append(_first_pairs(pool, part.worse))
-    codes = np.unique(np.array(groups), return_inverse=True)[1] if groups else _NONE
-    columns = _some(plan.rows, random, *(_joined(c) for c in (rated, ratings)), codes)
-    sides = _some(plan.rows, random, _joined(better), _joined(worse))
     return Development(
-        rated=columns[0].astype(np.intp),
-        ratings=columns[1].astype(np.float64),
-        rating_groups=columns[2].astype(np.intp),
-        better=sides[0].astype(np.intp),
-        worse=sides[1].astype(np.intp),
+        rated=np.concatenate(rated),
+        ratings=np.concatenate(ratings),
+        rating_groups=np.unique(np.array(groups, dtype=str), return_inverse=True)[1],
+        better=np.concatenate(better),
+        worse=np.concatenate(worse),
     )
 
 
-_NONE = np.empty(0, np.intp)
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if parts else _NONE
-
-
-def _some(most: int, random: np.random.Generator, *columns: np.ndarray) -> list[np.ndarray]:
-    """So many rows of columns at most, drawn at random."""
-    count = len(columns[0])
-    if count <= most:
-        return list(columns)
-    rows = np.sort(random.choice(count, most, replace=False))
-    return [column[rows] for column in columns]
+_NO_PAIRS: IntArray = np.empty(0, np.intp)
 
 
 def _first_pairs(pool: _Pool, segments: Segments) -> IntArray:
@@ -242,7 +262,8 @@ def _source(
             "more judgements."
         )
     if source.objective == "preferences":
-        return _preferences(source, [part for part in parts if isinstance(part, Preferences)], pool)
+        preferences = [part for part in parts if isinstance(part, Preferences)]
+        return _preferences(source, preferences, pool, seed)
     if source.objective == "distillation":
         return _distillation(source, parts, pool, teach)
     return _ratings([part for part in parts if isinstance(part, Ratings)], pool)
@@ -262,12 +283,17 @@ def _sampled(parts: list[Judged], sample: int, seed: int) -> list[Judged]:
 
 
 def _ratings(parts: list[Ratings], pool: _Pool) -> Source:
-    added = [pool.add(rated_texts(part)) for part in parts]
+    added = [pool.add(_texts(part)) for part in parts]
     targets = np.concatenate(
         [part.scores[rows] for part, (_, rows) in zip(parts, added, strict=True)]
     )
+    if not np.ptp(targets):
+        raise AdequaError(
+            f"A metric learns from ratings that differ, and of {len(targets):,} here each is "
+            f"{targets[0]:g}; give more judgements."
+        )
     pairs = np.concatenate([pairs for pairs, _ in added])
-    scale = float(targets.mean()), float(targets.std()) or 1.0
+    scale = float(targets.mean()), float(targets.std())
     return Source(
         RatingRegression(pairs, (targets - scale[0]) / scale[1]),
         scale,
@@ -275,22 +301,33 @@ def _ratings(parts: list[Ratings], pool: _Pool) -> Source:
     )
 
 
-def _preferences(source: SourcePlan, parts: list[Preferences], pool: _Pool) -> Source:
+def _preferences(source: SourcePlan, parts: list[Preferences], pool: _Pool, seed: int) -> Source:
     better, worse, groups = [], [], []
+    random = np.random.default_rng(seed)
     for part in parts:
         if part.better is None or part.worse is None:
             continue
         pairs, rows = pool.add(part.better)
         better.append(pairs)
         worse.append(pool.add(part.worse)[0])
-        numbers = reference_groups(part.better) if source.together else range(len(part))
-        language = part.ids.get("lp", ("",) * len(part))
-        named = [(part.name, language[row], numbers[row]) for row in range(len(part))]
+        named = _items(part, part.better, source.split, random)
         groups += [named[row] for row in rows]
     columns = np.concatenate(better), np.concatenate(worse)
     return Source(
         preference_order(*columns, groups), None, _facts("preferences", parts, list(columns))
     )
+
+
+def _items(
+    part: Preferences, texts: Segments, split: int, random: np.random.Generator
+) -> list[tuple[str, str, str, int]]:
+    """A name for the item of each preference: those on one segment are dealt to so many."""
+    if not split:
+        return [(part.name, "", "", row) for row in range(len(part))]
+    language = part.ids.get("lp", ("",) * len(part))
+    dealt = random.integers(split, size=len(part)).tolist()
+    named = zip(language, reference_groups(texts), dealt, strict=True)
+    return [(part.name, *each) for each in named]
 
 
 def _distillation(source: SourcePlan, parts: list[Judged], pool: _Pool, teach: Teach) -> Source:
@@ -308,7 +345,7 @@ def _distillation(source: SourcePlan, parts: list[Judged], pool: _Pool, teach: T
     pairs, rows = pool.add(segments)
     taught = teach(source.teacher, segments)[rows]
     scale = float(taught.mean()), float(taught.std()) or 1.0
-    facts = _facts("distillation", parts, [pairs]) | {
+    facts = _facts("distillation", parts, [pairs, taught]) | {
         "texts": len(segments),
         "teacher": list(source.teacher),
     }

@@ -23,7 +23,7 @@ from adequa.encoders.transformer_files import (
 )
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
-from adequa.training.gradients import PairInputs, predict
+from adequa.training.gradients import PairInputs, own_randomness, predict
 from adequa.training.pair_network import Head, PairNetwork, Precision
 from adequa.training.plan import Plan
 
@@ -50,7 +50,9 @@ class PairModel:
         """From a pretrained encoder, with a head that knows nothing yet."""
         folder = model_folder(str(encoder), download=download, revision="")
         own = declared(folder, pooled=False)
-        network, tokenizer = load_model(own.folder)
+        with own_randomness(torch.device("cpu")):
+            torch.default_generator.manual_seed(seed)  # of weights that the file lacks
+            network, tokenizer = load_model(own.folder)
         longest = longest_input(network, tokenizer)
         least = 1 + int(tokenizer.num_special_tokens_to_add(pair=True))
         if max_length and not least <= max_length <= longest:
@@ -106,7 +108,10 @@ class PairModel:
         lowercase: bool,
     ) -> PairModel:
         """From a folder that `write_encoder` wrote, and the arrays of the head."""
-        encoder, tokenizer = load_model(folder)
+        with own_randomness(torch.device("cpu")):
+            encoder, tokenizer = load_model(folder)
+        if not 1 <= max_length <= longest_input(encoder, tokenizer):
+            raise ValueError(f"no encoder here reads {max_length} tokens")
         network = PairNetwork(encoder, head, seed=0)
         network.load_head(arrays)
         return cls(network.eval(), tokenizer, head, max_length, lowercase)

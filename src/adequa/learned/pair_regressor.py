@@ -7,7 +7,8 @@ second, or from what another metric says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -61,13 +62,14 @@ class PairRegressor(LearnedMetric):
         training: Training = UNSEEN,
     ) -> PairRegressor:
         """Train as the plan says; judgements are for the stages that name no data."""
-        from adequa.learned.pair_data import collect  # noqa: PLC0415  # these need PyTorch
-        from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415
-        from adequa.learned.pair_stages import stages  # noqa: PLC0415
-        from adequa.training.checkpoints import Checkpoints  # noqa: PLC0415
-        from adequa.training.loop import Run, train  # noqa: PLC0415
-        from adequa.training.memory import check_training_memory  # noqa: PLC0415
-        from adequa.training.processes import processes  # noqa: PLC0415
+        with _needed_packages("A pair regressor"):
+            from adequa.learned.pair_data import collect  # noqa: PLC0415
+            from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415
+            from adequa.learned.pair_stages import stages  # noqa: PLC0415
+            from adequa.training.checkpoints import Checkpoints  # noqa: PLC0415
+            from adequa.training.loop import Run, train  # noqa: PLC0415
+            from adequa.training.memory import check_training_memory  # noqa: PLC0415
+            from adequa.training.processes import processes  # noqa: PLC0415
 
         plan = self.plan.checked("The plan")
         given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
@@ -97,7 +99,7 @@ class PairRegressor(LearnedMetric):
                 report=_reporter(training),
             ),
         )
-        self.model_ = model
+        self.model_, self.digest_ = model, ""
         self._describe(data, outcome, where.count, precision)
         return self
 
@@ -109,6 +111,7 @@ class PairRegressor(LearnedMetric):
             metric = load_metric(self.plan.start)
             if not isinstance(metric, PairRegressor):
                 raise AdequaError(f"{self.plan.start} is no pair regressor to go on from.")
+            _check_head(self.plan, metric.model_)
             return metric.model_
         return PairModel.begun(
             self.plan.encoder,
@@ -213,15 +216,10 @@ class PairRegressor(LearnedMetric):
         /,
         **settings: str,
     ) -> PairRegressor:
-        try:
+        with _needed_packages(folder):
             from adequa.learned.pair_model import PairModel, chosen_precision  # noqa: PLC0415
             from adequa.training.mlp_training import training_device  # noqa: PLC0415
             from adequa.training.pair_network import Head  # noqa: PLC0415
-        except ImportError as error:
-            raise AdequaError(
-                f"{folder} needs PyTorch and transformers; install them with: "
-                "pip install 'adequa[train]'"
-            ) from error
         check_settings(folder, settings, ("device", "precision", "most_tokens", "references"))
         kept = description.settings
         plan = plan_from(kept["plan"], f"{folder / 'metric.json'}")
@@ -241,12 +239,26 @@ class PairRegressor(LearnedMetric):
             lowercase=kept["lowercase"],
         )
         metric.model_.network.to(training_device(settings.get("device", "auto")))
-        metric.scoring_precision = settings.get("precision", "fp32")
-        chosen_precision(metric.scoring_precision, metric.model_.network.device)
+        metric.scoring_precision = chosen_precision(
+            settings.get("precision", "fp32"), metric.model_.network.device
+        )
         metric.most_tokens = whole_number("most_tokens", settings.get("most_tokens", "8192"))
         metric.training_, metric.agreement_ = description.training, description.agreement
         metric.digest_ = description.identity
         return metric
+
+
+def _check_head(plan: Plan, model: PairModel) -> None:
+    """Raise where a plan describes another head than that of the metric it goes on from."""
+    kept = asdict(model.head) | {"surface": bool(model.head.surface)}
+    kept["max_length"] = model.max_length
+    for key, value in kept.items():
+        wanted = getattr(plan, key)
+        if wanted not in (value, getattr(Plan(), key)):
+            raise AdequaError(
+                f"{plan.start} has {key} = {value!r}, which stays as it is in a metric that goes "
+                f"on from it; leave {key} = {wanted!r} out of the plan."
+            )
 
 
 def _encoder_name(plan: Plan) -> str:
@@ -259,16 +271,20 @@ def _identity(plan: Plan, data: str) -> str:
 
 
 def _teach(training: Training) -> Callable[[tuple[str, ...], Segments], FloatArray]:
-    """What teachers say of texts: the mean of their scores, higher is better."""
+    """What teachers say of texts, higher is better; of several the mean, on a common scale."""
 
     def teach(names: tuple[str, ...], segments: Segments) -> FloatArray:
-        total = np.zeros(len(segments))
-        for name in names:
+        said = np.empty((len(names), len(segments)))
+        for row, name in enumerate(names):
             metric = load_metric(name)
             training.stage(f"{metric.name} scores {len(segments):,} texts to teach")
             found = metric.score(segments).segments
-            total += found if metric.higher_is_better else -found
-        return total / len(names)
+            said[row] = found if metric.higher_is_better else -found
+        means, spreads = said.mean(axis=1), said.std(axis=1)
+        if not spreads.all():
+            raise AdequaError(f"{names[spreads.argmin()]} says the same of every text to teach.")
+        alike = (said - means[:, None]) / spreads[:, None]
+        return np.asarray(alike.mean(axis=0) * spreads.mean() + means.mean())
 
     return teach
 
@@ -281,6 +297,16 @@ def _reporter(training: Training) -> Callable[[Progress], None]:
         training.told(f"loss {progress.loss:.4f}{figures}")
 
     return report
+
+
+@contextmanager
+def _needed_packages(what: object) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise AdequaError(
+            f"{what} needs PyTorch and transformers; install them with: pip install 'adequa[train]'"
+        ) from error
 
 
 def _device_name(network: PairNetwork) -> str:

@@ -46,11 +46,11 @@ def combinations(stage: StagePlan) -> list[dict[str, Any]]:
 
 def _trial(stage: StagePlan, sources: Sequence[Source], chosen: dict[str, Any]) -> Trial:
     beside = (
-        Part(source.objective, each.batch[0], each.weight)
+        Part(source.objective, each.batch[0], each.weight, each.pool)
         for each, source in zip(stage.beside, sources[1:], strict=True)
     )
     return Trial(
-        parts=(Part(sources[0].objective, chosen["batch"], stage.weight), *beside),
+        parts=(Part(sources[0].objective, chosen["batch"], stage.weight, stage.pool), *beside),
         epochs=chosen["epochs"],
         rates=Rates(
             chosen["learning_rate"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, UnknownSettingError, nearest
 
 HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
 
@@ -34,9 +34,11 @@ def check_settings(where: object, settings: Iterable[str], known: Sequence[str])
     """Raise unless all settings given to a saved metric are known."""
     for key in settings:
         if key not in known:
-            raise AdequaError(
+            raise UnknownSettingError(
                 f'{where} has no setting named "{key}".{nearest(key, known)} Its settings: '
-                f"{', '.join(known)}."
+                f"{', '.join(known)}.",
+                str(where),
+                key,
             )
 
 

@@ -62,15 +62,23 @@ class Checkpoints:
         with atomic_folder(self.folder / f"checkpoint-{max(older, default=0) + 1}") as target:
             save_file({name: _own(tensor) for name, tensor in flat.items()}, target / _TENSORS)
             (target / _STATE).write_text(json.dumps(state), encoding="utf-8")
-        for number in older:
-            shutil.rmtree(self.folder / f"checkpoint-{number}", ignore_errors=True)
+        self._delete(older)
 
     def remove(self) -> None:
         """Delete all of them, and the folder if nothing else is in it."""
-        for number in self._numbers():
-            shutil.rmtree(self.folder / f"checkpoint-{number}", ignore_errors=True)
+        self._delete(self._numbers())
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
+
+    def _delete(self, numbers: list[int]) -> None:
+        """Also what a process left that was killed while it wrote, and nothing else."""
+        half = [
+            path
+            for path in self.folder.glob(".adequa-*.tmp")
+            if {each.name for each in path.glob("*")} in ({_TENSORS}, {_TENSORS, _STATE})
+        ]
+        for path in [*half, *(self.folder / f"checkpoint-{number}" for number in numbers)]:
+            shutil.rmtree(path, ignore_errors=True)
 
     def _numbers(self) -> list[int]:
         if not self.folder.is_dir():

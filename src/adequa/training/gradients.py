@@ -23,6 +23,7 @@ from adequa.runtime.batches import batches_by_length
 from adequa.segments import FloatArray, IntArray
 from adequa.training.objectives.contract import Loss
 from adequa.training.pair_network import PairNetwork, Precision
+from adequa.training.transfer import to_device
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,13 +38,8 @@ class PairInputs:
     def scores(self, network: PairNetwork, pairs: IntArray) -> Tensor:
         """The scores of these pairs, on the scale that is trained on."""
         device = network.device
-        inputs = {
-            name: torch.from_numpy(table).to(device, non_blocking=True)
-            for name, table in self.rows.padded(pairs).items()
-        }
-        beside = None
-        if self.surface is not None:
-            beside = torch.from_numpy(self.surface[pairs]).to(device)
+        inputs = {name: to_device(table, device) for name, table in self.rows.padded(pairs).items()}
+        beside = None if self.surface is None else to_device(self.surface[pairs], device)
         with (
             _memory_watched(device, inputs["input_ids"].numel()),
             torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"),
@@ -89,19 +85,20 @@ def accumulate(
 
 def predict(network: PairNetwork, inputs: PairInputs, pairs: IntArray) -> FloatArray:
     """The scores of pairs without gradients and dropout, on the scale that is trained on."""
-    found = torch.empty(len(pairs), device=network.device)
+    if not len(pairs):
+        return np.empty(0)
+    lengths = inputs.rows.starts[pairs + 1] - inputs.rows.starts[pairs]
+    batches = batches_by_length(lengths, max_tokens=inputs.most_tokens, max_count=len(pairs))
     was_training = network.training
     network.eval()
     try:
         with torch.no_grad():
-            lengths = inputs.rows.starts[pairs + 1] - inputs.rows.starts[pairs]
-            for batch in batches_by_length(
-                lengths, max_tokens=inputs.most_tokens, max_count=max(len(pairs), 1)
-            ):
-                found[torch.from_numpy(batch)] = inputs.scores(network, pairs[batch])
+            found = torch.cat([inputs.scores(network, pairs[batch]) for batch in batches])
     finally:
         network.train(was_training)
-    return found.double().cpu().numpy()
+    scores = np.empty(len(pairs))
+    scores[np.concatenate(batches)] = found.double().cpu().numpy()
+    return scores
 
 
 def _seeded(seed: tuple[int, ...]) -> None:
@@ -124,5 +121,5 @@ def _memory_watched(device: torch.device, tokens: int) -> Iterator[None]:
         free = torch.cuda.mem_get_info(device)[1] / 2**30
         raise AdequaError(
             f"{tokens:,} tokens at once do not fit into the {free:.0f} GiB of {device}; set "
-            f"most_tokens to {max(tokens // 2, 1):,} or less, which changes the speed alone."
+            f"most_tokens to {max(tokens // 2, 1):,} or less, for less memory and more time."
         ) from error

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from adequa.errors import AdequaError
 from adequa.segments import IntArray
 from adequa.training.checkpoints import Checkpoints, Snapshot
 from adequa.training.development import Development, Figures, criterion
@@ -49,6 +50,7 @@ class Part:
     objective: Objective
     batch: int
     weight: float = 1.0
+    pool: int = 50  # batches that are sorted by length together
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +117,14 @@ class _State:
 
     leg: int = 0
     step: int = 0  # steps done of the leg
-    start: Named = field(
-        default_factory=dict
-    )  # the weights that every trial of a stage begins with
+    start: Named = field(default_factory=dict)  # what every trial of a stage begins with
     best: Named = field(default_factory=dict)  # of the stage
     best_figure: float = -np.inf
     best_figures: Figures = field(default_factory=dict)
     chosen: list[int] = field(default_factory=list)  # the best trial of each stage so far
     moments: dict[str, Named] = field(default_factory=dict)  # to go on with, after a stop
     average: Average = field(default_factory=Average)
+    losses: _Losses = field(default_factory=lambda: _Losses(0.0, 0))  # since the last figures
     figures: Figures = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
 
@@ -168,7 +169,13 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
         for number, stage in enumerate(stages)
         for trial in range(len(stage.trials))
     ]
-    state = _resumed(network, run.checkpoints)
+    try:
+        state = _resumed(network, run.checkpoints)
+    except (KeyError, RuntimeError, TypeError) as error:
+        raise AdequaError(
+            "The checkpoint to go on from is of another network, or of another version of adequa; "
+            "delete it to begin anew."
+        ) from error
     with own_randomness(network.device):
         while state.leg < len(legs):
             leg = legs[state.leg]
@@ -185,7 +192,7 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
 
 def _begin(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     """Make ready for a trial: its first weights, and the scale of what is learnt."""
-    state.average, state.moments = Average(), {}
+    state.average, state.moments, state.losses = Average(), {}, _Losses(0.0, 0)
     if leg.trial_number:
         _put(network, state.start)
         return
@@ -202,11 +209,13 @@ def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     optimiser = adamw(network, trial.rates, trial.weight_decay)
     restore_moments(network, optimiser, state.moments, state.step)
     evaluated_after, averaged_from = leg.evaluated_after(), steps - round(trial.average * steps)
-    clock, losses = _Clock(run.seconds_between_checkpoints), _Losses()
+    clock, reported = _Clock(run.seconds_between_checkpoints), _Losses(0.0, 0)
     network.train()
     for step, drawn in _drawn(leg, state.step, run):
         set_rates(optimiser, trial.rates, step, steps)
-        losses.add(_gradients(network, leg, drawn, (run.seed, state.leg, step), run))
+        loss = _gradients(network, leg, drawn, (run.seed, state.leg, step), run)
+        reported.add(loss)
+        state.losses.add(loss)
         nn.utils.clip_grad_norm_(network.parameters(), trial.clip)
         optimiser.step()
         optimiser.zero_grad()
@@ -214,9 +223,9 @@ def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
             state.average.add(network)
         state.step = step + 1
         if state.step in evaluated_after:
-            _evaluate(network, leg, state, run, losses.mean())
+            _evaluate(network, leg, state, run)
         if clock.report_is_due() or state.step == steps:
-            run.report(Progress(leg.name, state.step, steps, losses.mean(), state.figures))
+            run.report(Progress(leg.name, state.step, steps, reported.mean(), state.figures))
         if run.checkpoints and clock.checkpoint_is_due():
             _keep(network, optimiser, state, run)
 
@@ -233,7 +242,7 @@ def _drawn(leg: _Leg, begin: int, run: Run) -> Iterator[tuple[int, list[IntArray
             turn, at = divmod(step, in_a_pass)
             if passes.get(number, (-1,))[0] != turn:
                 seed = (run.seed, leg.stage_number, number, turn)
-                passes[number] = turn, shuffled_steps(lengths[number], part.batch, seed)
+                passes[number] = turn, shuffled_steps(lengths[number], part.batch, part.pool, seed)
             taken.append(passes[number][1][at])
         yield step, taken
 
@@ -246,11 +255,11 @@ def _gradients(
     for number, (part, items) in enumerate(zip(leg.trial.parts, drawn, strict=True)):
         factor = part.weight / part.objective.task(items).weight
         own = run.processes.share(items)
-        if len(own):
-            task = part.objective.task(own)
-            loss = _scaled(task.loss, factor)
-            place = (*seed, number, run.processes.number)
-            total += accumulate(network, run.inputs, task.pairs, loss, place)
+        # A process without items reads one for nothing: it has gradients to add up as others do.
+        task = part.objective.task(own if len(own) else items[:1])
+        loss = _scaled(task.loss, factor if len(own) else 0.0)
+        place = (*seed, number, run.processes.number)
+        total += accumulate(network, run.inputs, task.pairs, loss, place)
     run.processes.add_up([p.grad for p in network.parameters() if p.grad is not None])
     run.processes.add_up([total])
     return total
@@ -260,8 +269,14 @@ def _scaled(loss: Loss, factor: float) -> Loss:
     return lambda scores: factor * loss(scores)
 
 
-def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run, loss: float) -> None:
+def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     """Take figures on development data, and keep the weights if they are the best so far."""
+    loss = state.losses.mean()
+    if not np.isfinite(loss):
+        raise AdequaError(
+            f"The loss of {leg.name} was no number any more by step {state.step:,}; train with a "
+            "smaller learning rate, or a longer warmup."
+        )
     with _averaged(network, state.average):
         state.figures = run.development.figures(lambda pairs: predict(network, run.inputs, pairs))
         figure = criterion(state.figures, leg.stage.objectives)
@@ -271,15 +286,8 @@ def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run, loss: fl
             state.best, state.best_figure = _weights(network), figure
             state.best_figures = state.figures
             state.chosen[-1] = leg.trial_number
-    state.history.append(
-        {
-            "stage": leg.stage.name,
-            "trial": leg.trial_number + 1,
-            "step": state.step,
-            "loss": loss,
-            **state.figures,
-        }
-    )
+    place = {"stage": leg.stage.name, "trial": leg.trial_number + 1, "step": state.step}
+    state.history.append({**place, "loss": loss, **state.figures})
 
 
 @contextmanager
@@ -308,6 +316,7 @@ def _keep(network: PairNetwork, optimiser: torch.optim.AdamW, state: _State, run
         "best_figure": None if np.isinf(state.best_figure) else state.best_figure,
         "best_figures": dict(state.best_figures),
         "averaged": state.average.count,
+        "losses": [float(state.losses.total), state.losses.count],
         "figures": dict(state.figures),
         "history": state.history,
         "chosen": state.chosen,
@@ -336,6 +345,7 @@ def _resumed(network: PairNetwork, checkpoints: Checkpoints | None) -> _State:
         best_figures=facts["best_figures"],
         moments={kind: there(kind) for kind in (FIRST, SECOND)},
         average=Average(there("average"), facts["averaged"]),
+        losses=_Losses(*facts["losses"]),
         figures=facts["figures"],
         history=facts["history"],
         chosen=facts["chosen"],
@@ -352,22 +362,21 @@ def _put(network: PairNetwork, weights: Named) -> None:
         weight.copy_(weights[name])
 
 
+@dataclass(slots=True)
 class _Losses:
-    """The mean of losses since they were last asked for; they stay on the device until then."""
+    """The mean of losses since it was last asked for; they stay on the device until then."""
 
-    def __init__(self) -> None:
-        self._total: Tensor | None = None
-        self._count, self._mean = 0, float("nan")
+    total: Tensor | float
+    count: int
 
     def add(self, loss: Tensor) -> None:
-        self._total = loss if self._total is None else self._total + loss
-        self._count += 1
+        self.total = self.total + loss
+        self.count += 1
 
     def mean(self) -> float:
-        if self._total is not None:
-            self._mean = self._total.item() / self._count
-            self._total, self._count = None, 0
-        return self._mean
+        mean = float(self.total) / self.count
+        self.total, self.count = 0.0, 0
+        return mean
 
 
 class _Clock:

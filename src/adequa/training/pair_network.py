@@ -111,8 +111,12 @@ class PairNetwork(nn.Module):
 
     def load_head(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take the weights that `head_arrays` gave."""
-        own = {name for name in self.state_dict() if not name.startswith(ENCODER)}
-        if own != set(arrays):
+        own = {
+            name: tuple(tensor.shape)
+            for name, tensor in self.state_dict().items()
+            if not name.startswith(ENCODER)
+        }
+        if own != {name: array.shape for name, array in arrays.items()}:
             raise ValueError(f"a head of {', '.join(sorted(own))} is not {', '.join(arrays)}")
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         self.load_state_dict(tensors, strict=False)
@@ -148,7 +152,8 @@ class PairNetwork(nn.Module):
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs)
+    # PyTorch's own first weights would be drawn from the random numbers of the whole program.
+    layer = nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         layer.weight.copy_(torch.randn(outputs, inputs, generator=generator) * _SPREAD)
         layer.bias.zero_()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -23,8 +24,8 @@ _CHOICES = {
     "references": ("best", "mean"),
 }
 # The largest, or else the smallest, value that makes sense.
-_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1}
-_MOST = {"warmup": 1.0, "average": 1.0, "layer_decay": 1.0}
+_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1, "pool": 1}
+_MOST = {"warmup": 1.0, "average": 1.0, "layer_decay": 1.0, "seed": 2**63 - 1}
 _ABOVE_ZERO = ("learning_rate", "epochs", "layer_decay", "clip", "weight")
 _BELOW_ONE = ("dropout", "share")
 
@@ -37,9 +38,10 @@ class SourcePlan:
     data: tuple[str, ...] = ()  # files or datasets; without any, what `fit` is given
     lp: tuple[str, ...] = ()  # only these language pairs
     sample: int = 0  # so many rows, drawn at random; 0 for all
-    together: bool = True  # all preferences on one segment are one item
+    split: int = 4  # items that the preferences on a segment are dealt to; 0: each is its own
     teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
     batch: tuple[int, ...] = (16,)
+    pool: int = 50  # batches that are sorted by length together; 1 for no sorting
     weight: float = 1.0  # of its loss, beside that of others
 
 
@@ -87,7 +89,7 @@ class Plan:
     surface: bool = False  # features of case, punctuation and spacing beside the encoder
     references: str = "mean"  # what counts where a segment has several
     max_length: int = 0  # tokens of a pair; 0 for as many as the encoder takes
-    most_tokens: int = 32_768  # read at once; changes memory and speed alone
+    most_tokens: int = 32_768  # read at once, padding included: the less, the less memory
     seed: int = 0
     development: DevelopmentPlan = field(default_factory=DevelopmentPlan)
     stage: tuple[StagePlan, ...] = ()
@@ -112,6 +114,11 @@ class Plan:
                     f"{where}: a teacher goes with the objective distillation, and it with a "
                     "teacher."
                 )
+        if any(len(source.batch) > 1 for stage in self.stage for source in stage.beside):
+            raise AdequaError(
+                f"{where}: the batch of what is learnt beside should be one number; only what a "
+                "stage itself learns can have several to choose from."
+            )
         return self
 
 
@@ -190,7 +197,8 @@ def _checked(kind: type, value: object, where: str, key: str) -> object:
 
 def _check_number(value: float, where: str, key: str) -> None:
     least, most = _LEAST.get(key, 0), _MOST.get(key, float("inf"))
-    if not least <= value <= most or (key in _BELOW_ONE and value >= 1):
+    within = least <= value <= most and isfinite(value)
+    if not within or (key in _BELOW_ONE and value >= 1):
         bounds = f"from {least:g}" + ("" if most == float("inf") else f" to {most:g}")
         raise AdequaError(
             f"{where} should be {'at least 0 and below 1' if key in _BELOW_ONE else bounds}, "

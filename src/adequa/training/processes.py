@@ -65,5 +65,6 @@ def processes(device: str) -> Processes:
             "Training with several processes needs accelerate; install it with: "
             "pip install 'adequa[train]'"
         ) from error
-    state = PartialState(cpu=device == "cpu")
+    # Without this, processes on a machine that has no GPU would each train alone.
+    state = PartialState(cpu=training_device(device).type == "cpu")
     return Processes(state.device, state.process_index, state.num_processes)

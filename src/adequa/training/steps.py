@@ -6,26 +6,26 @@ import numpy as np
 
 from adequa.segments import IntArray
 
-_POOL = 50  # batches that are sorted by length together
 
-
-def shuffled_steps(lengths: IntArray, batch: int, seed: tuple[int, ...]) -> list[IntArray]:
+def shuffled_steps(
+    lengths: IntArray, batch: int, pool: int, seed: tuple[int, ...]
+) -> list[IntArray]:
     """The items of each step of one pass; every item is in exactly one.
 
-    Items are shuffled, sorted by length a pool of batches at a time, and the batches shuffled
+    Items are shuffled, sorted by length so many batches at a time, and the batches shuffled
     again: little of a batch is padding, and which items meet in one still differs from pass to
     pass. The steps depend on the seed alone, so that a resumed training finds the same.
 
-    >>> [step.tolist() for step in shuffled_steps(np.array([3, 9, 2, 8]), 2, (0,))]
+    >>> [step.tolist() for step in shuffled_steps(np.array([3, 9, 2, 8]), 2, 50, (0,))]
     [[0, 2], [1, 3]]
     """
     random = np.random.default_rng(seed)
     order = random.permutation(len(lengths))
     steps: list[IntArray] = []
-    for start in range(0, len(order), batch * _POOL):
-        pool = order[start : start + batch * _POOL]
-        pool = pool[np.argsort(-lengths[pool], kind="stable")]
-        steps += np.split(pool, range(batch, len(pool), batch))
+    for start in range(0, len(order), batch * pool):
+        some = order[start : start + batch * pool]
+        some = some[np.argsort(-lengths[some], kind="stable")]
+        steps += np.split(some, range(batch, len(some), batch))
     return [steps[at] for at in random.permutation(len(steps))]
 
 

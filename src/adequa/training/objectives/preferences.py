@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from torch import Tensor
+from torch.nn.functional import softplus
 
 from adequa.segments import FloatArray, IntArray
 from adequa.training.objectives.contract import Objective, Task
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from adequa.training.transfer import to_device
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +46,9 @@ class PreferenceOrder(Objective):
         weights = self.weights[edges]
 
         def loss(scores: Tensor) -> Tensor:
-            from torch.nn.functional import softplus  # noqa: PLC0415  # an extra, and heavy
-
-            margins = scores[better] - scores[worse]
-            return (softplus(-margins) * scores.new_tensor(weights)).sum()
+            ends = to_device(np.stack([better, worse]), scores.device)
+            counts = to_device(weights.astype(np.float32), scores.device)
+            return (softplus(scores[ends[1]] - scores[ends[0]]) * counts).sum()
 
         return Task(self.pairs[taken], loss, float(weights.sum()))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
 
 from adequa.segments import FloatArray, IntArray
 from adequa.training.objectives.contract import Objective, Task
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from adequa.training.transfer import to_device
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,6 @@ def squared_error(pairs: IntArray, targets: FloatArray) -> Task:
     """The squared difference between each score and its target."""
 
     def loss(scores: Tensor) -> Tensor:
-        return (scores - scores.new_tensor(targets)).square().sum()
+        return (scores - to_device(targets.astype(np.float32), scores.device)).square().sum()
 
     return Task(pairs, loss, float(len(pairs)))

@@ -1,0 +1,130 @@
+"""Tokens a second of training a pair regressor, over what the bare network can do.
+
+The rival is the same network's forward and backward pass on ready-made batches without padding,
+with nothing else done: no optimiser, no clipping, no data. Ours is the whole training loop on real
+preferences, and only tokens of texts count, not padding.
+
+    python benchmarks/pair_training.py --encoder all-mpnet-base-v2 --data wmt15-rr
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+import torch
+
+from adequa.datasets.load import load_dataset
+from adequa.learned.pair_data import collect
+from adequa.learned.pair_model import PairModel, chosen_precision, head_of
+from adequa.learned.pair_stages import stages
+from adequa.segments import FloatArray, IntArray
+from adequa.training.gradients import PairInputs
+from adequa.training.loop import Run, Stage, train
+from adequa.training.pair_network import PairNetwork
+from adequa.training.plan import plan_from
+from adequa.training.processes import processes
+
+
+def main() -> None:
+    """Measure both and print the ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--data", default="wmt15-rr")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--batch", type=int, default=32, help="segments a step")
+    given = parser.parse_args()
+    stage = {"objective": "preferences", "data": [given.data], "batch": given.batch}
+    plan = plan_from(
+        {"encoder": given.encoder, "development": {"share": 0.0}, "stage": [stage]}, "benchmark"
+    )
+    where = processes("auto")
+    data = collect(plan, [], load_dataset, lambda *_: np.empty(0))
+    model = PairModel.begun(plan.encoder, head_of(plan), max_length=0, seed=0)
+    precision = chosen_precision("auto", where.device)
+    read = model.inputs(data.texts, precision, plan.most_tokens)
+    inputs = _Counted(read.rows, read.surface, read.precision, read.most_tokens)
+    model.network.to(where.device)
+    (stage_found,) = stages(plan, data)
+    short, long = given.steps // 4, given.steps
+    run = Run(inputs=inputs, development=data.development, seed=0, processes=where)
+    _walked(model.network, stage_found, short, run)  # warms everything up
+    seconds, tokens, pairs = _walked(model.network, stage_found, long, run) - _walked(
+        model.network, stage_found, short, run
+    )
+    ours = tokens / seconds
+    length = round(tokens / pairs)
+    rows = round(pairs / (long - short))
+    bare = _bare(model.network, inputs, rows, length, short)
+    print(f"{where.device}, {precision}: {rows} pairs of {length} tokens a step")
+    print(f"training loop {ours:,.0f} tokens a second, bare network {bare:,.0f}: {ours / bare:.2f}")
+
+
+def _walked(network: PairNetwork, stage: Stage, steps: int, run: Run) -> FloatArray:
+    """Seconds, tokens and pairs of so many steps."""
+    (trial,) = stage.trials
+    part = trial.parts[0]
+    passes = steps / -(-len(part.objective) // part.batch)
+    fewer = replace(stage, trials=(replace(trial, epochs=passes),), evaluations=1)
+    COUNTS.update(pairs=0, tokens=0)
+    seconds = _timed(lambda: train(network, [fewer], run), network.device)
+    return np.array([seconds, COUNTS["tokens"], COUNTS["pairs"]])
+
+
+class _Counted(PairInputs):
+    """Inputs that count what is read of them."""
+
+    def scores(self, network: PairNetwork, pairs: IntArray) -> torch.Tensor:
+        COUNTS["pairs"] += len(pairs)
+        COUNTS["tokens"] += int(self.rows.lengths[pairs].sum())
+        return super().scores(network, pairs)
+
+
+COUNTS = {"pairs": 0, "tokens": 0}
+
+
+def _bare(network: PairNetwork, inputs: PairInputs, rows: int, length: int, steps: int) -> float:
+    """Tokens a second of the forward and backward pass alone, on full batches."""
+    generator = torch.Generator(network.device).manual_seed(0)
+    ids = torch.randint(
+        network.encoder.config.vocab_size,
+        (rows, length),
+        generator=generator,
+        device=network.device,
+    )
+    ready = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if inputs.rows.types is not None:
+        ready["token_type_ids"] = torch.zeros_like(ids)
+    network.train()
+
+    def passes() -> None:
+        for _ in range(steps):
+            with torch.autocast(
+                network.device.type, torch.bfloat16, enabled=inputs.precision == "bf16"
+            ):
+                scores = network(ready)
+            scores.sum().backward()
+            network.zero_grad()
+
+    passes()
+    return rows * length * steps / _timed(passes, network.device)
+
+
+def _timed(work: Callable[[], object], device: torch.device) -> float:
+    _wait(device)
+    begin = perf_counter()
+    work()
+    _wait(device)
+    return perf_counter() - begin
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+if __name__ == "__main__":
+    main()

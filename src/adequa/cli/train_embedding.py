@@ -1,0 +1,111 @@
+"""`adequa train embedding-regressor`: regression over the vectors of hypothesis and reference."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_encoder
+from adequa.cli.notes import tell
+from adequa.cli.options import Pairs, Quiet
+from adequa.cli.training import (
+    FoldsOption,
+    GridName,
+    GridOption,
+    NameOption,
+    OutputOption,
+    RatingsOption,
+    References,
+    SampleOption,
+    SeedOption,
+    WorkersOption,
+    checked_target,
+    ratings_of,
+    save_and_report,
+    training_progress,
+)
+
+if TYPE_CHECKING:
+    from adequa.judgements import Ratings
+    from adequa.learned.embedding_regressor import EmbeddingRegressor
+
+
+class Model(str, Enum):
+    """What learns from the vectors."""
+
+    svr = "svr"
+    mlp = "mlp"
+
+
+def embedding_regressor(
+    ratings: RatingsOption,
+    encoder: Annotated[
+        list[str],
+        typer.Option(
+            "--encoder",
+            metavar="KIND:PATH[,SETTING=VALUE...]",
+            help="What turns sentences into vectors; repeat to put several one after the other. "
+            "`adequa encoders` lists the kinds.",
+            autocompletion=complete_encoder,
+        ),
+    ],
+    output: OutputOption,
+    model: Annotated[
+        Model, typer.Option(help="A support vector regressor, or RUSE's perceptron.")
+    ] = Model.svr,
+    grid: GridOption = GridName.scaled,
+    references: Annotated[
+        References, typer.Option(help="What counts where a segment has several references.")
+    ] = References.best,
+    lp: Pairs = None,
+    sample: SampleOption = None,
+    folds: FoldsOption = 10,
+    seed: SeedOption = 0,
+    name: NameOption = None,
+    workers: WorkersOption = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="To train a perceptron on: auto, cpu or cuda.")
+    ] = "auto",
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Keep sentence vectors for the next time.")
+    ] = True,
+    quiet: Quiet = False,
+) -> None:
+    """Learn to rate from the vectors of hypothesis and reference (SVR, RUSE)."""
+    from adequa.encoders.cached import cached
+    from adequa.encoders.registry import load_encoders
+    from adequa.learned.embedding_regressor import EmbeddingRegressor
+
+    called = checked_target(output, name)
+    rated = ratings_of(ratings, lp, sample, seed, quiet)
+    found = load_encoders(encoder)
+    with training_progress(quiet) as (work, training):
+        metric = EmbeddingRegressor(
+            encoder=cached(found, progress=work.scored) if cache else found,
+            model=model.value,
+            grid=grid.value,
+            references=references.value,
+            folds=folds,
+            seed=seed,
+            workers=workers,
+            device=device,
+            name=called,
+        ).fit(rated, training)
+    if not quiet:
+        _tell_coverage(metric, rated)
+    save_and_report(metric, output, quiet)
+
+
+def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
+    """How many words of the ratings the encoder knows, where it has a list of words."""
+    from adequa.encoders.contract import Encoder
+
+    if rated.segments is None or not isinstance(metric.encoder, Encoder):
+        return
+    texts = [*rated.segments.hypotheses, *(r for refs in rated.segments.references for r in refs)]
+    for part in getattr(metric.encoder, "parts", (metric.encoder,)):
+        coverage = part.coverage(texts)
+        if coverage is not None:
+            tell(f"note: {part.name} knows {coverage.share:.1%} of the words of the ratings.")

@@ -1,0 +1,364 @@
+"""`adequa train pair-regressor`: fine-tune a transformer on preferences and ratings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_dataset
+from adequa.cli.notes import tell
+from adequa.cli.options import Pairs, Quiet
+from adequa.cli.training import (
+    NameOption,
+    OutputOption,
+    References,
+    checked_target,
+    ratings_of,
+    save,
+    save_and_report,
+    training_progress,
+)
+from adequa.errors import AdequaError
+
+if TYPE_CHECKING:
+    from adequa.learned.pair_regressor import PairRegressor
+    from adequa.training.named_plans import Wishes
+    from adequa.training.plan import Plan
+
+_INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
+
+
+class Settings(str, Enum):
+    """Settings with a name."""
+
+    default = "default"
+    paper = "paper"
+    paper_frozen = "paper-frozen"
+
+
+class Precision(str, Enum):
+    """How many bits a number has while training; bf16 has 16."""
+
+    auto = "auto"
+    fp32 = "fp32"
+    bf16 = "bf16"
+
+
+def pair_regressor(
+    output: OutputOption,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="A training plan in TOML, in place of the flags for data."
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|NAME",
+            help="A transformer to begin with: a folder, or a name in ADEQUA_MODELS or on the hub.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="A saved pair regressor to begin with instead."),
+    ] = None,
+    ratings: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|DATASET",
+            help="Ratings with texts: mt, ref, score. Repeat for more.",
+            autocompletion=complete_dataset,
+        ),
+    ] = None,
+    preferences: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|DATASET",
+            help="Preferences with texts, to learn from before the ratings: better, worse, ref. "
+            "Repeat for more.",
+            autocompletion=complete_dataset,
+        ),
+    ] = None,
+    settings: Annotated[
+        Settings | None,
+        typer.Option(
+            help="Ours (default), the paper's grid, or the paper's variant that is not fine-tuned."
+        ),
+    ] = None,
+    surface: Annotated[
+        bool | None,
+        typer.Option(
+            "--surface/--no-surface",
+            help="Features of case, punctuation and spacing beside the encoder.",
+        ),
+    ] = None,
+    references: Annotated[
+        References | None,
+        typer.Option(help="What counts where a segment has several references. Default: mean."),
+    ] = None,
+    lp: Pairs = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Learn from so many rows a stage, drawn at random."),
+    ] = None,
+    batch: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N",
+            help="Ratings a step (without ratings: segments with preferences). Repeat to try "
+            "several; the same holds for the next two.",
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        list[float] | None, typer.Option(metavar="RATE", help="The highest of the schedule.")
+    ] = None,
+    epochs: Annotated[
+        list[float] | None, typer.Option(metavar="N", help="Passes over the ratings.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Of all random draws. Default: 0.")
+    ] = None,
+    name: NameOption = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="To train on: auto, cpu or cuda.")
+    ] = "auto",
+    precision: Annotated[
+        Precision, typer.Option(help="While training; auto is bf16 on a GPU that has it.")
+    ] = Precision.auto,
+    most_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Read at once: less takes less memory and gives the same. Default: 32768.",
+        ),
+    ] = None,
+    checkpoints: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="From where the same command goes on after a stop. Default: OUTPUT.training.",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Between two checkpoints.")
+    ] = 300.0,
+    download: Annotated[
+        bool, typer.Option("--download", help="Get the encoder from the hub if it is not here.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fine-tune a transformer that reads hypothesis and reference together (BERT regressor).
+
+    It learns as a --plan says, or from --preferences first and --ratings second.
+    """
+    from adequa.io.language_pairs import language_pair
+    from adequa.learned.pair_regressor import PairRegressor
+    from adequa.training.named_plans import Wishes
+
+    called = checked_target(output, name)
+    quiet = quiet or not _is_first_process()
+    wishes = Wishes(
+        ratings=ratings or (),
+        preferences=preferences or (),
+        encoder=encoder or "",
+        start=start or "",
+        surface=bool(surface),
+        references=references.value if references else "",
+        lp=[language_pair(pair) for pair in lp or ()],
+        sample=sample or 0,
+        batch=batch or (),
+        learning_rate=learning_rate or (),
+        epochs=epochs or (),
+        seed=seed or 0,
+    )
+    if settings is Settings.paper_frozen and plan is None:
+        _train_frozen(wishes, output, called, device=device, download=download, quiet=quiet)
+        return
+    followed = _plan(plan, settings, wishes, surface=surface, seed=seed)
+    metric = PairRegressor(
+        plan=replace(followed, most_tokens=most_tokens) if most_tokens else followed,
+        device=device,
+        precision=precision.value,
+        checkpoints=_checkpoints(checkpoints, output),
+        seconds_between_checkpoints=checkpoint_every,
+        download=download,
+        name=called,
+    )
+    _train(metric, output, quiet)
+
+
+def _plan(
+    path: str | None,
+    settings: Settings | None,
+    wishes: Wishes,
+    *,
+    surface: bool | None,
+    seed: int | None,
+) -> Plan:
+    """The plan of a file with what the flags change in it, or the one that they stand for."""
+    from adequa.training.named_plans import named_plan
+
+    if path is None:
+        plan = named_plan((settings or Settings.default).value, wishes)
+    else:
+        plan = _changed(path, settings, wishes, surface, seed)
+    if surface and plan.start:
+        raise AdequaError(
+            f"--surface goes with an encoder; {plan.start} keeps the features that it has."
+        )
+    return plan
+
+
+def _changed(
+    path: str, settings: Settings | None, wishes: Wishes, surface: bool | None, seed: int | None
+) -> Plan:
+    from adequa.training.plan import read_plan
+
+    said = _given({"--settings": settings, **_learnt(wishes), **_how(wishes)})
+    if said:
+        raise AdequaError(
+            f"{path} says itself what to learn from and how; leave out {said}, or write it there."
+        )
+    plan = read_plan(path)
+    if wishes.encoder or wishes.start:
+        plan = replace(plan, encoder=wishes.encoder, start=wishes.start)
+    plan = plan if surface is None else replace(plan, surface=surface)
+    return (plan if seed is None else replace(plan, seed=seed)).checked("The command line")
+
+
+def _learnt(wishes: Wishes) -> dict[str, object]:
+    """What is learnt, by the flags that say so."""
+    return {
+        "--ratings": wishes.ratings,
+        "--preferences": wishes.preferences,
+        "--references": wishes.references,
+        "--lp": wishes.lp,
+        "--sample": wishes.sample,
+    }
+
+
+def _how(wishes: Wishes) -> dict[str, object]:
+    """How it is learnt, likewise."""
+    return {
+        "--batch": wishes.batch,
+        "--learning-rate": wishes.learning_rate,
+        "--epochs": wishes.epochs,
+    }
+
+
+def _given(flags: Mapping[str, object]) -> str:
+    return " and ".join(flag for flag, value in flags.items() if value)
+
+
+def _checkpoints(folder: str | None, output: str) -> Path:
+    """The folder of checkpoints, once it is clear that it can be one."""
+    from adequa.io.atomic_folder import check_new_folder
+
+    target = Path(output).resolve()
+    named = Path(output) if Path(output).name == target.name else target  # "." has no name
+    found = Path(folder) if folder else named.with_name(f"{named.name}.training")
+    if target in {found.resolve(), *found.resolve().parents}:
+        raise AdequaError(
+            f"{found} lies in the folder of the metric, which is written when all is done; give "
+            "another to --checkpoints."
+        )
+    if not found.is_dir():
+        check_new_folder(found)
+    return found
+
+
+def _is_first_process() -> bool:
+    """Whether this process is alone, or the one of several that writes and tells."""
+    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    return not several or os.environ.get("RANK", "0") == "0"
+
+
+def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
+    """Train as the plan says, from where an earlier run was stopped, and save."""
+    from adequa.cli.output import write
+    from adequa.cli.render_pair_training import pair_report
+    from adequa.training.checkpoints import Checkpoints
+
+    folder = metric.checkpoints
+    if folder is None:
+        raise TypeError("the command always has a folder of checkpoints")
+    if not quiet and _has_checkpoint(folder):
+        tell(f"note: going on from {folder}, where an earlier run was stopped.")
+    with _stoppable(folder, quiet), training_progress(quiet) as (_, training):
+        metric.fit(training=training)
+    if _is_first_process():
+        save(metric, output, quiet)
+        Checkpoints(folder, "").remove()
+        if not quiet:
+            write(pair_report(metric, output), None)
+    _leave_others()
+
+
+@contextmanager
+def _stoppable(folder: Path, quiet: bool) -> Iterator[None]:
+    """On Ctrl-C say in one line how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not quiet and _has_checkpoint(folder):
+            tell(f"stopped; the same command goes on from {folder}.")
+        elif not quiet:
+            tell("stopped before there was a checkpoint; the same command begins anew.")
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _has_checkpoint(folder: Path) -> bool:
+    return any(folder.glob("checkpoint-*/state.json"))
+
+
+def _leave_others() -> None:
+    """Part from the other processes, if there are any; PyTorch warns otherwise."""
+    import torch.distributed
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def _train_frozen(
+    wishes: Wishes, output: str, name: str, *, device: str, download: bool, quiet: bool
+) -> None:
+    """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
+    from adequa.encoders.cached import cached
+    from adequa.encoders.transformer import TransformerPair
+    from adequa.learned.embedding_regressor import EmbeddingRegressor
+
+    unused = {"--preferences": wishes.preferences, "--start": wishes.start}
+    said = _given({**unused, "--surface": wishes.surface, **_how(wishes)})
+    if said:
+        raise AdequaError(
+            "The settings paper-frozen train a perceptron on ratings, over an encoder that stays "
+            f"as it is; leave out {said}."
+        )
+    if not wishes.ratings or not wishes.encoder:
+        raise AdequaError("The settings paper-frozen need --ratings and --encoder PATH.")
+    if not _is_first_process():
+        return  # there is nothing to share
+    rated = ratings_of(wishes.ratings, wishes.lp, wishes.sample or None, wishes.seed, quiet)
+    encoder = TransformerPair.load(
+        wishes.encoder, device="" if device == "auto" else device, download=download
+    )
+    with training_progress(quiet) as (work, training):
+        metric = EmbeddingRegressor(
+            encoder=cached(encoder, progress=work.scored),
+            model="mlp",
+            grid="paper",
+            references="mean" if wishes.references == "mean" else "best",
+            seed=wishes.seed,
+            device=device,
+            name=name,
+        ).fit(rated, training)
+    save_and_report(metric, output, quiet)

@@ -1,0 +1,145 @@
+"""What the verbs of `adequa train` share: options, checks before the work, and the saving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_dataset
+from adequa.cli.notes import tell
+from adequa.errors import AdequaError
+
+if TYPE_CHECKING:
+    from adequa.cli.progress import Work
+    from adequa.judgements import Ratings
+    from adequa.learned.contract import LearnedMetric, Training
+
+
+class GridName(str, Enum):
+    """The values that settings are chosen from."""
+
+    scaled = "scaled"
+    paper = "paper"
+
+
+class References(str, Enum):
+    """Which score counts where a segment has several references."""
+
+    best = "best"
+    mean = "mean"
+
+
+RatingsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--ratings",
+        metavar="FILE|DATASET",
+        help="Ratings with texts: mt, ref, score. A file, or a dataset by name; repeat for more.",
+        autocompletion=complete_dataset,
+    ),
+]
+OutputOption = Annotated[
+    str, typer.Option("-o", "--output", metavar="FOLDER", help="A new folder for the metric.")
+]
+SampleOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Learn from so many ratings, drawn at random."),
+]
+GridOption = Annotated[
+    GridName,
+    typer.Option(
+        "--grid",
+        help="Settings to choose from: for standardised features, or as the papers have them.",
+    ),
+]
+FoldsOption = Annotated[
+    int, typer.Option(metavar="N", min=2, help="Of the cross-validation that chooses an SVR.")
+]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Of all random draws.")]
+NameOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of the metric. Default: that of the folder.")
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Threads of the search. Default: one a core."),
+]
+
+
+def checked_target(output: str, name: str | None) -> str:
+    """The name of the metric, once it is clear that it can be saved under that name and there."""
+    from adequa.io.atomic_folder import check_new_folder
+    from adequa.metrics.registry import METRICS
+    from adequa.metrics.saved import is_name
+
+    check_new_folder(output)
+    called = name or Path(output).resolve().name
+    if called in METRICS or not is_name(called):
+        why = "there is one already" if called in METRICS else "signatures could not show it"
+        raise AdequaError(f'A metric cannot be called "{called}": {why}; use --name NAME.')
+    return called
+
+
+def ratings_of(
+    names: Sequence[str], lp: Sequence[str] | None, sample: int | None, seed: int, quiet: bool
+) -> Ratings:
+    """Ratings of all files together, or a sentence on why there are none to learn from."""
+    import numpy as np
+
+    from adequa.agreement.notes import unused_rows
+    from adequa.agreement.protocol import Protocol
+    from adequa.agreement.selection import Selection, selected
+    from adequa.datasets.load import load_dataset
+    from adequa.io.language_pairs import language_pair
+    from adequa.judgements import Ratings, joined
+
+    parts = []
+    for given in names:
+        loaded = load_dataset(given)
+        if not isinstance(loaded, Ratings):
+            raise AdequaError(f"{given} holds no ratings of segments, which this metric needs.")
+        if not quiet:
+            for note in unused_rows(loaded.kept):
+                tell(f"note: {given}: {note}")
+        parts.append(loaded)
+    choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
+    together, _ = selected(parts[0] if len(parts) == 1 else joined(parts), choice, Protocol())
+    if not isinstance(together, Ratings):
+        raise TypeError("a choice among ratings gives ratings")
+    if sample is None or sample >= len(together):
+        return together
+    drawn = np.random.default_rng(seed).choice(len(together), sample, replace=False)
+    return together.select(np.sort(drawn))
+
+
+@contextmanager
+def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
+    """A bar for the work, and where a training reports to."""
+    from adequa.cli.progress import progress
+    from adequa.learned.contract import Training
+
+    with progress("Training", None, quiet=quiet) as work:
+        told = Training(stage=work.stage, advance=work.done, scored=work.scored, told=work.told)
+        yield work, told
+
+
+def save(metric: LearnedMetric, output: str, quiet: bool) -> None:
+    """Save a trained metric, and tell what it has to remark."""
+    if not quiet:
+        for remark in metric.remarks():
+            tell(f"note: {remark}")
+    metric.save(output)
+
+
+def save_and_report(metric: LearnedMetric, output: str, quiet: bool) -> None:
+    """Save a regressor over features, and show how good it is."""
+    from adequa.cli.output import write
+    from adequa.cli.render_training import report
+
+    save(metric, output, quiet)
+    if not quiet:
+        write(report(metric, output), None)

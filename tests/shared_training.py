@@ -1,0 +1,37 @@
+"""One of several processes that train together; the first writes the weights to a file.
+
+python -m torch.distributed.run ... shared_training.py FILE
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import tiny_training as tiny
+from adequa.training.loop import Part, Stage
+from adequa.training.processes import processes
+
+
+def stages() -> list[Stage]:
+    """With steps of a single item, of which a second process has no share."""
+    mixed = Part(tiny.ratings(), tiny.LEARNT - 1), Part(tiny.preferences(), 2, 0.5)
+    return [
+        Stage("mixed", (tiny.trial(*mixed, epochs=2), tiny.trial(*mixed, rate=1e-2))),
+        Stage("preferences", (tiny.trial(Part(tiny.preferences(), 5), average=0.5),)),
+    ]
+
+
+def main(path: str) -> None:
+    """Train, and say what each process is."""
+    here = processes("cpu")
+    found, outcome = tiny.trained(stages(), processes=here, start=tiny.network(dropout=0.0))
+    learnt = {name: p.detach().numpy() for name, p in found.named_parameters()}
+    print(f"process {here.number} of {here.count}", sum(each["loss"] for each in outcome.history))
+    if here.is_first:
+        np.savez(path, **learnt)  # type: ignore[arg-type]  # no weight is named as its settings
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

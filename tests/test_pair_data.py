@@ -1,0 +1,308 @@
+"""The data of a plan: what is held out is never learnt from, and what is learnt is all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adequa.errors import AdequaError
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.segments import FloatArray, Segments
+
+pytest.importorskip("torch", reason="training needs PyTorch")
+
+from adequa.learned.pair_data import Judged, PairData, collect  # needs PyTorch
+from adequa.training.objectives.distillation import Distillation
+from adequa.training.objectives.preferences import PreferenceOrder
+from adequa.training.objectives.ratings import RatingRegression
+from adequa.training.plan import DevelopmentPlan, Plan, SourcePlan, StagePlan
+from tiny_transformer import tiny_preferences, tiny_ratings
+
+RATINGS, PREFERENCES = StagePlan("ratings"), StagePlan("preferences")
+NONE_HELD_OUT = DevelopmentPlan(share=0)
+
+
+def lengths_as_scores(_: tuple[str, ...], segments: Segments) -> FloatArray:
+    return np.array([float(len(text)) for text in segments.hypotheses])
+
+
+def collected(
+    *stages: StagePlan,
+    given: Sequence[Judged] = (),
+    files: dict[str, Judgements] | None = None,
+    development: DevelopmentPlan = NONE_HELD_OUT,
+    seed: int = 0,
+    teach: Any = lengths_as_scores,
+) -> PairData:
+    plan = Plan(encoder="e", development=development, stage=stages, seed=seed)
+    return collect(plan, given, lambda name: (files or {})[name], teach)
+
+
+def sentence(*stages: StagePlan, **more: Any) -> str:
+    with pytest.raises(AdequaError) as caught:
+        collected(*stages, **more)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def learnt_pairs(data: PairData) -> set[tuple[str, str]]:
+    """The texts that any objective reads."""
+    found: set[tuple[str, str]] = set()
+    for source in (source for stage in data.stages for source in stage):
+        task = source.objective.task(np.arange(len(source.objective)))
+        found |= {data.texts[pair] for pair in task.pairs}
+    return found
+
+
+def developed_pairs(data: PairData) -> set[tuple[str, str]]:
+    held_out = data.development
+    every = np.concatenate([held_out.rated, held_out.better, held_out.worse])
+    return {data.texts[pair] for pair in every}
+
+
+def rated(*rows: tuple[str, str, float], name: str = "few") -> Ratings:
+    """Hypothesis, references with bars between them, and rating."""
+    texts = Segments(
+        tuple(hypothesis for hypothesis, _, _ in rows),
+        tuple(tuple(references.split("|")) for _, references, _ in rows),
+    )
+    return Ratings(np.array([score for _, _, score in rows]), {}, texts, name=name)
+
+
+def preferred(*rows: tuple[str, str, str], name: str = "few") -> Preferences:
+    """Better, worse, and references with bars between them."""
+    several = tuple(tuple(references.split("|")) for _, _, references in rows)
+    better, worse, _ = zip(*rows, strict=True)
+    return Preferences({}, Segments(better, several), Segments(worse, several), name=name)
+
+
+def test_ratings_are_brought_to_one_scale() -> None:
+    data = collected(RATINGS, given=[rated(("h", "r", 10), ("g", "r", 30), ("h", "s", 20))])
+    (source,) = data.stages[0]
+    assert isinstance(source.objective, RatingRegression)
+    assert source.scale is not None
+    assert source.scale == pytest.approx((20, np.std([10, 20, 30])))
+    assert source.objective.targets == pytest.approx(np.array([-1, 1, 0]) * 1.5**0.5)
+    assert [data.texts[pair] for pair in source.objective.pairs] == [
+        ("r", "h"), ("r", "g"), ("s", "h"),
+    ]  # fmt: skip
+
+
+def test_every_reference_of_a_rating_is_learnt() -> None:
+    data = collected(RATINGS, given=[rated(("h", "r|s", 10), ("g", "r", 30))])
+    assert learnt_pairs(data) == {("r", "h"), ("s", "h"), ("r", "g")}
+
+
+def test_preferences_with_several_references() -> None:
+    """Better than with each of them, and one item for all outputs of one segment."""
+    judged = preferred(("a", "b", "r|s"), ("b", "c", "s"), ("a", "b", "t"), ("a", "b", "t"))
+    (source,) = collected(replace(PREFERENCES, split=1), given=[judged]).stages[0]
+    assert isinstance(source.objective, PreferenceOrder)
+    assert len(source.objective) == 2
+    assert source.objective.task(np.arange(2)).weight == 5
+    (dealt,) = collected(replace(PREFERENCES, split=3), given=[judged]).stages[0]
+    assert dealt.objective.task(np.arange(len(dealt.objective))).weight == 5
+    apart = collected(replace(PREFERENCES, split=0), given=[judged])
+    assert len(apart.stages[0][0].objective) == 4
+
+
+def test_the_same_text_is_no_preference() -> None:
+    judged = preferred(("a", "a", "r"), ("a", "b", "r"))
+    for stage, more in (
+        (PREFERENCES, {"given": [judged]}),
+        (replace(PREFERENCES, data=("x",)), {"files": {"x": judged}}),
+    ):
+        (source,) = collected(stage, **more).stages[0]
+        assert source.objective.task(np.arange(1)).weight == 1
+
+
+def test_each_stage_takes_its_own_kind() -> None:
+    given: list[Judged] = [tiny_ratings(), tiny_preferences()]
+    data = collected(PREFERENCES, RATINGS, given=given)
+    assert [source.facts["rows_by_dataset"] for (source,) in data.stages] == [
+        {"ranked": len(given[1])}, {"rated": 48},
+    ]  # fmt: skip
+    assert data.held_out == {"ratings": 0, "preferences": 0}
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), share=st.floats(0.05, 0.6))
+def test_no_held_out_reference_is_learnt_from(seed: int, share: float) -> None:
+    """In no dataset of no stage; and what is not held out is learnt."""
+    ours, theirs = tiny_ratings(36), tiny_preferences(36, seed=0)  # of the same references
+    stages = (PREFERENCES, replace(RATINGS, beside=(SourcePlan("preferences"),)))
+    try:
+        data = collected(
+            *stages, given=[ours, theirs], development=DevelopmentPlan(share=share), seed=seed
+        )
+    except AdequaError:
+        return  # all was held out
+    learnt = {reference for reference, _ in learnt_pairs(data)}
+    held_out = {reference for reference, _ in developed_pairs(data)}
+    assert not learnt & held_out
+    assert ours.segments is not None
+    assert learnt | held_out == {several[0] for several in ours.segments.references}
+    counts = data.held_out
+    assert counts["ratings"] == sum(r[0] in held_out for r in ours.segments.references)
+    assert theirs.better is not None
+    assert counts["preferences"] == sum(r[0] in held_out for r in theirs.better.references)
+
+
+@given(
+    rows=st.lists(st.sets(st.sampled_from("ABCDEFGH"), min_size=1, max_size=3), min_size=4),
+    seed=st.integers(0, 99),
+)
+def test_nor_one_that_stands_beside_a_held_out_one(rows: list[set[str]], seed: int) -> None:
+    judged = rated(*((f"h{at}", "|".join(sorted(row)), float(at)) for at, row in enumerate(rows)))
+    try:
+        data = collected(RATINGS, given=[judged], development=DevelopmentPlan(share=0.3), seed=seed)
+    except AdequaError:
+        return
+    outputs = {hypothesis for _, hypothesis in developed_pairs(data)}
+    assert judged.segments is not None
+    beside = {
+        reference
+        for hypothesis, several in zip(
+            judged.segments.hypotheses, judged.segments.references, strict=True
+        )
+        if hypothesis in outputs
+        for reference in several
+    }
+    assert not beside & {reference for reference, _ in learnt_pairs(data)}
+
+
+def test_development_data_of_its_own() -> None:
+    ours, other = tiny_ratings(48), tiny_ratings(12, seed=0, name="dev")
+    data = collected(
+        RATINGS, given=[ours], files={"dev": other}, development=DevelopmentPlan(data=("dev",))
+    )
+    assert data.held_out == {"ratings": 12, "preferences": 0}
+    assert other.segments is not None
+    held_out = {several[0] for several in other.segments.references}
+    learnt = {reference for reference, _ in learnt_pairs(data)}
+    assert held_out
+    assert not learnt & held_out
+    assert len(np.unique(data.development.rating_groups)) == 2  # language pairs
+    assert sorted(data.development.ratings) == sorted(other.scores)
+
+
+def test_few_rows_of_development_are_drawn() -> None:
+    development = DevelopmentPlan(share=0.5, rows=7)
+    data = collected(
+        PREFERENCES, RATINGS, given=[tiny_ratings(), tiny_preferences()], development=development
+    )
+    assert data.held_out == {"ratings": 7, "preferences": 7}
+    assert len(data.development.rating_groups) == 7
+
+
+def test_a_dataset_of_two_stages_is_held_out_once() -> None:
+    files: dict[str, Judgements] = {"x": tiny_preferences()}
+    once = replace(PREFERENCES, data=("x",))
+    development = DevelopmentPlan(share=0.3)
+    alone = collected(once, files=files, development=development)
+    twice = collected(once, once, files=files, development=development)
+    assert twice.held_out == alone.held_out
+
+
+def test_a_single_row_may_be_held_out() -> None:
+    """One row has no correlation, nor have rows of the same rating; still they are no error."""
+    rows = [(f"h{at}", f"r{at}", 1.0 if at < 8 else 2.0) for at in range(10)]
+    for seed in range(12):
+        data = collected(
+            RATINGS, given=[rated(*rows)], development=DevelopmentPlan(share=0.2), seed=seed
+        )
+        assert len(learnt_pairs(data)) + data.held_out["ratings"] == 10
+
+
+def test_a_sample() -> None:
+    given = [tiny_ratings(30, 0, "one"), tiny_ratings(30, 1, "two")]
+    data = collected(replace(RATINGS, sample=20), given=given)
+    (source,) = data.stages[0]
+    assert source.facts["rows"] == 20
+    assert sum(source.facts["rows_by_dataset"].values()) == 20
+    again = collected(replace(RATINGS, sample=20), given=given)
+    other = collected(replace(RATINGS, sample=20), given=given, seed=1)
+    assert learnt_pairs(again) == learnt_pairs(data)
+    assert learnt_pairs(other) != learnt_pairs(data)
+    everything = collected(replace(RATINGS, sample=1000), given=given)
+    assert everything.stages[0][0].facts["rows"] == 60
+    single = collected(replace(RATINGS, sample=2), given=given)  # one of each, perhaps
+    assert single.stages[0][0].facts["rows"] == 2
+
+
+def test_language_pairs() -> None:
+    ours = tiny_ratings(36)
+    data = collected(replace(RATINGS, lp=("cz-en",)), given=[ours])
+    assert data.stages[0][0].facts["rows"] == ours.ids["lp"].count("cs-en") == 18
+    other = replace(tiny_ratings(12, 5, "other"), ids={"lp": ("fi-en",) * 12})
+    both = collected(replace(RATINGS, lp=("fi-en",)), given=[ours, other])
+    assert both.stages[0][0].facts["rows_by_dataset"] == {"other": 12}
+
+
+def test_distillation_takes_every_output_once() -> None:
+    judged = preferred(("a", "bb", "r"), ("bb", "ccc", "r"))
+    stage = StagePlan("distillation", teacher=("t",))
+    equal = rated(("dddd", "r", 1), ("a", "r", 1))  # ratings do not matter
+    (source,) = collected(stage, given=[judged, equal]).stages[0]
+    assert isinstance(source.objective, Distillation)
+    assert source.scale is not None
+    assert source.scale == pytest.approx((2.5, np.std([1, 2, 3, 4])))
+    assert source.facts["texts"] == len(source.objective) == 4
+    assert source.facts["teacher"] == ["t"]
+
+
+def test_the_digest_changes_with_the_data() -> None:
+    base = [("h", "r", 1.0), ("g", "r", 2.0), ("h", "s", 3.0), ("g", "s", 5.0)]
+    dev = DevelopmentPlan(data=("dev",))
+    held_out = rated(("h", "t", 1.0), ("g", "t", 2.0))
+    taught = replace(RATINGS, beside=(SourcePlan("distillation", teacher=("t",)),))
+
+    def digest(*rows: tuple[str, str, float], out: Ratings = held_out, factor: float = 1) -> str:
+        return collected(
+            taught,
+            given=[rated(*rows)],
+            files={"dev": out},
+            development=dev,
+            teach=lambda names, texts: (
+                lengths_as_scores(names, texts) + factor * np.arange(len(texts))
+            ),
+        ).digest
+
+    digests = [
+        digest(*base),
+        digest(*base[:3], ("g", "s", 6.0)),
+        digest(*base[:3], ("f", "s", 5.0)),
+        digest(*base[:3], ("g", "u", 5.0)),
+        digest(*base[:3]),
+        digest(*base, out=rated(("h", "t", 2.0), ("g", "t", 1.0))),
+        digest(*base, factor=2),
+    ]
+    assert digest(*base) == digests[0]
+    assert len(set(digests)) == len(digests)
+
+
+def test_mistakes_have_a_sentence() -> None:
+    without = Ratings(np.array([1.0, 2.0]), {"system": ("a", "b")}, name="ids")
+    assert "no texts in ids" in sentence(RATINGS, given=[without])
+    bare = Preferences({"better_system": ("a",), "worse_system": ("b",)}, name="ids")
+    assert "no texts in ids" in sentence(PREFERENCES, given=[bare])
+    assert "There are no ratings to learn from" in sentence(RATINGS)
+    assert "no preferences to learn from" in sentence(PREFERENCES, given=[tiny_ratings()])
+    wrong = sentence(replace(PREFERENCES, data=("x",)), files={"x": tiny_ratings()})
+    assert wrong == "x holds no preferences, which this stage learns from."
+    equal = rated(("h", "r", 1), ("g", "s", 1))
+    assert "ratings that differ" in sentence(RATINGS, given=[equal])
+    assert "has no language pairs" in sentence(replace(RATINGS, lp=("cs-en",)), given=[equal])
+    assert "fr-en" in sentence(replace(RATINGS, lp=("fr-en",)), given=[tiny_ratings()])
+    systems = RatedSystems(without)
+    assert "no judgements of segments" in sentence(
+        replace(RATINGS, data=("x",)), files={"x": systems}
+    )
+    nearly_all = DevelopmentPlan(share=0.999)
+    assert "left to learn from" in sentence(RATINGS, given=[tiny_ratings()], development=nearly_all)

@@ -1,0 +1,171 @@
+"""Gradients in parts against all at once, and scores that no batch changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from adequa.errors import AdequaError
+from tiny_transformer import praise, random_rows, tiny_network
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytest.importorskip("transformers", reason="transformers is not installed")
+
+from adequa.training import gradients  # noqa: E402  # it needs PyTorch
+from adequa.training.gradients import PairInputs, accumulate, predict  # noqa: E402
+from adequa.training.objectives.contract import Objective  # noqa: E402
+from adequa.training.objectives.preferences import preference_order  # noqa: E402
+from adequa.training.objectives.ratings import RatingRegression  # noqa: E402
+from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
+
+ROWS = random_rows(14)
+INPUTS = PairInputs(ROWS, most_tokens=10_000)
+PARTS = replace(INPUTS, most_tokens=20)  # one or two texts at once
+OBJECTIVES = {
+    "ratings": RatingRegression(np.array([3, 0, 7, 13, 9]), np.array([0.5, -1, 2, 0, 1])),
+    "preferences": preference_order(
+        np.array([0, 0, 2, 5, 5, 9]), np.array([1, 3, 1, 6, 7, 10]), list("aaabbc")
+    ),
+}
+
+
+def network(dropout: float = 0.0, surface: int = 0) -> PairNetwork:
+    head = Head(hidden_layers=1, units=8, dropout=dropout, surface=surface)
+    return PairNetwork(tiny_network(dropout=dropout), head, seed=1).train()
+
+
+def found(trained: PairNetwork, inputs: PairInputs, objective: Objective) -> dict[str, np.ndarray]:
+    """The loss, and the gradient of every weight that has one."""
+    trained.zero_grad()
+    task = objective.task(np.arange(len(objective)))
+    with gradients.own_randomness(trained.device):
+        loss = accumulate(trained, inputs, task.pairs, task.loss, (0, 1))
+    named = trained.named_parameters()
+    each = {name: p.grad.numpy().copy() for name, p in named if p.grad is not None}
+    return {"loss": loss.numpy()} | each
+
+
+def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
+    assert one.keys() == other.keys()
+    for name, values in one.items():
+        np.testing.assert_allclose(values, other[name], rtol=2e-4, atol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
+    objective, trained = OBJECTIVES[kind], network()
+    assert len(PARTS.parts(objective.task(np.arange(len(objective))).pairs)) > 2
+    assert_same(found(trained, PARTS, objective), found(trained, INPUTS, objective))
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_gradients_are_those_of_a_plain_pass(kind: str) -> None:
+    objective, trained = OBJECTIVES[kind], network()
+    measured = found(trained, PARTS, objective)
+    trained.zero_grad()
+    task = objective.task(np.arange(len(objective)))
+    singly = torch.cat([INPUTS.scores(trained, task.pairs[[at]]) for at in range(len(task.pairs))])
+    loss = task.loss(singly)
+    loss.backward()  # type: ignore[no-untyped-call]
+    plain = {n: p.grad.numpy() for n, p in trained.named_parameters() if p.grad is not None}
+    assert_same(measured, {"loss": loss.detach().numpy()} | plain)
+
+
+def test_gradients_add_up() -> None:
+    objective, trained = OBJECTIVES["ratings"], network()
+    once = found(trained, INPUTS, objective)
+    task = objective.task(np.arange(len(objective)))
+    accumulate(trained, INPUTS, task.pairs, task.loss, (0, 1))
+    for name, weight in trained.named_parameters():
+        if weight.grad is not None:
+            np.testing.assert_allclose(weight.grad.numpy(), 2 * once[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_both_readings_drop_out_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    objective, trained = OBJECTIVES[kind], network(dropout=0.4)
+    read: dict[tuple[int, ...], list[list[float]]] = {}
+    plain = PairInputs.scores
+
+    def watched(inputs: PairInputs, of: PairNetwork, pairs: np.ndarray) -> object:
+        scores = plain(inputs, of, pairs)
+        read.setdefault(tuple(pairs.tolist()), []).append(scores.tolist())
+        return scores
+
+    monkeypatch.setattr(PairInputs, "scores", watched)
+    found(trained, PARTS, objective)
+    assert len(read) > 2
+    for first, second in read.values():
+        assert first == second
+    # And they do drop out: without dropout the scores are others.
+    monkeypatch.undo()
+    pairs = np.array(next(iter(read)))
+    assert predict(trained, INPUTS, pairs).tolist() != next(iter(read.values()))[0]
+
+
+def test_dropout_follows_the_seed_and_leaves_other_draws_alone() -> None:
+    objective, trained = OBJECTIVES["ratings"], network(dropout=0.4)
+    torch.manual_seed(5)
+    expected = torch.rand(3).tolist()
+    torch.manual_seed(5)
+    first = found(trained, INPUTS, objective)
+    assert torch.rand(3).tolist() == expected
+    second = found(trained, INPUTS, objective)
+    assert all((first[name] == second[name]).all() for name in first)
+    task = objective.task(np.arange(len(objective)))
+    with gradients.own_randomness(trained.device):
+        other = accumulate(trained, INPUTS, task.pairs, task.loss, (0, 2))
+    assert other.item() != first["loss"].item()
+
+
+def test_predictions_depend_on_no_batch() -> None:
+    trained = network(dropout=0.4)
+    pairs = np.array([4, 4, 0, 13, 8])
+    together = predict(trained, INPUTS, pairs)
+    assert trained.training  # as it was
+    assert together[0] == together[1]
+    assert predict(trained, PARTS, pairs) == pytest.approx(together, abs=1e-6)
+    alone = [predict(trained, INPUTS, pairs[[at]])[0] for at in range(len(pairs))]
+    assert alone == pytest.approx(together, abs=1e-6)
+    assert not len(predict(trained, INPUTS, np.empty(0, np.intp)))
+
+
+def test_surface_features_go_straight_to_the_output() -> None:
+    trained = network(surface=2).eval()
+    surface = np.random.default_rng(0).normal(size=(14, 2)).astype(np.float32)
+    pairs = np.array([1, 5, 2])
+    without = predict(trained, replace(INPUTS, surface=np.zeros_like(surface)), pairs)
+    weights = trained.output.weight.detach().numpy()[0, -2:]
+    with_them = predict(trained, replace(INPUTS, surface=surface), pairs)
+    assert with_them - without == pytest.approx(surface[pairs] @ weights, abs=1e-6)
+
+
+def test_bf16_is_near() -> None:
+    trained, pairs = network(), np.arange(14)
+    exact = predict(trained, INPUTS, pairs)
+    rough = predict(trained, replace(INPUTS, precision="bf16"), pairs)
+    assert rough.tolist() != exact.tolist()
+    assert rough == pytest.approx(exact, abs=0.05)
+
+
+def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    trained = network()
+    monkeypatch.setattr(trained, "forward", full)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
+    with pytest.raises(AdequaError) as caught:
+        found(trained, INPUTS, OBJECTIVES["ratings"])
+    tokens = 5 * int(ROWS.lengths[[3, 0, 7, 13, 9]].max())
+    assert f"{tokens} tokens at once do not fit into the 8 GiB" in str(caught.value)
+    assert f"most_tokens to {tokens // 2}" in str(caught.value)
+
+
+def test_praise_is_what_it_says() -> None:
+    """The target of other tests: good less bad words, a token."""
+    for at, value in enumerate(praise(ROWS)):
+        text = ROWS.ids[ROWS.starts[at] : ROWS.starts[at + 1]].tolist()
+        assert value == pytest.approx((text.count(14) - text.count(15)) / len(text))

@@ -1,0 +1,194 @@
+"""The training loop on a tiny transformer: it learns, chooses, averages, and is the same again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adequa.errors import AdequaError
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytest.importorskip("transformers", reason="transformers is not installed")
+
+import tiny_training as tiny  # noqa: E402  # it needs PyTorch
+from adequa.training import loop  # noqa: E402
+from adequa.training.gradients import PairInputs, predict  # noqa: E402
+from adequa.training.loop import Part, Progress, Stage  # noqa: E402
+from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _every_step_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 0.0)
+
+
+def figures(stage: Stage) -> list[dict[str, float]]:
+    return trained([stage], start=network(dropout=0.0), most_tokens=10_000)[1].history
+
+
+def test_ratings_are_learnt() -> None:
+    history = figures(Stage("ratings", (trial(epochs=8),)))
+    assert len(history) == 8
+    assert history[-1]["loss"] < 0.5 * history[0]["loss"]
+    assert history[-1]["pearson"] > 0.9
+
+
+def test_preferences_are_learnt() -> None:
+    stage = Stage("preferences", (trial(Part(preferences(), 2), epochs=8),))
+    history = figures(stage)
+    assert history[-1]["loss"] < 0.7 * np.log(2)  # what knowing nothing loses
+    assert history[-1]["accuracy"] > 0.85
+
+
+def test_two_objectives_are_learnt_side_by_side() -> None:
+    parts = Part(preferences(), 2), Part(ratings(), 8)
+    history = figures(Stage("both", (trial(*parts, epochs=8),)))
+    assert history[-1]["accuracy"] > 0.85
+    assert history[-1]["pearson"] > 0.9
+
+
+def test_the_weight_of_an_objective_is_that_of_its_loss() -> None:
+    """With twice the weight, the loss of the first step is twice as high."""
+    losses = []
+    for weight in (1.0, 2.0):
+        seen: list[Progress] = []
+        parts = Part(ratings(), 8, weight), Part(preferences(), 2, weight)
+        trained([Stage("both", (trial(*parts, epochs=0.2),))], report=seen.append)
+        losses.append(seen[0].loss)
+    assert losses[1] == pytest.approx(2 * losses[0])
+
+
+def test_the_loss_is_the_mean_over_what_was_drawn() -> None:
+    """One step over all items: the loss by hand."""
+    stage = Stage("ratings", (trial(Part(ratings(), 1000), epochs=1),))
+    seen: list[Progress] = []
+    trained([stage], report=seen.append, start=network(dropout=0.0))
+    before = predict(network(), PairInputs(tiny.ROWS), np.arange(tiny.LEARNT))
+    expected = np.mean((before - tiny.QUALITY[: tiny.LEARNT]) ** 2)
+    assert [each.loss for each in seen] == pytest.approx([expected], rel=1e-5)
+    assert (seen[0].step, seen[0].steps) == (1, 1)
+
+
+def test_the_better_trial_stays() -> None:
+    trials = trial(epochs=0.2, rate=1e-7), trial(epochs=6), trial(epochs=0.2, rate=1e-7)
+    chosen, outcome = trained([Stage("ratings", trials)], most_tokens=10_000)
+    assert outcome.chosen == [1]
+    best = max(outcome.history, key=lambda each: each["pearson"])
+    assert (best["trial"], outcome.figures["pearson"]) == (2, best["pearson"])
+    # Each trial begins where the stage did; the weights are those of the one alone, but for draws.
+    found = predict(chosen, PairInputs(tiny.ROWS), np.arange(tiny.LEARNT, tiny.ALL))
+    assert np.corrcoef(found, tiny.QUALITY[tiny.LEARNT :])[0, 1] == pytest.approx(best["pearson"])
+
+
+def test_trials_begin_alike_and_the_next_stage_with_the_best() -> None:
+    trials = trial(epochs=6), trial(epochs=0.2, rate=1e-7)
+    outcome = trained([Stage("a", trials), Stage("b", (trial(epochs=0.2, rate=1e-9),))])[1]
+    of_stage = {
+        (each["stage"], each["trial"]): each["pearson"] for each in outcome.history
+    }  # the latest of each
+    best = max(each["pearson"] for each in outcome.history if each["stage"] == "a")
+    held_out = np.arange(tiny.LEARNT, tiny.ALL)
+    fresh = predict(network(), PairInputs(tiny.ROWS), held_out)
+    untrained = np.corrcoef(fresh, tiny.QUALITY[held_out])[0, 1]
+    assert of_stage["a", 2] == pytest.approx(untrained, abs=1e-3)
+    assert of_stage["b", 1] == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_what_is_kept(keep: loop.Keep) -> None:
+    """A rate so high at the end that the weights get worse again."""
+    stage = Stage("ratings", (trial(epochs=6, rate=0.3, warmup=1.0),), keep=keep, evaluations=12)
+    outcome = trained([stage], most_tokens=10_000)[1]
+    course = [each["pearson"] for each in outcome.history]
+    assert course[-1] < max(course)
+    assert outcome.figures["pearson"] == (max(course) if keep == "best" else course[-1])
+
+
+def test_without_development_data_the_latest_stays() -> None:
+    nothing = tiny.nothing_held_out()
+    best, outcome = trained([Stage("r", (trial(epochs=3),), keep="best")], development=nothing)
+    last, _ = trained([Stage("r", (trial(epochs=3),), keep="last")])
+    assert same(best, last)
+    assert outcome.figures == {}
+
+
+def test_averages_are_means_of_the_last_weights() -> None:
+    seen: list[dict[str, np.ndarray]] = []
+    watched = network()
+    stage = Stage("ratings", (trial(epochs=2, average=0.25),), keep="last")
+    found, _ = trained([stage], start=watched, report=lambda _: seen.append(tiny.weights(watched)))
+    assert len(seen) == 12
+    for name, weight in found.named_parameters():
+        mean = np.mean([each[name] for each in seen[-3:]], axis=0)
+        np.testing.assert_allclose(weight.detach().numpy(), mean, rtol=1e-5, atol=1e-7)
+
+
+def test_averages_do_not_disturb_the_training() -> None:
+    courses = []
+    for average in (0.0, 0.9):
+        watched = network()
+        seen: list[np.ndarray] = []
+        stage = Stage("ratings", (trial(epochs=2, average=average),), evaluations=6)
+        trained(
+            [stage],
+            start=watched,
+            report=lambda _, seen=seen, watched=watched: seen.append(  # type: ignore[misc]
+                watched.output.weight.detach().numpy().copy()
+            ),
+        )
+        courses.append(np.array(seen))
+    assert (courses[0] == courses[1]).all()
+
+
+def test_same_seed_same_weights_other_seed_others() -> None:
+    one, outcome = trained(tiny.hard_stages(), seed=3)
+    again, told = trained(tiny.hard_stages(), seed=3)
+    other, _ = trained(tiny.hard_stages(), seed=4)
+    assert same(one, again)
+    assert not same(one, other)
+    assert outcome.chosen == told.chosen
+    assert outcome.history == told.history
+
+
+def test_the_history_does_not_depend_on_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    often = trained(tiny.hard_stages())[1].history
+    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 1e9)
+    assert trained(tiny.hard_stages())[1].history == often
+
+
+def test_other_random_numbers_are_left_alone() -> None:
+    torch.manual_seed(1)
+    np.random.seed(1)  # noqa: NPY002  # the global state is what is tested
+    expected = torch.rand(4).tolist(), np.random.random(4).tolist()  # noqa: NPY002
+    torch.manual_seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    trained(tiny.hard_stages())
+    assert (torch.rand(4).tolist(), np.random.random(4).tolist()) == expected  # noqa: NPY002
+
+
+def test_the_memory_at_hand_changes_next_to_nothing() -> None:
+    stages = [Stage("both", (trial(Part(preferences(), 3), Part(ratings(), 8), epochs=1),))]
+    one, _ = trained(stages, start=network(dropout=0.0), most_tokens=10_000)
+    other, _ = trained(stages, start=network(dropout=0.0), most_tokens=20)
+    for name, values in tiny.weights(one).items():
+        np.testing.assert_allclose(values, tiny.weights(other)[name], atol=2e-4)
+
+
+def test_every_step_is_reported() -> None:
+    seen: list[Progress] = []
+    trained([Stage("ratings", (trial(epochs=1), trial(epochs=0.5)))], report=seen.append)
+    assert [(each.stage, each.step, each.steps) for each in seen] == [
+        *(("ratings, 1 of 2", step, 6) for step in range(1, 7)),
+        *(("ratings, 2 of 2", step, 3) for step in range(1, 4)),
+    ]
+    assert set(seen[-1].figures) == {"pearson", "accuracy"}
+
+
+def test_a_loss_that_is_no_number_is_a_sentence() -> None:
+    spoilt = network()
+    with torch.no_grad():
+        spoilt.output.bias.fill_(float("inf"))
+    with pytest.raises(AdequaError) as caught:
+        trained([Stage("ratings (1 of 1)", (trial(),))], start=spoilt)
+    assert "ratings (1 of 1)" in str(caught.value)
+    assert "learning rate" in str(caught.value)

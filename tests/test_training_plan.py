@@ -1,0 +1,206 @@
+"""Training plans: a TOML file comes back as it was, and each mistake has its sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adequa.errors import AdequaError
+from adequa.training.plan import (
+    DevelopmentPlan,
+    Plan,
+    SourcePlan,
+    StagePlan,
+    plan_from,
+    read_plan,
+)
+
+WHOLE = """
+encoder = "some/encoder"
+pooling = "cls"
+layers = "1+2"
+hidden_layers = 1
+units = 64
+dropout = 0
+surface = true
+references = "best"
+max_length = 128
+most_tokens = 4096
+seed = 3
+
+[development]
+share = 0.2
+rows = 100
+
+[[stage]]
+objective = "preferences"
+data = ["wmt13-rr", "mine.tsv"]
+lp = "cs-en"
+sample = 1000
+split = 0
+batch = 32
+epochs = 1
+learning_rate = 5e-5
+schedule = "cosine"
+layer_decay = 0.9
+head_rate = 2
+average = 0.5
+keep = "last"
+evaluations = 4
+
+  [[stage.beside]]
+  objective = "distillation"
+  teacher = "chrf"
+  weight = 0.25
+
+[[stage]]
+objective = "ratings"
+batch = [16, 32]
+learning_rate = [5e-5, 3e-5, 2e-5]
+epochs = [3, 4]
+"""
+
+
+def test_a_whole_plan(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(WHOLE)
+    assert read_plan(path) == Plan(
+        encoder="some/encoder", pooling="cls", layers="1+2", hidden_layers=1, units=64,
+        dropout=0.0, surface=True, references="best", max_length=128, most_tokens=4096, seed=3,
+        development=DevelopmentPlan(share=0.2, rows=100),
+        stage=(
+            StagePlan(
+                "preferences", data=("wmt13-rr", "mine.tsv"), lp=("cs-en",), sample=1000,
+                split=0, batch=(32,), epochs=(1.0,), learning_rate=(5e-5,),
+                schedule="cosine", layer_decay=0.9, head_rate=2.0, average=0.5, keep="last",
+                evaluations=4,
+                beside=(SourcePlan("distillation", teacher=("chrf",), weight=0.25),),
+            ),
+            StagePlan(
+                "ratings", batch=(16, 32), learning_rate=(5e-5, 3e-5, 2e-5), epochs=(3.0, 4.0)
+            ),
+        ),
+    )  # fmt: skip
+
+
+def test_a_plan_comes_back_from_json(tmp_path: Path) -> None:
+    """As metric.json keeps it."""
+    path = tmp_path / "plan.toml"
+    path.write_text(WHOLE)
+    plan = read_plan(path)
+    assert plan_from(json.loads(json.dumps(asdict(plan))), "metric.json") == plan
+
+
+def test_a_single_stage_may_be_a_plain_table() -> None:
+    table = {"encoder": "e", "stage": {"objective": "ratings"}}
+    assert plan_from(table, "plan") == Plan(encoder="e", stage=(StagePlan("ratings"),))
+
+
+RATINGS = {"objective": "ratings"}
+TAUGHT = {"objective": "distillation", "teacher": "chrf"}
+
+
+def plan(stage: Any = RATINGS, **table: Any) -> dict[str, Any]:
+    return {"encoder": "e", "stage": [stage], **table}
+
+
+BAD = {
+    "unknown key": (plan(encodr="x"), 'has no setting "encodr". Did you mean "encoder"?'),
+    "unknown stage key": (
+        plan(RATINGS | {"learning_rat": 1}),
+        'plan.toml: stage 1 has no setting "learning_rat". Did you mean "learning_rate"?',
+    ),
+    "unknown development key": (
+        plan(development={"shar": 0.1}),
+        'plan.toml: development has no setting "shar". Did you mean "share"?',
+    ),
+    "stage key beside": (
+        plan(RATINGS | {"beside": [RATINGS | {"epochs": 3}]}),
+        'stage 1: beside 1 has no setting "epochs"',
+    ),
+    "encoder and start": (plan(start="m"), "it names both"),
+    "neither": ({"stage": [RATINGS]}, "it names neither"),
+    "no stage": ({"encoder": "e"}, "plan.toml has no stage"),
+    "empty stages": ({"encoder": "e", "stage": []}, "plan.toml has no stage"),
+    "no objective": (plan({"data": "x"}), "stage 1 names no objective; there are ratings"),
+    "unknown objective": (plan({"objective": "rating"}), "should be one of ratings, preferences"),
+    "teacher without distillation": (plan(RATINGS | {"teacher": "chrf"}), "a teacher goes with"),
+    "distillation without teacher": (plan({"objective": "distillation"}), "a teacher goes with"),
+    "teacher beside": (
+        plan(RATINGS | {"beside": [{"objective": "distillation"}]}),
+        "a teacher goes with",
+    ),
+    "several without development": (
+        plan(RATINGS | {"batch": [16, 32]}, development={"share": 0}),
+        "no development data to choose by",
+    ),
+    "stage is text": (plan("ratings"), "stage 1 should be a table"),
+    "development is a number": (plan(development=0.1), "development should be a table"),
+    "encoder is a number": (plan(encoder=3), "encoder should be a text, not 3"),
+    "surface is text": (plan(surface="yes"), "surface should be true or false, not 'yes'"),
+    "seed is true": (plan(seed=True), "seed should be a whole number, not True"),
+    "seed is a fraction": (plan(seed=1.5), "seed should be a whole number, not 1.5"),
+    "seed is negative": (plan(seed=-1), "seed should be from 0"),
+    "seed is huge": (plan(seed=2**70), "seed should be from 0 to"),
+    "dropout is true": (plan(dropout=True), "dropout should be a number, not True"),
+    "dropout is 1": (plan(dropout=1.0), "dropout should be at least 0 and below 1, not 1"),
+    "data are numbers": (plan(RATINGS | {"data": [1]}), "data should be a text, not 1"),
+    "batch is 0": (plan(RATINGS | {"batch": 0}), "batch should be from 1"),
+    "batch is a fraction": (plan(RATINGS | {"batch": [16, 0.5]}), "batch should be a whole"),
+    "batch is nested": (plan(RATINGS | {"batch": [[16]]}), "batch should be a whole number"),
+    "no batch": (plan(RATINGS | {"batch": []}), "batch has no value"),
+    "several beside": (
+        plan(TAUGHT | {"beside": [RATINGS | {"batch": [8, 16]}]}),
+        "batch of what is learnt beside should be one number",
+    ),
+    "epochs are 0": (plan(RATINGS | {"epochs": 0}), "epochs should be above 0"),
+    "rate is negative": (plan(RATINGS | {"learning_rate": -1e-5}), "learning_rate should be from"),
+    "rate is no number": (plan(RATINGS | {"learning_rate": float("nan")}), "not nan"),
+    "epochs are infinite": (plan(RATINGS | {"epochs": float("inf")}), "not inf"),
+    "warmup is 2": (plan(RATINGS | {"warmup": 2}), "warmup should be from 0 to 1, not 2"),
+    "decay is 0": (plan(RATINGS | {"layer_decay": 0.0}), "layer_decay should be above 0"),
+    "share is 1": (plan(development={"share": 1}), "share should be at least 0 and below 1"),
+    "no schedule": (plan(RATINGS | {"schedule": "steps"}), "linear, cosine, constant"),
+    "no keep": (plan(RATINGS | {"keep": "all"}), "keep should be one of best, last"),
+    "no references": (plan(references="max"), "references should be one of best, mean"),
+    "most tokens are 0": (plan(most_tokens=0), "most_tokens should be from 1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_plans_have_a_sentence(case: str) -> None:
+    table, expected = BAD[case]
+    with pytest.raises(AdequaError) as caught:
+        plan_from(table, "plan.toml")
+    assert expected in str(caught.value)
+    assert str(caught.value).startswith("plan.toml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b'encoder = "e', "is no TOML file"),
+        (b"\xff\xfe", "is no TOML file"),
+        (b"a = 1\na = 2", "is no TOML file"),
+        (b"", "it names neither"),
+    ],
+    ids=["cut", "bytes", "twice", "empty"],
+)
+def test_bad_files_have_a_sentence(tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_bytes(content)
+    with pytest.raises(AdequaError) as caught:
+        read_plan(path)
+    assert expected in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_no_file_is_a_sentence(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(AdequaError, match="cannot be read"):
+            read_plan(path)

@@ -1,0 +1,126 @@
+"""A training of a tiny random transformer that takes a moment, for tests of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from adequa.training.checkpoints import Checkpoints
+from adequa.training.development import Development
+from adequa.training.gradients import PairInputs
+from adequa.training.loop import Outcome, Part, Progress, Run, Stage, Trial, train
+from adequa.training.objectives.preferences import PreferenceOrder, preference_order
+from adequa.training.objectives.ratings import RatingRegression
+from adequa.training.optimiser import Rates
+from adequa.training.pair_network import Head, PairNetwork
+from adequa.training.processes import Processes
+from tiny_transformer import praise, random_rows, tiny_network
+
+ALL, LEARNT = 64, 44  # texts, and those that are not held out
+ROWS = random_rows(ALL)
+QUALITY = praise(ROWS) / praise(ROWS).std()
+
+
+def ratings() -> RatingRegression:
+    """How good each text is that may be learnt from."""
+    return RatingRegression(np.arange(LEARNT), QUALITY[:LEARNT])
+
+
+def preferences() -> PreferenceOrder:
+    """Every four texts are one item: which of two is better, where they differ."""
+    return preference_order(*_ordered(0, LEARNT))
+
+
+def _ordered(first: int, last: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    found = [
+        (one, other, one // 4)
+        for one in range(first, last)
+        for other in range(first, last)
+        if one // 4 == other // 4 and QUALITY[one] > QUALITY[other]
+    ]
+    better, worse, groups = zip(*found, strict=True)
+    return np.array(better), np.array(worse), list(groups)
+
+
+def held_out() -> Development:
+    """The other texts."""
+    better, worse, _ = _ordered(LEARNT, ALL)
+    rated = np.arange(LEARNT, ALL)
+    return Development(rated, QUALITY[rated], np.zeros(len(rated), np.intp), better, worse)
+
+
+def nothing_held_out() -> Development:
+    none = np.empty(0, np.intp)
+    return Development(none, np.empty(0), none, none, none)
+
+
+def trial(
+    *parts: Part, epochs: float = 1.0, rate: float = 3e-3, average: float = 0.0, **rates: Any
+) -> Trial:
+    """Of these parts, or of ratings alone."""
+    return Trial(
+        parts or (Part(ratings(), 8),), epochs, Rates(rate, **rates), 0.01, average=average
+    )
+
+
+def network(seed: int = 0, dropout: float = 0.1) -> PairNetwork:
+    return PairNetwork(tiny_network(dropout=dropout), Head(dropout=dropout), seed)
+
+
+def trained(
+    stages: Sequence[Stage],
+    checkpoints: Checkpoints | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+    *,
+    seed: int = 0,
+    development: Development | None = None,
+    processes: Processes | None = None,
+    start: PairNetwork | None = None,
+    most_tokens: int = 60,
+) -> tuple[PairNetwork, Outcome]:
+    """A network and what the training says of it; a checkpoint is written at every step."""
+    found = network() if start is None else start
+    run = Run(
+        inputs=PairInputs(ROWS, most_tokens=most_tokens),
+        development=held_out() if development is None else development,
+        seed=seed,
+        processes=processes or Processes(torch.device("cpu")),
+        checkpoints=checkpoints,
+        seconds_between_checkpoints=0.0,
+        report=report,
+    )
+    return found, train(found, stages, run)
+
+
+def weights(of: PairNetwork) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy().copy() for name, tensor in of.state_dict().items()}
+
+
+def same(one: PairNetwork, other: PairNetwork) -> bool:
+    """Whether two networks are the same to the last bit."""
+    ours, theirs = weights(one), weights(other)
+    return ours.keys() == theirs.keys() and all(
+        values.tobytes() == theirs[name].tobytes() for name, values in ours.items()
+    )
+
+
+def hard_stages() -> list[Stage]:
+    """All that a checkpoint has to remember: two stages, trials, means, objectives in turns."""
+    mixed = (Part(preferences(), 3), Part(ratings(), 8, 0.5))
+    return [
+        Stage("mixed", (trial(*mixed, average=0.5),), calibration=_calibration),
+        Stage(
+            "ratings",
+            (trial(average=0.4), trial(epochs=0.5, rate=1e-2, layer_decay=0.8)),
+            evaluations=2,
+        ),
+    ]
+
+
+def _calibration(of: PairNetwork, inputs: PairInputs) -> None:
+    of.calibrate(None, None, QUALITY[:LEARNT])
+    of.shift.fill_(2.0)
+    of.scale.fill_(3.0)
