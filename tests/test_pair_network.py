@@ -100,7 +100,7 @@ def test_calibration_is_least_squares() -> None:
     made = network()
     scores = predict(made, INPUTS, EVERY)
     targets = 3 * scores + 2 + np.random.default_rng(0).normal(size=12) * scores.std()
-    made.calibrate(scores, None, targets)
+    made.calibrate(scores, targets)
     slope, intercept = np.polyfit(scores, targets, 1)
     assert slope > 0
     assert predict(made, INPUTS, EVERY) == pytest.approx(slope * scores + intercept, abs=1e-4)
@@ -109,22 +109,27 @@ def test_calibration_is_least_squares() -> None:
 def test_scores_against_the_targets_are_not_turned_round() -> None:
     made = network()
     scores = predict(made, INPUTS, EVERY)
-    made.calibrate(scores, None, -scores)
+    made.calibrate(scores, -scores)
     assert predict(made, INPUTS, EVERY) == pytest.approx(scores)
 
 
-def test_surface_features_are_weighed_first() -> None:
+def test_surface_features_are_standardised_and_begin_at_nothing() -> None:
     made = network(surface=2)
-    surface = np.random.default_rng(0).normal(size=(12, 2))
-    targets = surface @ [2.0, -1.0] + 0.5
-    inputs = PairInputs(ROWS, surface.astype(np.float32))
-    made.calibrate(None, surface, targets)
-    assert np.corrcoef(predict(made, inputs, EVERY), targets)[0, 1] > 0.99
+    surface = np.random.default_rng(0).normal(3, 2, size=(12, 2)).astype(np.float32)
+    surface[:, 1] = 5  # a constant says nothing, and divides by nothing
+    inputs = PairInputs(ROWS, surface)
+    made.standardise(surface)
+    before = predict(made, inputs, EVERY)
+    assert before == pytest.approx(predict(made, INPUTS, EVERY))
+    with torch.no_grad():
+        made.get_parameter("skip").copy_(torch.tensor([2.0, -1.0]))
+    added = 2 * (surface[:, 0] - surface[:, 0].mean()) / surface[:, 0].std()
+    assert predict(made, inputs, EVERY) - before == pytest.approx(added, abs=1e-5)
 
 
 def test_constant_scores_can_be_calibrated() -> None:
     made = network()
-    made.calibrate(np.zeros(12), None, np.arange(12.0))
+    made.calibrate(np.zeros(12), np.arange(12.0))
     assert np.isfinite(predict(made, INPUTS, EVERY)).all()
 
 

@@ -10,7 +10,7 @@ import torch
 
 from adequa.training.checkpoints import Checkpoints
 from adequa.training.development import Development
-from adequa.training.gradients import PairInputs
+from adequa.training.gradients import PairInputs, predict
 from adequa.training.loop import Outcome, Part, Progress, Run, Stage, Trial, train
 from adequa.training.objectives.preferences import PreferenceOrder, preference_order
 from adequa.training.objectives.ratings import RatingRegression
@@ -121,6 +121,6 @@ def hard_stages() -> list[Stage]:
 
 
 def _calibration(of: PairNetwork, inputs: PairInputs) -> None:
-    of.calibrate(None, None, QUALITY[:LEARNT])
+    of.calibrate(predict(of, inputs, np.arange(LEARNT)), QUALITY[:LEARNT])
     of.shift.fill_(2.0)
     of.scale.fill_(3.0)

@@ -82,6 +82,8 @@ class PairRegressor(LearnedMetric):
         training.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = chosen_precision(self.precision, where.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
+        if inputs.surface is not None and not plan.start:
+            model.network.standardise(inputs.surface)
         kept = None
         if self.checkpoints is not None:
             kept = Checkpoints(self.checkpoints, _identity(plan, data.digest))

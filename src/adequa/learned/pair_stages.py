@@ -90,8 +90,7 @@ def _calibrate(
     scale: tuple[float, float],
     fresh: bool,
 ) -> None:
-    scores = None if fresh else predict(network, inputs, pairs)
-    surface = None if inputs.surface is None else inputs.surface[pairs].astype(np.float64)
-    network.calibrate(scores, surface, targets)
+    if not fresh:  # what a new head says means nothing
+        network.calibrate(predict(network, inputs, pairs), targets)
     network.shift.fill_(scale[0])
     network.scale.fill_(scale[1])

@@ -10,12 +10,15 @@ from typing import Literal, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from adequa.training.pair_network import ENCODER, SKIP
+
 Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
 Named: TypeAlias = dict[str, Tensor]
 
 _LAYER = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
 _EMBEDDINGS = re.compile(r"^encoder\.(?:.*\.)?(?:embeddings?|embed_tokens|wte|wpe)\.")
-_ENCODER = "encoder."
+# Weights of a few surface features begin at zero and have as far to go as thousands together do.
+_SKIP_RATE = 100.0
 FIRST, SECOND = "first", "second"  # the two moments of Adam
 
 
@@ -46,13 +49,8 @@ def adamw(network: nn.Module, rates: Rates, weight_decay: float) -> torch.optim.
     depth = 1 + max((_depth(name) for name, _ in named), default=0)
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in named:
-        factor = (
-            rates.layer_decay ** (depth - _depth(name))
-            if name.startswith(_ENCODER)
-            else rates.head_rate
-        )
         decay = weight_decay if parameter.ndim > 1 else 0.0
-        groups.setdefault((factor, decay), []).append(parameter)
+        groups.setdefault((_factor(name, depth, rates), decay), []).append(parameter)
     return torch.optim.AdamW(
         [
             {"params": parameters, "factor": factor, "weight_decay": decay}
@@ -61,6 +59,13 @@ def adamw(network: nn.Module, rates: Rates, weight_decay: float) -> torch.optim.
         lr=rates.learning_rate,
         fused=named[0][1].device.type == "cuda",
     )
+
+
+def _factor(name: str, depth: int, rates: Rates) -> float:
+    """How fast a weight learns, as a multiple of the learning rate."""
+    if name.startswith(ENCODER):
+        return rates.layer_decay ** (depth - _depth(name))
+    return rates.head_rate * (_SKIP_RATE if name == SKIP else 1.0)
 
 
 def set_rates(optimiser: torch.optim.AdamW, rates: Rates, step: int, steps: int) -> None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -24,8 +25,8 @@ Precision: TypeAlias = Literal["fp32", "bf16"]
 Inputs: TypeAlias = Mapping[str, Tensor]
 
 ENCODER = "encoder."  # how the names of the encoder's weights begin
+SKIP = "skip"  # the weights of surface features
 _SPREAD = 0.02  # of a head's first weights, as in BERT
-_RIDGE = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class PairNetwork(nn.Module):
 
     shift: Tensor
     scale: Tensor
+    surface_mean: Tensor
+    surface_spread: Tensor
 
     def __init__(self, encoder: Any, head: Head, seed: int) -> None:
         super().__init__()
@@ -68,8 +71,13 @@ class PairNetwork(nn.Module):
         self.hidden = nn.ModuleList(
             _linear(inputs, outputs, generator) for inputs, outputs in pairwise(sizes)
         )
-        self.output = _linear(sizes[-1] + head.surface, 1, generator)
+        self.output = _linear(sizes[-1], 1, generator)
         self.dropout = nn.Dropout(head.dropout)
+        # The skip arcs begin at zero: what the encoder sees itself, they need not say.
+        arcs = torch.zeros(head.surface) if head.surface else None
+        self.skip = None if arcs is None else nn.Parameter(arcs)
+        self.register_buffer("surface_mean", None if arcs is None else torch.zeros_like(arcs))
+        self.register_buffer("surface_spread", None if arcs is None else torch.ones_like(arcs))
         # From the scale that is trained on to that of the ratings.
         self.register_buffer("shift", torch.zeros(()))
         self.register_buffer("scale", torch.ones(()))
@@ -89,10 +97,9 @@ class PairNetwork(nn.Module):
             )
             for layer in self.hidden:
                 values = torch.tanh(layer(self.dropout(values)))
-            values = self.dropout(values)
-            if surface is not None:
-                values = torch.cat([values, surface], dim=1)
-            scores: Tensor = self.output(values).squeeze(1)
+            scores: Tensor = self.output(self.dropout(values)).squeeze(1)
+            if surface is not None and self.skip is not None:
+                scores = scores + (surface - self.surface_mean) / self.surface_spread @ self.skip
         return scores
 
     @property
@@ -121,34 +128,25 @@ class PairNetwork(nn.Module):
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         self.load_state_dict(tensors, strict=False)
 
-    @torch.no_grad()
-    def calibrate(
-        self, scores: FloatArray | None, surface: FloatArray | None, targets: FloatArray
-    ) -> None:
-        """Bring the output to the scale of targets by least squares, so that training need not.
+    def standardise(self, surface: npt.NDArray[np.float32]) -> None:
+        """Take the mean and the spread of surface features from those that are learnt from."""
+        spread = surface.std(axis=0)
+        self.surface_mean.copy_(torch.from_numpy(surface.mean(axis=0)))
+        self.surface_spread.copy_(torch.from_numpy(np.where(spread > 0, spread, 1)))
 
-        Without scores only the surface features are weighed. Scores that go against the targets
-        are left as they are.
+    @torch.no_grad()
+    def calibrate(self, scores: FloatArray, targets: FloatArray) -> None:
+        """Bring scores to the scale of targets by least squares, so that training need not.
+
+        Scores that are constant, or go against the targets, stay as they are.
         """
-        columns = [np.ones_like(targets)]
-        columns += [] if scores is None else [scores]
-        columns += [] if surface is None else list(surface.T)
-        seen = np.column_stack(columns)
-        features = 0 if surface is None else surface.shape[1]
-        # A little ridge, in units of each feature's own spread, keeps them from weighing much.
-        penalty = _RIDGE * len(seen) * seen.var(axis=0)
-        penalty[: len(columns) - features] = 0
-        squares = seen.T @ seen + np.diag(penalty)
-        found = np.linalg.lstsq(squares, seen.T @ targets, rcond=None)[0]
-        factor = 1.0 if scores is None else float(found[1])
-        if factor <= 0:
-            return
-        self.output.weight *= factor
-        self.output.bias.copy_(self.output.bias * factor + float(found[0]))
-        if features:
-            self.output.weight[0, -features:] += torch.from_numpy(found[-features:]).to(
-                self.output.weight
-            )
+        off = scores - scores.mean()
+        factor = float(off @ (targets - targets.mean())) / (float(off @ off) or np.inf)
+        if factor > 0:
+            self.output.weight.mul_(factor)
+            if self.skip is not None:
+                self.skip.mul_(factor)
+            self.output.bias.mul_(factor).add_(float(targets.mean() - factor * scores.mean()))
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
