@@ -124,7 +124,7 @@ def test_unknown_table() -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_system_of_every_table_is_measured(name: str) -> None:
+def test_every_quick_system_of_every_table_is_measured(name: str) -> None:
     found = table(name)
     results = read_results(found, KEPT)
     for system in found.systems:
@@ -132,6 +132,9 @@ def test_every_system_of_every_table_is_measured(name: str) -> None:
         if system.scores is None:
             assert system.paper  # which is what it stands there for
             assert not rows
+            continue
+        if not rows:
+            assert system.cost != "minutes"  # such a row may wait until it is measured
             continue
         assert set(rows) >= {*system.paper, "average"}
         for column, row in rows.items():

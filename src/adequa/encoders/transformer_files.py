@@ -18,6 +18,8 @@ from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
 
 MODELS = "ADEQUA_MODELS"  # the environment variable that names a folder of models
+# Under which a model may lie there too, by its published name.
+SHORT_NAMES = {"all-mpnet-base-v2": "mpnet", "all-MiniLM-L6-v2": "minilm"}
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _TEXT_FILES = ("*.json", "*.txt", "*.model")
 _SAFE, _PICKLED = "model*.safetensors", "pytorch_model*.bin"
@@ -36,9 +38,12 @@ _UNUSED = re.compile(r"pooler\.|position_ids|^cls\.|^lm_head\.|^classifier\.")
 def model_folder(path: str, *, download: bool, revision: str) -> Path:
     """The folder of a model: the path itself, or the copy of a model on the hub.
 
-    A name also means the folder of that name in the folder of models, ADEQUA_MODELS.
+    A name also means the folder of that name, or of its short name, in the folder of models,
+    ADEQUA_MODELS.
     """
-    for place in (Path(path), Path(os.environ.get(MODELS, "")) / path):
+    named = os.environ.get(MODELS)
+    there = [] if not named else [Path(named, name) for name in (path, SHORT_NAMES.get(path, path))]
+    for place in (Path(path), *there):
         if place.is_dir():
             return place.resolve()
     if Path(path).exists():
@@ -64,7 +69,8 @@ def model_folder(path: str, *, download: bool, revision: str) -> Path:
         if not download:
             raise AdequaError(
                 f"There is no folder {path}, and no model of that name was downloaded before; "
-                "check the path, or add download=true to get the model from the hub."
+                f"check the path, name the folder that holds it in {MODELS}, or add download=true "
+                "to get the model from the hub."
             ) from error
         raise AdequaError(f"{path} cannot be had from the hub: {_reason(error)}.") from error
     return folder

@@ -13,9 +13,8 @@ from pathlib import Path
 from adequa.encoders.cached import cached
 from adequa.encoders.contract import Encoder, PairEncoder
 from adequa.encoders.registry import load_encoders
+from adequa.encoders.transformer_files import MODELS, SHORT_NAMES
 from adequa.errors import AdequaError
-
-_VARIABLE = "ADEQUA_MODELS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,12 @@ class Model:
     places: tuple[str, ...]
 
 
-MPNET = Model(("all-mpnet-base-v2", "mpnet"))
+def transformer(name: str) -> Model:
+    """A transformer of this published name, under which or under its short one it is found."""
+    return Model((name, SHORT_NAMES[name]))
+
+
+MPNET = transformer("all-mpnet-base-v2")
 GLOVE_840B = Model(
     ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
 )
@@ -38,16 +42,14 @@ def encoder(kind: str, *models: Model, settings: str = "") -> Encoder | PairEnco
 
 
 def _specification(kind: str, model: Model, settings: str) -> str:
-    named = os.environ.get(_VARIABLE)
+    named = os.environ.get(MODELS)
     if not named:
         raise AdequaError(
             f"This row is measured with {model.places[0]}: name the folder that holds it in the "
-            f"environment variable {_VARIABLE}."
+            f"environment variable {MODELS}."
         )
     for place in model.places:
         path = Path(named) / place
         if path.exists():
             return ",".join(filter(None, [f"{kind}:{path}", settings]))
-    raise AdequaError(
-        f"There is no {model.places[0]} in {named}, the folder that {_VARIABLE} names."
-    )
+    raise AdequaError(f"There is no {model.places[0]} in {named}, the folder that {MODELS} names.")

@@ -74,7 +74,8 @@ def _section(table_: Table, results: Results) -> Iterator[str]:
     for system in table_.systems:
         how = results.systems.get(system.name)
         if how is not None:
-            yield f"- {system.label}: `{how.settings}`, by `{how.command}`.\n"
+            note = f" {system.note}" if system.note else ""
+            yield f"- {system.label}: `{how.settings}`, by `{how.command}`.{note}\n"
     for note in table_.notes:
         yield f"\n{note}\n"
 

@@ -7,6 +7,7 @@ import numpy as np
 from adequa.agreement.results import AVERAGE, Agreement
 from adequa.metrics.registry import load_metric
 from adequa.reproduce.outputs import of_outputs
+from adequa.reproduce.planned import planned
 from adequa.reproduce.table import System, Table, average
 from adequa.statistics.sums import ratio
 
@@ -28,6 +29,18 @@ def pooled(found: Agreement) -> float:
 _SYSTEMS = (
     System(name="bleu", label="BLEU", scores=of_outputs(lambda: load_metric("bleu"))),
     System(name="chrf", label="chrF", scores=of_outputs(lambda: load_metric("chrf"))),
+    System(
+        name="pair-mpnet-preferences-ratings",
+        label="pair regressor + all-mpnet-base-v2, preferences + ratings",
+        scores=planned("preferences-ratings"),
+        cost="gpu",
+    ),
+    System(
+        name="pair-mpnet-preferences-ratings-ensemble",
+        label="pair regressor + all-mpnet-base-v2, preferences + ratings, ensemble",
+        scores=planned("preferences-ratings", "preferences-ratings-2", "preferences-ratings-3"),
+        cost="gpu",
+    ),
 )
 _COLUMNS = (
     "The column of a language pair is the share of its pairs of systems that the metric orders as "

@@ -46,6 +46,7 @@ class System:
     paper: Mapping[str, float] = field(default_factory=dict)  # by column, `average` included
     # What it takes: only `minutes` is run by --quick; the others keep their last figures.
     cost: Literal["minutes", "hours", "gpu"] = "minutes"
+    note: str = ""  # a sentence that RESULTS.md shows once the system is measured
 
 
 @dataclass(frozen=True, slots=True)

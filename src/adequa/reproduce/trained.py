@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,31 @@ from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, joined
 from adequa.learned.contract import LearnedMetric, Training
 from adequa.reproduce.table import Scored, Scores
+from adequa.segments import IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """A language pair of a table, and the ratings that are learnt from to score it."""
+
+    pair: str
+    rows: IntArray  # of the table's ratings
+    tested: Ratings
+    learnt: Ratings
+
+
+def left_out(judgements: Judgements, others: tuple[str, ...]) -> Iterator[LeftOut]:
+    """Each language pair, and all ratings but those of it (the SVR paper, §4.1).
+
+    `others` are datasets that are learnt from whole, beside the other pairs of the table's own.
+    """
+    ratings = _ratings(judgements)
+    pairs = np.array(ratings.ids["lp"])
+    for pair in dict.fromkeys(ratings.ids["lp"]):
+        rows = np.flatnonzero(pairs == pair)
+        beside = ratings.select(np.flatnonzero(pairs != pair))
+        learnt = joined([*map(_loaded, others), beside])
+        yield LeftOut(pair, rows, ratings.select(rows), learnt)
 
 
 def leave_one_pair_out(made: Callable[[], LearnedMetric], others: tuple[str, ...]) -> Scores:
@@ -22,15 +48,11 @@ def leave_one_pair_out(made: Callable[[], LearnedMetric], others: tuple[str, ...
     """
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
-        tested = _ratings(judgements)
-        pairs = np.array(tested.ids["lp"])
-        scores, chosen = np.empty(len(tested)), {}
-        for pair in dict.fromkeys(tested.ids["lp"]):
-            beside = tested.select(np.flatnonzero(pairs != pair))
-            rows = np.flatnonzero(pairs == pair)
-            metric = _fitted(made(), [*map(_loaded, others), beside], progress, f" for {pair}")
-            scores[rows] = _scores(metric, tested.select(rows))
-            chosen[pair] = metric.training_["chosen"]
+        scores, chosen = np.empty(len(_ratings(judgements))), {}
+        for fold in left_out(judgements, others):
+            metric = _fitted(made(), fold.learnt, progress, f" for {fold.pair}")
+            scores[fold.rows] = _scores(metric, fold.tested)
+            chosen[fold.pair] = metric.training_["chosen"]
         return Scored(scores, f"{_settings(metric)}; chosen {_told(chosen)}")
 
     return scored
@@ -41,7 +63,7 @@ def trained_on(made: Callable[[], LearnedMetric], datasets: tuple[str, ...]) -> 
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
         tested = _ratings(judgements)
-        metric = _fitted(made(), list(map(_loaded, datasets)), progress)
+        metric = _fitted(made(), joined(list(map(_loaded, datasets))), progress)
         chosen = {"": metric.training_["chosen"]}
         return Scored(_scores(metric, tested), f"{_settings(metric)}; chosen {_told(chosen)}")
 
@@ -59,10 +81,10 @@ def _loaded(name: str) -> Ratings:
 
 
 def _fitted(
-    metric: LearnedMetric, parts: list[Ratings], progress: Progress, where: str = ""
+    metric: LearnedMetric, ratings: Ratings, progress: Progress, where: str = ""
 ) -> LearnedMetric:
     training = Training(stage=lambda stage: progress.stage(stage + where), advance=lambda *_: None)
-    return metric.fit(joined(parts), training)
+    return metric.fit(ratings, training)
 
 
 def _scores(metric: LearnedMetric, ratings: Ratings) -> np.ndarray:

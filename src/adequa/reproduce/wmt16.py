@@ -7,6 +7,7 @@ from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_840B, MPNET, Model, encoder
+from adequa.reproduce.planned import fine_tuned
 from adequa.reproduce.table import Scores, System, Table
 from adequa.reproduce.trained import leave_one_pair_out
 
@@ -101,6 +102,15 @@ TABLE = Table(
             label="SVR + all-mpnet-base-v2, layers 6, 7 and 12",
             scores=_svr("transformer", MPNET, settings="layers=6+7+12"),
             cost="hours",
+        ),
+        System(
+            name="pair-mpnet-preferences-ratings",
+            label="pair regressor + all-mpnet-base-v2, preferences + ratings",
+            scores=fine_tuned("wmt16-preferences", "wmt16-ratings", others=("wmt15-da",)),
+            cost="gpu",
+            note="It learns from the preferences of WMT12 to WMT15 once, and goes on for each "
+            "language pair with the ratings of WMT15 and of the other pairs; from the preferences "
+            "of WMT16, which are of the same test sets, it never learns.",
         ),
     ),
 )

@@ -9,6 +9,7 @@ from adequa.learned.blend import Blend
 from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MPNET, Model, encoder
+from adequa.reproduce.planned import planned
 from adequa.reproduce.table import Scores, System, Table
 from adequa.reproduce.trained import trained_on
 
@@ -132,6 +133,36 @@ TABLE = Table(
             name="frozen-pair-mpnet-layers",
             label="frozen pair + all-mpnet-base-v2, layers 5, 7 and 8",
             scores=_ruse("transformer-pair", MPNET, settings="layers=5+7+8"),
+            cost="gpu",
+        ),
+        System(
+            name="bert",
+            label="BERT",
+            scores=None,
+            paper=_paper(0.720, 0.761, 0.857, 0.828, 0.788, 0.798, 0.763, 0.788),
+        ),
+        System(
+            name="pair-minilm-ratings",
+            label="pair regressor + all-MiniLM-L6-v2, ratings",
+            scores=planned("minilm-ratings"),
+            cost="hours",
+        ),
+        System(
+            name="pair-mpnet-ratings",
+            label="pair regressor + all-mpnet-base-v2, ratings",
+            scores=planned("wmt17-ratings"),
+            cost="gpu",
+        ),
+        System(
+            name="pair-mpnet-preferences-ratings",
+            label="pair regressor + all-mpnet-base-v2, preferences + ratings",
+            scores=planned("preferences-ratings"),
+            cost="gpu",
+        ),
+        System(
+            name="pair-mpnet-preferences-ratings-ensemble",
+            label="pair regressor + all-mpnet-base-v2, preferences + ratings, ensemble",
+            scores=planned("preferences-ratings", "preferences-ratings-2", "preferences-ratings-3"),
             cost="gpu",
         ),
     ),

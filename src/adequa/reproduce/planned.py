@@ -1,0 +1,238 @@
+"""Scores of pair regressors that plans train; each is trained once, and kept for the next time.
+
+A plan is a file of the folder `plans`, beside `results`. What it trains lies in the cache folder
+under `trained`, with the checkpoints of a training that was stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from adequa.agreement.evaluate import segment_scores
+from adequa.agreement.sources import Progress, sources
+from adequa.datasets.cache import cache_folder, digest_of
+from adequa.errors import AdequaError
+from adequa.io.atomic_folder import check_new_folder
+from adequa.judgements import Judgements, RatedSystems, Ratings, identified
+from adequa.learned.contract import Training
+from adequa.learned.ensemble import Ensemble
+from adequa.learned.pair_regressor import PairRegressor
+from adequa.metrics.contract import Metric
+from adequa.metrics.registry import load_metric
+from adequa.metrics.saved import DIGITS, is_saved, read_description
+from adequa.reproduce.outputs import of_outputs
+from adequa.reproduce.table import Scored, Scores
+from adequa.reproduce.trained import left_out
+from adequa.training.checkpoints import Checkpoints
+from adequa.training.plan import Plan, SourcePlan, plan_from, read_plan
+
+PLANS = Path("plans")  # in the folder that the command is run in
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlan:
+    """A plan of the folder of plans."""
+
+    name: str
+    plan: Plan
+    digest: str  # sha256 of the file
+
+    @classmethod
+    def read(cls, name: str) -> NamedPlan:
+        """The plan of this name, or a sentence on where it should be."""
+        path = _plan_path(name)
+        if not path.is_file():
+            raise AdequaError(
+                f"There is no {path}, by which this row is trained; run `adequa reproduce` in a "
+                "clone of the repository of adequa, which has the plans of its tables."
+            )
+        return cls(name, read_plan(path), digest_of(path))
+
+    @property
+    def path(self) -> Path:
+        return _plan_path(self.name)
+
+    def sources(self) -> Iterator[SourcePlan]:
+        """All that it learns from, stage by stage."""
+        for stage in self.plan.stage:
+            yield from (stage, *stage.beside)
+
+
+def planned(*plans: str) -> Scores:
+    """How the metric scores a dataset that a plan trains; of several plans, the mean of theirs."""
+
+    def scored(judgements: Judgements, progress: Progress) -> Scored:
+        named = [NamedPlan.read(name) for name in plans]
+        for each in named:
+            _check_unseen(each, judgements)
+        folders = [_trained(each, trained_folder() / each.name, progress) for each in named]
+        if len(folders) == 1:
+            metric = _loaded(folders[0])
+            return _scored(metric, judgements, progress, _settings(named[0], metric))
+        together = Ensemble.of(list(map(str, folders)))
+        said = map(_settings, named, (_pair_regressor(part.metric) for part in together.parts))
+        return _scored(together, judgements, progress, f"the mean of {'; '.join(said)}")
+
+    return scored
+
+
+def fine_tuned(first: str, second: str, others: tuple[str, ...]) -> Scores:
+    """For each language pair: go on with all other ratings, score that pair (the SVR paper, §4.1).
+
+    What the first plan trains is the start of the second for every pair, whose stage of ratings
+    names no data. `others` are datasets that are learnt from whole, beside the other pairs of the
+    table's own.
+    """
+
+    def scored(judgements: Judgements, progress: Progress) -> Scored:
+        folds = list(left_out(judgements, others))
+        begun, going_on = NamedPlan.read(first), NamedPlan.read(second)
+        _check_unseen(begun, judgements)
+        _check_unseen(going_on, judgements)
+        _check_open(going_on)
+        start = _trained(begun, trained_folder() / begun.name, progress)
+        beginning = _loaded(start)
+        weights, scores = {}, np.empty(sum(len(fold.tested) for fold in folds))
+        for fold in folds:
+            # Named by the weights of the start too: from another start comes another metric.
+            name = f"{fold.pair}-{beginning.digest_[:DIGITS]}"
+            place = trained_folder() / going_on.name / name
+            folder = _trained(going_on, place, progress, start=start, given=fold.learnt)
+            metric = _loaded(folder)
+            scores[fold.rows] = _scored(metric, fold.tested, progress, "").scores
+            weights[fold.pair] = metric.digest_[:DIGITS]
+        settings = _settings(going_on, metric, weights, encoder=begun.plan.encoder)
+        return Scored(scores, f"{_settings(begun, beginning)}; for each pair then {settings}")
+
+    return scored
+
+
+def trained_folder() -> Path:
+    """Where the metrics are kept that plans trained."""
+    return cache_folder() / "trained"
+
+
+def _plan_path(name: str) -> Path:
+    return PLANS / f"{name}.toml"
+
+
+def _check_unseen(named: NamedPlan, judgements: Judgements) -> None:
+    """Raise where a plan learns from, or chooses on, judgements of the year it is measured on."""
+    tested = identified(judgements).name
+    learnt = [name for source in named.sources() for name in source.data]
+    for name in (*learnt, *named.plan.development.data):
+        if _campaign(name) == _campaign(tested):
+            raise AdequaError(
+                f"{named.path} learns from {name}, and is to be measured on {tested}, of the same "
+                "year; take it out of the plan."
+            )
+
+
+def _campaign(dataset: str) -> str:
+    return Path(dataset).name.partition("-")[0]  # "wmt16" of wmt16-da and wmt16-rr
+
+
+def _check_open(named: NamedPlan) -> None:
+    """Raise where a plan has no place for the ratings that it is given."""
+    if not any(s.objective == "ratings" and not s.data for s in named.sources()):
+        raise AdequaError(
+            f"{named.path} learns from the ratings of other language pairs than the tested one, "
+            "which are given to it; leave out the data of its ratings."
+        )
+
+
+def _trained(
+    named: NamedPlan,
+    folder: Path,
+    progress: Progress,
+    *,
+    start: Path | None = None,
+    given: Ratings | None = None,
+) -> Path:
+    """The folder of a plan's metric; it is trained if it is not there yet.
+
+    A start takes the place of the one that the plan names.
+    """
+    if is_saved(str(folder)):
+        _check_kept(named, folder)
+        return folder
+    check_new_folder(folder)
+    followed = named.plan if start is None else replace(named.plan, encoder="", start=str(start))
+    checkpoints = folder.with_name(f"{folder.name}.training")
+    metric = PairRegressor(followed, checkpoints=checkpoints, name=named.name)
+    told = _reported(progress, folder.relative_to(trained_folder()).as_posix())
+    metric.fit(() if given is None else given, told)
+    metric.plan = named.plan  # as the file has it, without a path of this machine
+    metric.save(folder)
+    Checkpoints(checkpoints, "").remove()
+    return folder
+
+
+def _reported(progress: Progress, name: str) -> Training:
+    return Training(
+        stage=lambda stage: progress.stage(f"{name}: {stage}"),
+        advance=lambda step, steps: progress.stage(f"{name}: step {step:,} of {steps:,}"),
+        scored=progress.scored,
+    )
+
+
+def _check_kept(named: NamedPlan, folder: Path) -> None:
+    """Raise where a kept metric is not what the plan would train now."""
+    with suppress(AdequaError):  # what is kept there is no plan of this version
+        kept = read_description(folder).settings.get("plan")
+        if plan_from(kept or {}, str(folder)) == named.plan:
+            return
+    place = trained_folder() / folder.relative_to(trained_folder()).parts[0]
+    raise AdequaError(
+        f"{folder} was trained by another plan than {named.path} is now; delete {place} to train "
+        "anew, or undo the change in the plan."
+    )
+
+
+def _loaded(folder: Path) -> PairRegressor:
+    return _pair_regressor(load_metric(str(folder)))
+
+
+def _pair_regressor(metric: Metric) -> PairRegressor:
+    if not isinstance(metric, PairRegressor):
+        raise TypeError("only a pair regressor is saved with a plan")
+    return metric
+
+
+def _scored(
+    metric: PairRegressor | Ensemble, judgements: Judgements, progress: Progress, settings: str
+) -> Scored:
+    """Scores of any kind of judgements."""
+    if isinstance(judgements, RatedSystems):
+        return replace(of_outputs(lambda: metric)(judgements, progress), settings=settings)
+    return Scored(segment_scores(judgements, sources([metric]), progress)[0], settings)
+
+
+def _settings(
+    named: NamedPlan,
+    metric: PairRegressor,
+    weights: Mapping[str, str] | None = None,
+    encoder: str = "",
+) -> str:
+    """What tells others how a metric was made; weights where there are several, by pair."""
+    facts = metric.training_
+    fields = {
+        "plan": named.name,
+        "sha256": named.digest[:DIGITS],
+        "encoder": Path(encoder or named.plan.encoder or named.plan.start).name,
+        "data": facts["data"],
+        "seed": named.plan.seed,
+        "references": named.plan.references,
+        "chosen": ", ".join(f"{key} {value:g}" for key, value in facts["chosen"].items()),
+        "trained_on": f"{facts['trained_on']}, {facts['precision']}",
+        **dict(metric.learnt_fields()),
+    }
+    if weights is not None:
+        fields["weights"] = ", ".join(f"{pair} {digest}" for pair, digest in weights.items())
+    said = (f"{key}:{value}" for key, value in fields.items() if value != "")
+    return "|".join([metric.kind, *said])

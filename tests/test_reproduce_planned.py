@@ -1,0 +1,346 @@
+"""Rows that plans train: trained once, kept, put together, and never on what is tested."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adequa.agreement.sources import UNSEEN, Progress
+from adequa.datasets.cache import digest_of
+from adequa.errors import AdequaError
+from adequa.judgements import Judgements, RatedSystems, Ratings
+from adequa.learned import pair_regressor
+from adequa.learned.pair_regressor import PairRegressor
+from adequa.metrics.registry import load_metric
+from adequa.metrics.saved import read_description
+from adequa.reproduce import run, trained
+from adequa.reproduce.page import page
+from adequa.reproduce.planned import fine_tuned, planned, trained_folder
+from adequa.reproduce.run import reproduce
+from adequa.reproduce.table import System, Table
+from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch")
+pytest.importorskip("transformers", reason="transformers is not installed")
+
+from adequa.training import loop  # noqa: E402  # it needs PyTorch
+
+RATINGS = """
+encoder = "tiny"
+seed = {seed}
+[[stage]]
+objective = "ratings"
+data = ["wmt01-da"]
+batch = 8
+learning_rate = 3e-3
+epochs = 1
+"""
+PREFERENCES = """
+encoder = "tiny"
+[[stage]]
+objective = "preferences"
+data = ["wmt01-rr"]
+epochs = 0.5
+"""
+GOING_ON = """
+start = "first"
+[[stage]]
+objective = "ratings"
+batch = 8
+epochs = 0.5
+"""
+RATED = tiny_ratings(12, seed=5, name="wmt02-da")
+RANKED = tiny_preferences(12, seed=6, name="wmt02-rr")
+DATA: dict[str, Judgements] = {
+    "wmt01-da": tiny_ratings(24, name="wmt01-da"),
+    "wmt01-rr": tiny_preferences(24, name="wmt01-rr"),
+    "wmt02-da": RATED,
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    write_tiny_encoder(folder / "tiny", dropout=0.1)
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """The last bit of a sum may depend on who adds up what."""
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(count)
+
+
+@pytest.fixture(autouse=True)
+def plans(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run in, with plans, and a cache of its own."""
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    for seed in (0, 1):
+        (folder / f"rated-{seed}.toml").write_text(RATINGS.format(seed=seed))
+    (folder / "first.toml").write_text(PREFERENCES)
+    (folder / "second.toml").write_text(GOING_ON)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ADEQUA_MODELS", str(models))
+    for place in (pair_regressor, trained, run):
+        monkeypatch.setattr(place, "load_dataset", DATA.__getitem__)
+    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 0.0)
+    return folder
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PairRegressor, Any]]:
+    """Every training, with what it was given; a checkpoint is written at every step."""
+    seen: list[tuple[PairRegressor, Any]] = []
+    fit = PairRegressor.fit
+
+    def watched(metric: PairRegressor, given: Any, training: Any) -> PairRegressor:
+        seen.append((replace(metric), given))
+        metric.seconds_between_checkpoints = 0.0
+        return fit(metric, given, training)
+
+    monkeypatch.setattr(PairRegressor, "fit", watched)
+    return seen
+
+
+Fitted = list[tuple[PairRegressor, Any]]
+
+
+def sentence(action: Callable[[], object]) -> str:
+    with pytest.raises(AdequaError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def plainly(folder: str, segments: Any) -> np.ndarray:
+    """What a kept metric says by itself."""
+    return load_metric(str(trained_folder() / folder)).score(segments).segments
+
+
+def test_trained_once_for_ratings_and_preferences(fitted: Fitted) -> None:
+    of_ratings = planned("rated-0")(RATED, UNSEEN)
+    of_preferences = planned("rated-0")(RANKED, UNSEEN)
+    assert len(fitted) == 1
+    assert of_ratings.scores == pytest.approx(plainly("rated-0", RATED.segments), abs=1e-5)
+    better, worse = of_preferences.scores.T
+    assert better == pytest.approx(plainly("rated-0", RANKED.better), abs=1e-5)
+    assert worse == pytest.approx(plainly("rated-0", RANKED.worse), abs=1e-5)
+    assert of_preferences.settings == of_ratings.settings
+    assert [path.name for path in trained_folder().iterdir()] == ["rated-0"]  # no checkpoints
+
+
+def test_settings_say_how_to_get_the_same(plans: Path) -> None:
+    said = planned("rated-0")(RATED, UNSEEN).settings.split("|")
+    kept = read_description(trained_folder() / "rated-0")
+    assert said[:6] == [
+        "pair-regressor", "plan:rated-0", f"sha256:{digest_of(plans / 'rated-0.toml')[:12]}",
+        "encoder:tiny", "data:wmt01-da", "seed:0",
+    ]  # fmt: skip
+    assert f"weights:{kept.identity[:12]}" in said
+    assert "trained_on:cpu, fp32" in said
+
+
+def test_whole_systems_have_the_mean_of_their_outputs() -> None:
+    assert RATED.segments is not None
+    outputs = replace(RATED.segments, ids={"lp": ("cs-en",) * 12, "system": ("a", "b", "c") * 4})
+    people = Ratings(
+        np.arange(3.0), {"lp": ("cs-en",) * 3, "system": ("a", "b", "c")}, name="wmt02-systems"
+    )
+    scored = planned("rated-0")(RatedSystems(people, outputs), UNSEEN)
+    by_output = plainly("rated-0", RATED.segments).reshape(4, 3)
+    assert scored.scores == pytest.approx(by_output.mean(axis=0), abs=1e-5)
+    assert scored.ids["system"] == ("a", "b", "c")
+    assert scored.settings.startswith("pair-regressor|plan:rated-0|")
+
+
+def test_an_ensemble_is_the_mean(fitted: Fitted) -> None:
+    planned("rated-1")(RATED, UNSEEN)
+    scored = planned("rated-0", "rated-1")(RANKED, UNSEEN)
+    assert [metric.plan.seed for metric, _ in fitted] == [1, 0]
+    for side, texts in zip(scored.scores.T, (RANKED.better, RANKED.worse), strict=True):
+        one, other = plainly("rated-0", texts), plainly("rated-1", texts)
+        assert side == pytest.approx((one + other) / 2, abs=1e-5)
+        assert not np.allclose(one, other)
+    assert re.findall(r"plan:([\w-]+)\|.*?seed:(\d)", scored.settings) == [
+        ("rated-0", "0"), ("rated-1", "1"),
+    ]  # fmt: skip
+    assert scored.settings.startswith("the mean of pair-regressor|")
+
+
+def test_a_metric_of_another_plan_is_not_used(plans: Path, fitted: Fitted) -> None:
+    before = planned("rated-0")(RATED, UNSEEN)
+    path, folder = plans / "rated-0.toml", trained_folder() / "rated-0"
+    path.write_text(f"# A comment changes no metric.\n{path.read_text()}")
+    assert (planned("rated-0")(RATED, UNSEEN).scores == before.scores).all()
+    path.write_text(path.read_text().replace("3e-3", "2e-3"))
+    said = sentence(lambda: planned("rated-0")(RATED, UNSEEN))
+    assert said.startswith(f"{folder} was trained by another plan than plans/rated-0.toml is now")
+    assert f"delete {folder} to train anew" in said
+    assert len(fitted) == 1
+    shutil.rmtree(folder)
+    assert not np.allclose(planned("rated-0")(RATED, UNSEEN).scores, before.scores)
+    assert len(fitted) == 2
+
+
+def test_what_lies_in_the_way_is_told_before_the_work(fitted: Fitted) -> None:
+    folder = trained_folder() / "rated-0"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
+    assert "is there already" in sentence(lambda: planned("rated-0")(RATED, UNSEEN))
+    (folder / "metric.json").write_text("{}")
+    assert "another plan" in sentence(lambda: planned("rated-0")(RATED, UNSEEN))
+    assert not fitted
+
+
+def stopped_at(step: int, of: str = "") -> tuple[Progress, list[str]]:
+    """A progress that stops the work at a step of a training."""
+    told: list[str] = []
+
+    def stage(said: str) -> None:
+        told.append(said)
+        if said.startswith(of) and f"step {step} of" in said:
+            raise KeyboardInterrupt
+
+    return Progress(stage=stage), told
+
+
+def test_an_interrupted_training_goes_on(
+    fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = planned("rated-0")(RATED, UNSEEN)
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "another"))
+    with pytest.raises(KeyboardInterrupt):
+        planned("rated-0")(RATED, stopped_at(2)[0])
+    assert [path.name for path in trained_folder().iterdir()] == ["rated-0.training"]
+    progress, told = stopped_at(10**6)
+    again = planned("rated-0")(RATED, progress)
+    assert not any("step 1 of" in said for said in told)
+    assert again.settings == whole.settings  # the digest of the weights with it
+    assert (again.scores == whole.scores).all()
+    assert [path.name for path in trained_folder().iterdir()] == ["rated-0"]
+
+
+def left_out_of(given: Ratings) -> tuple[set[str], set[str]]:
+    """The language pairs of the table's own ratings, and of the others."""
+    rows = list(zip(given.ids["dataset"], given.ids["lp"], strict=True))
+    return {p for d, p in rows if d == "wmt02-da"}, {p for d, p in rows if d != "wmt02-da"}
+
+
+def test_one_pair_after_the_other_is_left_out(fitted: Fitted) -> None:
+    scores = fine_tuned("first", "second", others=("wmt01-da",))
+    scored = scores(RATED, UNSEEN)
+    (first, nothing), *others = fitted
+    assert (first.name, nothing) == ("first", ())
+    start = str(trained_folder() / "first")
+    assert [metric.plan.start for metric, _ in others] == [start] * 2
+    both = {"cs-en", "de-en"}
+    assert [left_out_of(given) for _, given in others] == [({"cs-en"}, both), ({"de-en"}, both)]
+    assert [len(given) for _, given in others] == [24 + 6] * 2
+    # Every row has the score of the metric that did not learn from its pair.
+    folders = {path.name[:5]: path for path in (trained_folder() / "second").iterdir()}
+    assert set(folders) == both
+    assert RATED.segments is not None
+    for pair, folder in folders.items():
+        rows = [row for row, of in enumerate(RATED.ids["lp"]) if of == pair]
+        alone = plainly(f"second/{folder.name}", RATED.segments.select(rows))
+        assert scored.scores[rows] == pytest.approx(alone, abs=1e-5)
+    assert (scores(RATED, UNSEEN).scores == scored.scores).all()
+    assert len(fitted) == 3
+    check_settings_of_both(scored.settings, folders)
+
+
+def check_settings_of_both(settings: str, folders: dict[str, Path]) -> None:
+    first, second = settings.split("; for each pair then ")
+    assert "|plan:first|" in first
+    assert "|encoder:tiny|data:wmt01-rr|" in first
+    assert "|plan:second|" in second
+    assert "|encoder:tiny|data:wmt01-da + wmt02-da|" in second
+    for pair, folder in folders.items():
+        kept = read_description(folder)
+        assert f"{pair} {kept.identity[:12]}" in second
+        assert kept.settings["plan"]["start"] == "first"  # no path of the machine
+
+
+def test_interrupted_between_pairs(fitted: Fitted) -> None:
+    scores = fine_tuned("first", "second", others=("wmt01-da",))
+    with pytest.raises(KeyboardInterrupt):
+        scores(RATED, stopped_at(1, "second/cs-en")[0])
+    assert len(fitted) == 3
+    scores(RATED, UNSEEN)
+    assert len(fitted) == 4  # only the pair that was not finished
+
+
+def test_another_start_makes_other_metrics(plans: Path, fitted: Fitted) -> None:
+    scores = fine_tuned("first", "second", others=())
+    scores(RATED, UNSEEN)
+    path = plans / "first.toml"
+    path.write_text(path.read_text().replace('"tiny"', '"tiny"\nseed = 3'))
+    shutil.rmtree(trained_folder() / "first")
+    scores(RATED, UNSEEN)
+    assert len(fitted) == 2 * 3
+    path = plans / "second.toml"
+    path.write_text(path.read_text().replace("0.5", "0.6"))
+    said = sentence(lambda: scores(RATED, UNSEEN))
+    assert f"delete {trained_folder() / 'second'} to train anew" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("first", "wmt01-rr", "wmt02-rr"), "changed.toml learns from wmt02-rr"),
+        (("first", "[[stage]]", '[development]\ndata = ["wmt02-rr"]\n[[stage]]'), "from wmt02-rr"),
+        (("first", "objective", "objectiv"), 'has no setting "objectiv"'),
+        (("first", "tiny", "no-such-model"), "name the folder that holds it in ADEQUA_MODELS"),
+    ],
+    ids=["same year", "chosen on the year", "unknown key", "no encoder"],
+)
+def test_plans_that_cannot_be_measured(
+    change: tuple[str, str, str], said: str, plans: Path
+) -> None:
+    name, old, new = change
+    (plans / "changed.toml").write_text((plans / f"{name}.toml").read_text().replace(old, new))
+    assert said in sentence(lambda: planned("changed")(RATED, UNSEEN))
+    assert said in sentence(lambda: fine_tuned("changed", "second", ())(RATED, UNSEEN))
+    assert not trained_folder().exists()
+
+
+def test_further_sentences(fitted: Fitted) -> None:
+    said = sentence(lambda: planned("absent")(RATED, UNSEEN))
+    assert said.startswith("There is no plans/absent.toml, by which this row is trained; run")
+    assert "leave out the data" in sentence(
+        lambda: fine_tuned("first", "rated-0", ())(RATED, UNSEEN)
+    )
+    assert "Only ratings" in sentence(lambda: fine_tuned("first", "second", ())(RANKED, UNSEEN))
+    assert not fitted
+
+
+def test_a_row_of_a_table_and_its_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = System("one", "One", planned("rated-0"), cost="gpu", note="A note on One.")
+    waiting = System("two", "Two", planned("rated-1"), cost="gpu", note="A note on Two.")
+    found = Table("small", "Small", "of nobody", "wmt02-da", "pearson", (measured, waiting))
+    results = reproduce(found, tmp_path / "results", systems=("one",))
+    by_hand = np.mean(
+        [
+            np.corrcoef(plainly("rated-0", RATED.segments)[at], RATED.scores[at])[0, 1]
+            for at in (np.array(RATED.ids["lp"]) == pair for pair in ("cs-en", "de-en"))
+        ]
+    )
+    (average,) = (row.measured for row in results.rows if row.column == "average")
+    assert average == pytest.approx(by_hand, abs=1e-4)
+    monkeypatch.setattr("adequa.reproduce.page.TABLES", {"small": ""})
+    monkeypatch.setattr("adequa.reproduce.page.table", lambda _: found)
+    shown = page(tmp_path / "results")
+    assert "by `adequa reproduce small --system one`. A note on One." in shown
+    assert "Two" not in shown  # not measured yet
