@@ -179,6 +179,34 @@ def test_an_ensemble_is_the_mean(fitted: Fitted) -> None:
     assert scored.settings.startswith("the mean of pair-regressor|")
 
 
+TAUGHT = """
+encoder = "tiny"
+[[stage]]
+objective = "distillation"
+data = ["wmt01-rr"]
+teacher = ["rated-0", "chrf"]
+batch = 8
+"""
+
+
+def test_teachers_that_are_plans_are_trained_first(plans: Path, fitted: Fitted) -> None:
+    (plans / "taught.toml").write_text(TAUGHT)
+    planned("taught")(RATED, UNSEEN)
+    planned("taught")(RANKED, UNSEEN)
+    assert [metric.name for metric, _ in fitted] == ["rated-0", "taught"]
+    assert fitted[1][0].plan.stage[0].teacher == (str(trained_folder() / "rated-0"), "chrf")
+    kept = read_description(trained_folder() / "taught").settings["plan"]
+    assert kept["stage"][0]["teacher"] == ["rated-0", "chrf"]  # and no path of this machine
+
+
+def test_a_teacher_may_not_have_seen_what_is_tested(plans: Path, fitted: Fitted) -> None:
+    (plans / "taught.toml").write_text(TAUGHT)
+    (plans / "rated-0.toml").write_text(RATINGS.format(seed=0).replace("wmt01", "wmt02"))
+    said = sentence(lambda: planned("taught")(RATED, UNSEEN))
+    assert said.startswith("plans/rated-0.toml learns from wmt02-da")
+    assert not fitted
+
+
 def test_a_metric_of_another_plan_is_not_used(plans: Path, fitted: Fitted) -> None:
     before = planned("rated-0")(RATED, UNSEEN)
     path, folder = plans / "rated-0.toml", trained_folder() / "rated-0"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from adequa.reproduce.table import Scored, Scores
 from adequa.reproduce.trained import left_out
 from adequa.training.checkpoints import Checkpoints
 from adequa.training.plan import Plan, SourcePlan, plan_from, read_plan
+
+AnySource = TypeVar("AnySource", bound=SourcePlan)
 
 PLANS = Path("plans")  # in the folder that the command is run in
 
@@ -61,6 +64,12 @@ class NamedPlan:
         """All that it learns from, stage by stage."""
         for stage in self.plan.stage:
             yield from (stage, *stage.beside)
+
+    def teachers(self) -> Iterator[NamedPlan]:
+        """The plans among its teachers, which are trained before it."""
+        for name in dict.fromkeys(name for source in self.sources() for name in source.teacher):
+            if _plan_path(name).is_file():
+                yield NamedPlan.read(name)
 
 
 def planned(*plans: str) -> Scores:
@@ -131,6 +140,8 @@ def _check_unseen(named: NamedPlan, judgements: Judgements) -> None:
                 f"{named.path} learns from {name}, and is to be measured on {tested}, of the same "
                 "year; take it out of the plan."
             )
+    for teacher in named.teachers():
+        _check_unseen(teacher, judgements)
 
 
 def _campaign(dataset: str) -> str:
@@ -156,13 +167,16 @@ def _trained(
 ) -> Path:
     """The folder of a plan's metric; it is trained if it is not there yet.
 
-    A start takes the place of the one that the plan names.
+    A start takes the place of the one that the plan names; teachers that are plans are trained
+    first.
     """
     if is_saved(str(folder)):
         _check_kept(named, folder)
         return folder
     check_new_folder(folder)
-    followed = named.plan if start is None else replace(named.plan, encoder="", start=str(start))
+    followed = _with_teachers(named, progress)
+    if start is not None:
+        followed = replace(followed, encoder="", start=str(start))
     checkpoints = folder.with_name(f"{folder.name}.training")
     metric = PairRegressor(followed, checkpoints=checkpoints, name=named.name)
     told = _reported(progress, folder.relative_to(trained_folder()).as_posix())
@@ -171,6 +185,20 @@ def _trained(
     metric.save(folder)
     Checkpoints(checkpoints, "").remove()
     return folder
+
+
+def _with_teachers(named: NamedPlan, progress: Progress) -> Plan:
+    """The plan with the folders of teachers in place of the plans that train them."""
+    places = {
+        teacher.name: str(_trained(teacher, trained_folder() / teacher.name, progress))
+        for teacher in named.teachers()
+    }
+
+    def taught(source: AnySource) -> AnySource:
+        return replace(source, teacher=tuple(places.get(name, name) for name in source.teacher))
+
+    stages = (replace(taught(s), beside=tuple(map(taught, s.beside))) for s in named.plan.stage)
+    return replace(named.plan, stage=tuple(stages))
 
 
 def _reported(progress: Progress, name: str) -> Training:
