@@ -29,6 +29,7 @@ class Training:
     advance: Callable[[int, int], None] = lambda *_: None  # settings tried, and settings in all
     scored: Callable[[int], None] = lambda _: None  # texts that were just scored
     told: Callable[[str], None] = lambda _: None  # how well it goes: the loss, agreement so far
+    note: Callable[[str], None] = lambda _: None  # what a user should know of the data
 
 
 UNSEEN = Training()
