@@ -17,7 +17,7 @@ from typing import Any
 import safetensors.torch
 
 import tiny_training as tiny
-from adequa.training import loop
+from adequa.training import loop, monitor
 from adequa.training.checkpoints import Checkpoints
 
 PLAN = "plan"
@@ -46,7 +46,7 @@ def train(folder: Path, place: str) -> None:
         setattr(safetensors.torch, "save_file", written_half)  # noqa: B010  # mypy knows its type
     if place == "delete":
         setattr(shutil, "rmtree", kill)  # noqa: B010
-    loop._BETWEEN_REPORTS = 0.0
+    monitor.BETWEEN_REPORTS = 0.0
     tiny.trained(tiny.hard_stages(), Checkpoints(folder, PLAN), report)
 
 

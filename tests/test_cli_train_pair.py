@@ -150,6 +150,16 @@ def test_a_plan_and_what_flags_change_in_it(run: Run) -> None:
     assert description("further")["settings"]["head"]["surface"] > 0
 
 
+def test_rows_that_cannot_be_used_are_told(run: Run) -> None:
+    with Path("rated.tsv").open("a") as handle:
+        handle.write("cs-en\tthe cat\ta dog\tnan\n")
+    code, _, notes = run(*rated())
+    assert code == 0
+    assert notes.startswith("note: rated.tsv: rows of the file that cannot be used: 1 (")
+    assert len(notes.splitlines()) == 1
+    assert run(*rated("-q", output="quiet")) == (0, "", "")
+
+
 def test_only_some_language_pairs(run: Run) -> None:
     assert run(*rated("--lp", "cz-en", "-q")) == (0, "", "")
     both = tiny_ratings().ids["lp"]
@@ -199,9 +209,10 @@ def test_the_checkpoint_of_another_plan_is_left_alone(
     before = list(Path("kept/here").rglob("*"))
     code, shown, notes = run(*rated("--checkpoints", "kept/here", "--seed", "7"))
     assert (code, shown) == (2, "")
-    assert notes.splitlines()[1].startswith(
+    assert notes.startswith(
         "adequa: error: kept/here/checkpoint-1 is a checkpoint of another plan, or of other data;"
     )
+    assert len(notes.splitlines()) == 1
     assert list(Path("kept/here").rglob("*")) == before
     assert not Path("new").exists()
 
@@ -235,8 +246,10 @@ def test_other_processes_than_the_first_write_and_say_nothing(
 def test_two_processes_together() -> None:
     pytest.importorskip("accelerate", reason="several processes meet through accelerate")
     launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    taught = PLAN.replace('"ratings"', '"distillation"\nteacher = "chrf"')
+    Path("plan.toml").write_text(f'encoder = "tiny"\n{taught}epochs = 1\n{PLAN}epochs = 1\n')
     shown = subprocess.run(
-        [sys.executable, "-m", *launcher, "-m", "adequa", *rated()],
+        [sys.executable, "-m", *launcher, "-m", "adequa", *command("--plan", "plan.toml")],
         capture_output=True,
         text=True,
         check=False,
@@ -262,6 +275,7 @@ def test_the_variant_that_is_not_fine_tuned(run: Run, monkeypatch: pytest.Monkey
     assert found["kind"] == "embedding-regressor"
     assert (found["settings"]["model"], found["settings"]["grid"]) == ("mlp", "paper")
     assert found["settings"]["encoder"][0]["name"] == "tiny.pair.cls-last4"
+    assert found["settings"]["references"] == "best"
     assert not Path("new.training").exists()
 
 
@@ -298,6 +312,26 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "plan and settings": (
         command("--plan", "good.toml", "--settings", "paper-frozen"), "leave out --settings",
     ),
+    "encoder of the hub": (
+        command("--ratings", "rated.tsv", encoder="no-such-model-of-ours"), "or add --download (",
+    ),
+    "seed": (
+        command("--plan", "good.toml", "--seed", "9" * 20),
+        "The command line: seed should be from 0 to 9,223,372,036,854,775,807, not 99,999,",
+    ),
+    "tokens": (
+        command("--plan", "good.toml", "--most-tokens", "9" * 30),
+        "most_tokens should be from 1 to 1,000,000,000, not a number of about 31 digits",
+    ),
+    "head": (command("--plan", "wide.toml"), "million are of the head, which may have fewer units"),
+    "frozen precision": (
+        command(*FROZEN, "--precision", "auto", "--most-tokens", "9", "--checkpoint-every", "0"),
+        "leave out --precision and --most-tokens and --checkpoint-every",
+    ),
+    "frozen checkpoints": (command(*FROZEN, "--checkpoints", "x"), "leave out --checkpoints"),
+    "frozen hub": (
+        command(*FROZEN, encoder="no-such-model-of-ours"), "or add --download to get the model",
+    ),
     "no plan": (command("--plan", "absent.toml"), "absent.toml cannot be read"),
     "no TOML": (command("--plan", "rated.tsv"), "rated.tsv is no TOML file"),
     "unknown key": (command("--plan", "bad.toml"), 'Did you mean "learning_rate"?'),
@@ -313,6 +347,9 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
 def test_bad_input_is_one_sentence_and_leaves_nothing(name: str, run: Run) -> None:
     Path("empty").mkdir()
     Path("good.toml").write_text(f'encoder = "tiny"\n{PLAN}')
+    Path("wide.toml").write_text(
+        f'encoder = "tiny"\nhidden_layers = 2\nunits = 1_000_000_000\n{PLAN}'
+    )
     Path("bad.toml").write_text(f'encoder = "tiny"\n{PLAN}learning_rat = 1\n')
     before = sorted(Path().rglob("*"))
     arguments, said = BAD[name]

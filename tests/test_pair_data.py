@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,74 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
-from adequa.segments import FloatArray, Segments
+from adequa.judgements import Judgements, Kept, Preferences, RatedSystems, Ratings
+from adequa.learned.pair_parts import Judged
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.learned.pair_data import Judged, PairData, collect  # needs PyTorch
 from adequa.training.objectives.distillation import Distillation
 from adequa.training.objectives.preferences import PreferenceOrder
 from adequa.training.objectives.ratings import RatingRegression
-from adequa.training.plan import DevelopmentPlan, Plan, SourcePlan, StagePlan
+from adequa.training.plan import DevelopmentPlan, SourcePlan, StagePlan
+from tiny_pair_data import (  # needs PyTorch
+    PREFERENCES,
+    RATINGS,
+    collected,
+    developed_pairs,
+    learnt_pairs,
+    lengths_as_scores,
+    preferred,
+    rated,
+    sentence,
+)
 from tiny_transformer import tiny_preferences, tiny_ratings
-
-RATINGS, PREFERENCES = StagePlan("ratings"), StagePlan("preferences")
-NONE_HELD_OUT = DevelopmentPlan(share=0)
-
-
-def lengths_as_scores(_: tuple[str, ...], segments: Segments) -> FloatArray:
-    return np.array([float(len(text)) for text in segments.hypotheses])
-
-
-def collected(
-    *stages: StagePlan,
-    given: Sequence[Judged] = (),
-    files: dict[str, Judgements] | None = None,
-    development: DevelopmentPlan = NONE_HELD_OUT,
-    seed: int = 0,
-    teach: Any = lengths_as_scores,
-) -> PairData:
-    plan = Plan(encoder="e", development=development, stage=stages, seed=seed)
-    return collect(plan, given, lambda name: (files or {})[name], teach)
-
-
-def sentence(*stages: StagePlan, **more: Any) -> str:
-    with pytest.raises(AdequaError) as caught:
-        collected(*stages, **more)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def learnt_pairs(data: PairData) -> set[tuple[str, str]]:
-    """The texts that any objective reads."""
-    found: set[tuple[str, str]] = set()
-    for source in (source for stage in data.stages for source in stage):
-        task = source.objective.task(np.arange(len(source.objective)))
-        found |= {data.texts[pair] for pair in task.pairs}
-    return found
-
-
-def developed_pairs(data: PairData) -> set[tuple[str, str]]:
-    held_out = data.development
-    every = np.concatenate([held_out.rated, held_out.better, held_out.worse])
-    return {data.texts[pair] for pair in every}
-
-
-def rated(*rows: tuple[str, str, float], name: str = "few") -> Ratings:
-    """Hypothesis, references with bars between them, and rating."""
-    texts = Segments(
-        tuple(hypothesis for hypothesis, _, _ in rows),
-        tuple(tuple(references.split("|")) for _, references, _ in rows),
-    )
-    return Ratings(np.array([score for _, _, score in rows]), {}, texts, name=name)
-
-
-def preferred(*rows: tuple[str, str, str], name: str = "few") -> Preferences:
-    """Better, worse, and references with bars between them."""
-    several = tuple(tuple(references.split("|")) for _, _, references in rows)
-    better, worse, _ = zip(*rows, strict=True)
-    return Preferences({}, Segments(better, several), Segments(worse, several), name=name)
 
 
 def test_ratings_are_brought_to_one_scale() -> None:
@@ -261,11 +213,15 @@ def test_the_digest_changes_with_the_data() -> None:
     base = [("h", "r", 1.0), ("g", "r", 2.0), ("h", "s", 3.0), ("g", "s", 5.0)]
     dev = DevelopmentPlan(data=("dev",))
     held_out = rated(("h", "t", 1.0), ("g", "t", 2.0))
-    taught = replace(RATINGS, beside=(SourcePlan("distillation", teacher=("t",)),))
 
-    def digest(*rows: tuple[str, str, float], out: Ratings = held_out, factor: float = 1) -> str:
+    def digest(
+        *rows: tuple[str, str, float],
+        out: Ratings = held_out,
+        factor: float = 1,
+        teachers: tuple[str, ...] = ("t",),
+    ) -> str:
         return collected(
-            taught,
+            replace(RATINGS, beside=(SourcePlan("distillation", teacher=teachers),)),
             given=[rated(*rows)],
             files={"dev": out},
             development=dev,
@@ -281,10 +237,84 @@ def test_the_digest_changes_with_the_data() -> None:
         digest(*base[:3], ("g", "u", 5.0)),
         digest(*base[:3]),
         digest(*base, out=rated(("h", "t", 2.0), ("g", "t", 1.0))),
-        digest(*base, factor=2),
+        digest(*base, teachers=("other",)),
+        digest(*base, teachers=("t", "other")),
     ]
     assert digest(*base) == digests[0]
+    # A teacher may say something a little different the next time: no other data for that.
+    assert digest(*base, factor=1 + 1e-9) == digests[0]
     assert len(set(digests)) == len(digests)
+
+
+def test_texts_that_no_one_judged_are_distilled(tmp_path: Path) -> None:
+    plain = tmp_path / "plain.tsv"
+    plain.write_text("lp\tmt\tref\ncs-en\ta\tr\nde-en\tbb\ts\ncz-en\ta\tr\n")
+    stage = StagePlan("distillation", data=(str(plain),), teacher=("t",))
+    data = collected(stage)
+    assert learnt_pairs(data) == {("r", "a"), ("s", "bb")}
+    assert data.stages[0][0].facts["rows_by_dataset"] == {"plain.tsv": 3}
+    assert learnt_pairs(collected(replace(stage, lp=("cs-en",)))) == {("r", "a")}
+    other = tmp_path / "other.tsv"
+    other.write_text("mt\tref\na\tr\n")
+    wanted = replace(stage, data=(str(other),), lp=("cs-en",))
+    assert sentence(wanted) == "other.tsv has no language pairs to choose from."
+
+
+def test_a_judged_file_is_distilled_as_judgements(tmp_path: Path) -> None:
+    """Then its judgements may be held out, which plain texts have none of."""
+    rows = "".join(f"h{at}\tr{at}\t{at}\n" for at in range(30))
+    (tmp_path / "judged.tsv").write_text("mt\tref\tscore\n" + rows)
+    judged = StagePlan("distillation", data=(str(tmp_path / "judged.tsv"),), teacher=("t",))
+    development = DevelopmentPlan(share=0.3)
+    loaded = rated(*((f"h{at}", f"r{at}", float(at)) for at in range(30)))
+    data = collected(judged, files={judged.data[0]: loaded}, development=development)
+    assert data.held_out["ratings"] > 0
+
+
+def test_rows_of_equal_names_add_up() -> None:
+    given = [rated(("h", "r", 1), ("g", "r", 2)), rated(("h", "s", 3))]
+    (source,) = collected(RATINGS, given=given).stages[0]
+    assert source.facts["rows"] == 3
+    assert source.facts["rows_by_dataset"] == {"few": 3}
+
+
+def test_preferences_of_equal_names_stay_apart() -> None:
+    given = [preferred(("a", "b", "r"), ("a", "c", "r")), preferred(("a", "b", "s"))]
+    (source,) = collected(replace(PREFERENCES, split=0), given=given).stages[0]
+    assert len(source.objective) == 3
+
+
+def test_rows_that_cannot_be_used_are_told() -> None:
+    """Once, in however many stages and for development too."""
+    ours = rated(("h", "r", 1), ("g", "r", 2), name="ours")
+    gaps = replace(ours, kept=Kept(np.array([0, 3]), 1502, {"no score": 1500}))
+    other = replace(rated(("x", "y", 1), name="dev"), kept=Kept(np.array([1]), 2, {"NaN": 1}))
+    data = collected(
+        RATINGS,
+        RATINGS,
+        given=[gaps],
+        files={"dev": other},
+        development=DevelopmentPlan(data=("dev",)),
+    )
+    assert data.notes == (
+        "ours: rows of the file that cannot be used: 1,500 (no score).",
+        "dev: rows of the file that cannot be used: 1 (NaN).",
+    )
+    assert collected(RATINGS, given=[ours]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("factor", "shift", "told"), [(1, 0, False), (4.9, 0, False), (5.1, 0, True), (1, 6, True)]
+)
+def test_ratings_on_different_scales_are_told(factor: float, shift: float, told: bool) -> None:
+    ours = tiny_ratings()
+    scores = factor * (ours.scores - 50) + 50 + shift * ours.scores.std()
+    theirs = replace(tiny_ratings(name="theirs"), scores=scores)
+    notes = collected(RATINGS, given=[ours, theirs]).notes
+    assert len(notes) == told
+    if told:
+        assert "different scales: rated" in notes[0]
+    assert collected(RATINGS, given=[theirs]).notes == ()
 
 
 def test_mistakes_have_a_sentence() -> None:

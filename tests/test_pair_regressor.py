@@ -30,7 +30,7 @@ from tiny_transformer import (
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-QUICK = StagePlan("ratings", batch=(8,), epochs=(6.0,), learning_rate=(5e-3,))
+QUICK = StagePlan("ratings", batch=(8,), pool=50, epochs=(6.0,), learning_rate=(5e-3,))
 UNSEEN, QUALITY = outputs(60, seed=9)
 
 
@@ -255,14 +255,14 @@ def test_a_training_goes_on_and_not_with_another_plan(encoder: str, tmp_path: Pa
         if step == 12:
             raise StopError
 
-    from adequa.training import loop
+    from adequa.training import monitor
 
     plan = Plan(encoder=encoder, stage=(replace(QUICK, epochs=(3.0,)),))
     metric = PairRegressor(
         plan, device="cpu", checkpoints=tmp_path / "kept", seconds_between_checkpoints=0
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "_BETWEEN_REPORTS", 0.0)
+        patch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
         with pytest.raises(StopError):
             metric.fit(tiny_ratings(48), Training(advance=advance))
         with pytest.raises(AdequaError, match="another plan, or of other data"):

@@ -30,7 +30,7 @@ from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.training import loop  # noqa: E402  # it needs PyTorch
+from adequa.training import monitor  # noqa: E402  # it needs PyTorch
 
 RATINGS = """
 encoder = "tiny"
@@ -95,7 +95,7 @@ def plans(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("ADEQUA_MODELS", str(models))
     for place in (pair_regressor, trained, run):
         monkeypatch.setattr(place, "load_dataset", DATA.__getitem__)
-    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
     return folder
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from adequa.encoders import tokens
 from adequa.encoders.tokens import Reader, TokenRows
+from adequa.errors import AdequaError
 from tiny_transformer import IDS, tiny_network, token_rows, write_tokenizer
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -56,6 +57,17 @@ def test_single_texts_and_none(tokenizer: Any) -> None:
     assert found.types is None
     assert len(reader.read([])) == 0
     assert reader.count_cut([], reader.read([])) == 0
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_half_a_character_is_a_sentence(tokenizer: Any, typed: bool) -> None:
+    texts = [("the cat", "a dog"), ("the", "ca\udcfft")]
+    with pytest.raises(AdequaError) as caught:
+        Reader(tokenizer, typed=typed, max_length=20).read(texts)
+    assert str(caught.value) == (
+        r"A text holds '\udcff' at character 3, which is half a character (a surrogate) that no "
+        "tokenizer reads; correct the text."
+    )
 
 
 def test_rows_are_padded_on_the_right() -> None:

@@ -119,6 +119,7 @@ def test_what_a_kill_leaves_goes_with_the_next(tmp_path: Path) -> None:
     checkpoints.write(snapshot(1))
     shutil.copytree(tmp_path / "checkpoint-1", tmp_path / "checkpoint-2")
     (tmp_path / "checkpoint-1" / "state.json").unlink()  # half deleted
+    (tmp_path / ".adequa-ba9876543210.tmp").mkdir()  # killed before the first file
     half = tmp_path / ".adequa-0123456789ab.tmp"
     half.mkdir()
     (half / "tensors.safetensors").write_bytes(b"half")

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 from adequa.training import gradients  # noqa: E402  # it needs PyTorch
-from adequa.training.gradients import PairInputs, accumulate, predict  # noqa: E402
+from adequa.training.gradients import PairInputs, accumulate, memory_watched, predict  # noqa: E402
 from adequa.training.objectives.contract import Objective  # noqa: E402
 from adequa.training.objectives.preferences import preference_order  # noqa: E402
 from adequa.training.objectives.ratings import RatingRegression  # noqa: E402
@@ -164,6 +164,15 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
     tokens = 5 * int(ROWS.lengths[[3, 0, 7, 13, 9]].max())
     assert f"{tokens} tokens at once do not fit into the 8 GiB" in str(caught.value)
     assert f"most_tokens to {tokens // 2}" in str(caught.value)
+
+
+def test_too_little_memory_for_the_weights_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
+    with (
+        pytest.raises(AdequaError, match="what training keeps of them, do not fit into the 8 GiB"),
+        memory_watched(torch.device("cuda")),
+    ):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
 
 def test_praise_is_what_it_says() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.training import loop  # noqa: E402
+from adequa.training import loop, monitor  # noqa: E402
+from adequa.training.checkpoints import Checkpoints  # noqa: E402
 from adequa.training.gradients import PairInputs, predict  # noqa: E402
 from adequa.training.loop import Part, Progress, Stage  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
@@ -19,7 +22,7 @@ from tiny_training import network, preferences, ratings, same, trained, trial  #
 
 @pytest.fixture(autouse=True)
 def _every_step_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
 
 
 def figures(stage: Stage) -> list[dict[str, float]]:
@@ -152,7 +155,7 @@ def test_same_seed_same_weights_other_seed_others() -> None:
 
 def test_the_history_does_not_depend_on_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     often = trained(tiny.hard_stages())[1].history
-    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 1e9)
+    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 1e9)
     assert trained(tiny.hard_stages())[1].history == often
 
 
@@ -192,3 +195,14 @@ def test_a_loss_that_is_no_number_is_a_sentence() -> None:
         trained([Stage("ratings (1 of 1)", (trial(),))], start=spoilt)
     assert "ratings (1 of 1)" in str(caught.value)
     assert "learning rate" in str(caught.value)
+
+
+def test_a_loss_that_is_no_number_ends_before_a_checkpoint(tmp_path: Path) -> None:
+    stage = Stage("ratings", (trial(epochs=8, rate=1e30),), evaluations=1)
+    kept = Checkpoints(tmp_path, "plan")
+    with pytest.raises(AdequaError, match="was no number any more by step [2-9];"):
+        trained([stage], kept)
+    found = kept.latest()
+    assert found is None or all(
+        torch.isfinite(weight).all() for weight in found.tensors["network"].values()
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -103,6 +104,22 @@ def test_items_lose_what_their_preferences_lose_one_by_one(
     assert gradient == pytest.approx(gradient_alone)
     assert task.weight == len(said)
     assert len(order) == len(set(groups))
+
+
+@given(said=SAID)
+def test_items_come_in_the_order_of_their_groups(said: list[tuple[int, int, int]]) -> None:
+    """With each different preference once, sorted, and its pairs; put together one by one."""
+    groups, better, worse = (list(column) for column in zip(*said, strict=True))
+    order = preference_order(np.array(better), np.array(worse), [f"g{each}" for each in groups])
+    assert len(order) == len(set(groups))
+    for item, group in enumerate(dict.fromkeys(groups)):
+        counted = Counter(tuple(ends) for each, *ends in said if each == group)
+        pairs = order.pairs[order.pair_starts[item] : order.pair_starts[item + 1]]
+        assert pairs.tolist() == sorted({end for ends in counted for end in ends})
+        rows = slice(order.starts[item], order.starts[item + 1])
+        ends = zip(order.pairs[order.better[rows]], order.pairs[order.worse[rows]], strict=True)
+        assert [tuple(map(int, each)) for each in ends] == sorted(counted)
+        assert order.weights[rows].tolist() == [counted[each] for each in sorted(counted)]
 
 
 @given(said=SAID, seed=st.integers(0, 99), processes=st.integers(1, 3))

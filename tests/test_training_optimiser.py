@@ -155,3 +155,12 @@ def test_average_is_the_mean() -> None:
     average.put_into(network)
     assert network.weight.tolist() == [[3.0, 2.0]]
     assert network.bias.tolist() == [3.0]
+
+
+def test_the_mean_of_very_many_is_as_exact_as_of_few() -> None:
+    network, average = torch.nn.Linear(1, 1, bias=False), Average()
+    with torch.no_grad():
+        network.weight.fill_(0.1)
+    for _ in range(20_000):
+        average.add(network)
+    assert average.mean["weight"].item() == network.weight.item()

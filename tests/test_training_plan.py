@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,15 @@ def test_a_single_stage_may_be_a_plain_table() -> None:
     assert plan_from(table, "plan") == Plan(encoder="e", stage=(StagePlan("ratings"),))
 
 
+def test_a_changed_plan_is_checked_as_a_whole() -> None:
+    good = Plan(encoder="e", stage=(StagePlan("ratings"),))
+    assert good.checked("here") == good
+    assert replace(good, references="").checked("here").references == ""
+    for change in ({"seed": 2**70}, {"units": 0}, {"stage": (StagePlan("ratings", split=-1),)}):
+        with pytest.raises(AdequaError, match="^here: "):
+            replace(good, **change).checked("here")
+
+
 RATINGS = {"objective": "ratings"}
 TAUGHT = {"objective": "distillation", "teacher": "chrf"}
 
@@ -167,6 +176,22 @@ BAD = {
     "no schedule": (plan(RATINGS | {"schedule": "steps"}), "linear, cosine, constant"),
     "no keep": (plan(RATINGS | {"keep": "all"}), "keep should be one of best, last"),
     "no references": (plan(references="max"), "references should be one of best, mean"),
+    "split is huge": (
+        plan(RATINGS | {"split": 10**23 - 1}),
+        "split should be from 0 to 1,000,000,",
+    ),
+    "units are huge": (plan(units=10**12), "units should be from 1 to 1,000,000,000, not 1,000,"),
+    "seed is beyond a float": (plan(seed=10**400), "not a number of about 401 digits"),
+    "rate is beyond a float": (
+        plan(RATINGS | {"learning_rate": 10**400}),
+        "learning_rate should be from 0, not a number of about 401 digits",
+    ),
+    "epochs never end": (
+        plan(RATINGS | {"epochs": 1e300}),
+        "epochs should be from 0 to 10000, not",
+    ),
+    "looks never end": (plan(RATINGS | {"evaluations": 10**6}), "evaluations should be from 0 to"),
+    "layers never end": (plan(hidden_layers=10**6), "hidden_layers should be from 0 to 100"),
     "most tokens are 0": (plan(most_tokens=0), "most_tokens should be from 1"),
 }
 

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.training import loop  # noqa: E402
+from adequa.training import monitor  # noqa: E402
 from adequa.training.checkpoints import Checkpoints  # noqa: E402
 from adequa.training.loop import Outcome, Progress, Stage  # noqa: E402
 from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
@@ -31,7 +31,7 @@ class StopError(Exception):
 
 @pytest.fixture(autouse=True)
 def _every_step_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
 
 
 @pytest.fixture(scope="module", autouse=True)

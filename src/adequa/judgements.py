@@ -6,7 +6,7 @@ segment is better (RR, DARR). Text is optional in both: scores that come from a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -34,6 +34,15 @@ class Kept:
     def select(self, rows: Sequence[int] | IntArray) -> Kept:
         """The same file, with fewer of its rows."""
         return replace(self, rows=self.rows[np.asarray(rows, dtype=np.intp)])
+
+    def notes(self) -> Iterator[str]:
+        """A sentence for each reason why rows of the file cannot be used.
+
+        >>> list(Kept(np.arange(2), 5, {"no score": 3}).notes())
+        ['rows of the file that cannot be used: 3 (no score).']
+        """
+        for reason, count in self.unused.items():
+            yield f"rows of the file that cannot be used: {count:,} ({reason})."
 
 
 def all_kept(count: int) -> Kept:
@@ -254,7 +263,7 @@ def identified(judgements: Judgements) -> Ratings | Preferences:
 
 
 def _select_ids(ids: Ids, rows: Sequence[int]) -> Ids:
-    return {name: tuple(column[row] for row in rows) for name, column in ids.items()}
+    return {name: tuple(map(column.__getitem__, rows)) for name, column in ids.items()}
 
 
 def _check_lengths(columns: Mapping[str, int]) -> None:

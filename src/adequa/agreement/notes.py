@@ -11,8 +11,7 @@ from adequa.judgements import Judgements, Kept, Preferences, Ratings
 
 def unused_rows(kept: Kept) -> Iterator[str]:
     """Rows of the file that cannot be used."""
-    for reason, count in kept.unused.items():
-        yield f"rows of the file that cannot be used: {count:,} ({reason})."
+    return kept.notes()
 
 
 def peculiarities(judgements: Judgements) -> Iterator[str]:

@@ -19,7 +19,7 @@ _FIGURES = {"pearson": "Pearson", "accuracy": "ordered rightly"}
 def pair_report(metric: PairRegressor, folder: str) -> Iterator[str]:
     """The report of a pair regressor that was just trained and saved."""
     facts, plan = metric.training_, metric.plan
-    begun = Path(plan.encoder or plan.start).name
+    begun = Path(plan.encoder or plan.start).name or metric.encoder
     yield printable(f"{metric.name}: {begun}, fine-tuned on {facts['trained_on']}")
     yield f", {facts['precision']}\n\n"
     rows = [["stage", "learns", "from", "rows"], *_learnt(facts["stages"])]

@@ -102,7 +102,10 @@ def pair_regressor(
     ] = None,
     references: Annotated[
         References | None,
-        typer.Option(help="What counts where a segment has several references. Default: mean."),
+        typer.Option(
+            help="What counts where a segment has several references. Default: best, or as the "
+            "--start has it."
+        ),
     ] = None,
     lp: Pairs = None,
     sample: Annotated[
@@ -113,8 +116,8 @@ def pair_regressor(
         list[int] | None,
         typer.Option(
             metavar="N",
-            help="Ratings a step (without ratings: segments with preferences). Repeat to try "
-            "several; the same holds for the next two.",
+            help="Ratings a step (without ratings: parts, a quarter each, of the preferences on a "
+            "segment). Repeat to try several; the same holds for the next two.",
         ),
     ] = None,
     learning_rate: Annotated[
@@ -131,14 +134,16 @@ def pair_regressor(
         str, typer.Option(metavar="NAME", help="To train on: auto, cpu or cuda.")
     ] = "auto",
     precision: Annotated[
-        Precision, typer.Option(help="While training; auto is bf16 on a GPU that has it.")
-    ] = Precision.auto,
+        Precision | None,
+        typer.Option(help="While training. Default: auto, which is bf16 on a GPU that has it."),
+    ] = None,
     most_tokens: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Read at once: less takes less memory and gives the same. Default: 32768.",
+            help="Read at once: less takes less memory and more time, and drops out other units. "
+            "Default: 32768.",
         ),
     ] = None,
     checkpoints: Annotated[
@@ -149,8 +154,9 @@ def pair_regressor(
         ),
     ] = None,
     checkpoint_every: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Between two checkpoints.")
-    ] = 300.0,
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, help="Between two checkpoints. Default: 300."),
+    ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Get the encoder from the hub if it is not here.")
     ] = False,
@@ -181,15 +187,24 @@ def pair_regressor(
         seed=seed or 0,
     )
     if settings is Settings.paper_frozen and plan is None:
+        unused = {
+            "--precision": precision,
+            "--most-tokens": most_tokens,
+            "--checkpoints": checkpoints,
+            "--checkpoint-every": checkpoint_every is not None,
+        }
+        _check_frozen(wishes, unused)
         _train_frozen(wishes, output, called, device=device, download=download, quiet=quiet)
         return
     followed = _plan(plan, settings, wishes, surface=surface, seed=seed)
+    if most_tokens is not None:
+        followed = replace(followed, most_tokens=most_tokens).checked("The command line")
     metric = PairRegressor(
-        plan=replace(followed, most_tokens=most_tokens) if most_tokens else followed,
+        plan=followed,
         device=device,
-        precision=precision.value,
+        precision=(precision or Precision.auto).value,
         checkpoints=_checkpoints(checkpoints, output),
-        seconds_between_checkpoints=checkpoint_every,
+        seconds_between_checkpoints=300.0 if checkpoint_every is None else checkpoint_every,
         download=download,
         name=called,
     )
@@ -291,8 +306,6 @@ def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
     folder = metric.checkpoints
     if folder is None:
         raise TypeError("the command always has a folder of checkpoints")
-    if not quiet and _has_checkpoint(folder):
-        tell(f"note: going on from {folder}, where an earlier run was stopped.")
     with _stoppable(folder, quiet), training_progress(quiet) as (_, training):
         metric.fit(training=training)
     if _is_first_process():
@@ -328,16 +341,14 @@ def _leave_others() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _train_frozen(
-    wishes: Wishes, output: str, name: str, *, device: str, download: bool, quiet: bool
-) -> None:
-    """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
-    from adequa.encoders.cached import cached
-    from adequa.encoders.transformer import TransformerPair
-    from adequa.learned.embedding_regressor import EmbeddingRegressor
-
-    unused = {"--preferences": wishes.preferences, "--start": wishes.start}
-    said = _given({**unused, "--surface": wishes.surface, **_how(wishes)})
+def _check_frozen(wishes: Wishes, unused: Mapping[str, object]) -> None:
+    """Raise where a flag would have no effect on a perceptron, or one is lacking."""
+    learnt = {
+        "--preferences": wishes.preferences,
+        "--start": wishes.start,
+        "--surface": wishes.surface,
+    }
+    said = _given({**learnt, **_how(wishes), **unused})
     if said:
         raise AdequaError(
             "The settings paper-frozen train a perceptron on ratings, over an encoder that stays "
@@ -345,9 +356,22 @@ def _train_frozen(
         )
     if not wishes.ratings or not wishes.encoder:
         raise AdequaError("The settings paper-frozen need --ratings and --encoder PATH.")
+
+
+def _train_frozen(
+    wishes: Wishes, output: str, name: str, *, device: str, download: bool, quiet: bool
+) -> None:
+    """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
+    from adequa.encoders.cached import cached
+    from adequa.encoders.transformer import TransformerPair
+    from adequa.encoders.transformer_files import model_folder
+    from adequa.learned.embedding_regressor import EmbeddingRegressor
+
     if not _is_first_process():
         return  # there is nothing to share
     rated = ratings_of(wishes.ratings, wishes.lp, wishes.sample or None, wishes.seed, quiet)
+    # Looked for here as well: what is not there is asked for by a flag.
+    model_folder(wishes.encoder, download=download, revision="", asking="--download")
     encoder = TransformerPair.load(
         wishes.encoder, device="" if device == "auto" else device, download=download
     )

@@ -123,8 +123,16 @@ def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
     from adequa.learned.contract import Training
 
     with progress("Training", None, quiet=quiet) as work:
-        told = Training(stage=work.stage, advance=work.done, scored=work.scored, told=work.told)
-        yield work, told
+        yield (
+            work,
+            Training(
+                stage=work.stage,
+                advance=work.done,
+                scored=work.scored,
+                told=work.told,
+                note=lambda note: None if quiet else tell(f"note: {note}"),
+            ),
+        )
 
 
 def save(metric: LearnedMetric, output: str, quiet: bool) -> None:

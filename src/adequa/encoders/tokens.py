@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adequa.errors import AdequaError
+
 _CHUNK = 8192  # texts given to the tokenizer at a time, which bounds the memory of its lists
 
 Rows = npt.NDArray[np.integer]
@@ -98,11 +100,27 @@ class Reader:
 
     def _tokenized(self, texts: Sequence[tuple[str, ...]], **settings: Any) -> Any:
         columns = [list(column) for column in zip(*texts, strict=True)]
-        return self.tokenizer(
-            *columns,
-            return_attention_mask=False,
-            # Asked for, because some tokenizers keep to themselves what their network needs.
-            return_token_type_ids=self.typed,
-            verbose=False,
-            **settings,
-        )
+        try:
+            return self.tokenizer(
+                *columns,
+                return_attention_mask=False,
+                # Asked for, because some tokenizers keep to themselves what their network needs.
+                return_token_type_ids=self.typed,
+                verbose=False,
+                **settings,
+            )
+        except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
+            for text in chain.from_iterable(texts):
+                _check_characters(text, error)
+            raise
+
+
+def _check_characters(text: str, error: Exception) -> None:
+    """Raise a sentence where a text cannot be written in UTF-8, as files can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as half:
+        raise AdequaError(
+            f"A text holds {half.object[half.start]!a} at character {half.start + 1:,}, which "
+            "is half a character (a surrogate) that no tokenizer reads; correct the text."
+        ) from error

@@ -35,11 +35,13 @@ _TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "adde
 _UNUSED = re.compile(r"pooler\.|position_ids|^cls\.|^lm_head\.|^classifier\.")
 
 
-def model_folder(path: str, *, download: bool, revision: str) -> Path:
+def model_folder(
+    path: str, *, download: bool, revision: str, asking: str = "download=true"
+) -> Path:
     """The folder of a model: the path itself, or the copy of a model on the hub.
 
     A name also means the folder of that name, or of its short name, in the folder of models,
-    ADEQUA_MODELS.
+    ADEQUA_MODELS. `asking` is how a user asks for a download there where the path was given.
     """
     named = os.environ.get(MODELS)
     there = [] if not named else [Path(named, name) for name in (path, SHORT_NAMES.get(path, path))]
@@ -69,8 +71,8 @@ def model_folder(path: str, *, download: bool, revision: str) -> Path:
         if not download:
             raise AdequaError(
                 f"There is no folder {path}, and no model of that name was downloaded before; "
-                f"check the path, name the folder that holds it in {MODELS}, or add download=true "
-                "to get the model from the hub."
+                f"check the path, name the folder that holds it in {MODELS}, or add {asking} to "
+                "get the model from the hub."
             ) from error
         raise AdequaError(f"{path} cannot be had from the hub: {_reason(error)}.") from error
     return folder

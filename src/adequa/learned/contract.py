@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,6 +40,7 @@ class LearnedMetric(MeanMetric):
     """A metric that learns from ratings; higher is better, as in the ratings."""
 
     kind: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]] = ()  # whose versions metric.json holds, beside our own
     higher_is_better = True
     range = (-float("inf"), float("inf"))
 
@@ -83,6 +85,7 @@ class LearnedMetric(MeanMetric):
             settings=self.settings(),
             training=self.training_,
             agreement=self.agreement_,
+            versions={package: version(package) for package in self.packages},
         )
         written = saved.save(
             Path(folder), described, self.arrays(), self.card(), self.write_further

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from adequa.learned.cards import cell, shown
-from adequa.training.plan import Plan
+from adequa.metrics.saved import DIGITS
 from adequa.version import __version__
 
 if TYPE_CHECKING:
     from adequa.learned.contract import LearnedMetric
+    from adequa.learned.pair_regressor import PairRegressor
 
 
-def pair_card(metric: LearnedMetric, plan: Plan) -> str:
+def pair_card(metric: PairRegressor) -> str:
     """A card in Markdown."""
-    return "".join(_parts(metric, plan))
+    return "".join(_parts(metric))
 
 
-def _parts(metric: LearnedMetric, plan: Plan) -> Iterator[str]:
-    facts, begun = metric.training_, plan.encoder or plan.start
-    yield f"# {metric.name}\n\nA sentence-pair regressor: `{begun}`, fine-tuned to read a "
+def earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The metrics that one went on from, as metric.json has them, the first of them first."""
+    begun = training.get("begun_from")
+    if begun is not None:
+        yield from earlier(begun["training"])
+        yield begun
+
+
+def _parts(metric: PairRegressor) -> Iterator[str]:
+    facts = metric.training_
+    yield f"# {metric.name}\n\nA sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a "
     yield f"hypothesis and its reference together. Trained with adequa {__version__}.\n"
     yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
     yield "\nThe encoder and its tokenizer are in this folder. Higher is better; scores are on the "
     yield "scale of the last numbers that it learnt.\n"
     yield "\n## Stages\n\n| stage | learns | from | rows |\n| ---: | --- | --- | ---: |\n"
-    for number, sources in enumerate(facts["stages"], 1):
-        for source in sources:
-            names = ", ".join(source["rows_by_dataset"])
-            yield f"| {number} | {source['objective']} | {cell(names)} | {source['rows']:,} |\n"
+    for begun in earlier(facts):
+        yield from _stages(begun["training"], f"{cell(begun['name'])}, ")
+    yield from _stages(facts)
+    for begun in earlier(facts):
+        yield f"\n{begun['name']}, which it went on from, has the weights "
+        yield f"{begun['digest'][:DIGITS]}.\n"
     yield f"\n{facts['pairs']:,} different pairs of reference and hypothesis in all, "
     yield f"trained on {facts['trained_on']}, {facts['precision']}.\n"
     yield from _figures(metric)
+
+
+def _stages(training: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    for number, sources in enumerate(training["stages"], 1):
+        for source in sources:
+            names = cell(", ".join(source["rows_by_dataset"]))
+            yield f"| {before}{number} | {source['objective']} | {names} | {source['rows']:,} |\n"
 
 
 def _figures(metric: LearnedMetric) -> Iterator[str]:

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.io.language_pairs import language_pair
 from adequa.judgements import Judgements, Preferences, Ratings
-from adequa.learned.references import reference_groups
+from adequa.learned.pair_development import check_choice, development_of, held_out_references
+from adequa.learned.pair_parts import (
+    Judged,
+    Part,
+    Pool,
+    judged_part,
+    of_language_pairs,
+    plain_part,
+    sampled,
+)
+from adequa.learned.references import reference_leaders
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.training.development import Development
 from adequa.training.objectives.contract import Objective
 from adequa.training.objectives.distillation import Distillation
 from adequa.training.objectives.preferences import preference_order
 from adequa.training.objectives.ratings import RatingRegression
-from adequa.training.plan import DevelopmentPlan, Plan, SourcePlan
+from adequa.training.plan import Plan, SourcePlan
 
 Load: TypeAlias = Callable[[str], Judgements]
 Teach: TypeAlias = Callable[[tuple[str, ...], Segments], FloatArray]
-Judged: TypeAlias = Ratings | Preferences
+
+_FEW, _FAR = 10, 5.0  # ratings that tell no scale; how many times scales may differ untold
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class PairData:
     development: Development
     held_out: Mapping[str, int]  # rows of development data, by kind
     digest: str  # of all that is learnt from
+    notes: tuple[str, ...] = ()  # what a user should know of the data
 
 
 def collect(plan: Plan, given: Sequence[Judged], load: Load, teach: Teach) -> PairData:
@@ -53,21 +64,27 @@ def collect(plan: Plan, given: Sequence[Judged], load: Load, teach: Teach) -> Pa
 
     A stage without data learns from what is given, of its kind.
     """
-    # What two stages take is one object, read once, and held out once.
-    read, chosen = cache(lambda name: _judged(name, load)), cache(_of_pairs)
-    usable = [_usable(part) for part in given]
-    sources = [[_parts(s, usable, read, chosen) for s in (st, *st.beside)] for st in plan.stage]
-    developed = [read(name) for name in plan.development.data]
-    every = [part for stage in sources for parts in stage for part in parts]
-    held_out = _held_out_references(plan.development, every, developed, plan.seed)
-    pool = _Pool()
-    development = _development(plan.development, developed or every, held_out, pool, plan.seed)
+    read = _Reading(given, load)
+    sources = [(st, *st.beside) for st in plan.stage]
+    found = [[read.parts(source) for source in stage] for stage in sources]
+    every = [part for stage in found for parts in stage for part in parts]
+    developed = [read.judged(name) for name in plan.development.data]
+    held_out = held_out_references(plan.development, every, developed, plan.seed)
+    pool = Pool()
+    development = development_of(
+        plan.development, developed or every, held_out.references, pool, plan.seed
+    )
+    check_choice(plan, development)
+    learnt = [
+        [_learnt(*each, held_out.references, plan.seed) for each in zip(*stage, strict=True)]
+        for stage in zip(sources, found, strict=True)
+    ]
     stages = tuple(
         tuple(
-            _source(source, [_outside(part, held_out) for part in parts], pool, teach, plan.seed)
-            for source, parts in zip((st, *st.beside), found, strict=True)
+            _source(source, parts, pool, teach, plan.seed)
+            for source, parts in zip(*stage, strict=True)
         )
-        for st, found in zip(plan.stage, sources, strict=True)
+        for stage in zip(sources, learnt, strict=True)
     )
     return PairData(
         texts=list(pool.numbers),
@@ -78,27 +95,68 @@ def collect(plan: Plan, given: Sequence[Judged], load: Load, teach: Teach) -> Pa
             "preferences": len(development.better),
         },
         digest=_digest(pool, stages, development),
+        notes=(
+            *_unused_rows([*every, *developed]),
+            *held_out.notes,
+            *dict.fromkeys(note for stage in learnt for parts in stage for note in _scales(parts)),
+        ),
     )
 
 
-@dataclass(slots=True)
-class _Pool:
-    """Different pairs of reference and hypothesis, numbered as they come."""
+class _Reading:
+    """Data by name, and those given; what two stages take is read once."""
 
-    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    def __init__(self, given: Sequence[Judged], load: Load) -> None:
+        self._given, self._load = given, cache(load)
+        self._part, self._plain = cache(judged_part), cache(plain_part)
 
-    def add(self, segments: Segments) -> tuple[IntArray, IntArray]:
-        """The pairs of every hypothesis with each of its references, and the row of each."""
-        pairs, rows = [], []
-        for row, several in enumerate(segments.references):
-            for reference in several:
-                key = (reference, segments.hypotheses[row])
-                pairs.append(self.numbers.setdefault(key, len(self.numbers)))
-                rows.append(row)
-        return np.array(pairs, np.intp), np.array(rows, np.intp)
+    def judged(self, name: str) -> Part:
+        """The judgements of a file or dataset."""
+        return self._part(self._named(name))
+
+    def parts(self, source: SourcePlan) -> list[Part]:
+        """The data of a source, of the kind that its objective takes."""
+        parts = [self._of_kind(name, source.objective) for name in source.data]
+        if not parts:
+            kinds = _KINDS[source.objective]
+            parts = [self._part(part) for part in self._given if isinstance(part, kinds)]
+        if not parts:
+            raise AdequaError(f"There are no {source.objective} to learn from; name data for them.")
+        found = [of_language_pairs(part, source.lp) for part in parts]
+        if source.lp and not any(map(len, found)):
+            raise AdequaError(
+                f"None of the data for {source.objective} are of {' or '.join(source.lp)}; name "
+                "other language pairs, or other data."
+            )
+        return found
+
+    def _of_kind(self, name: str, objective: str) -> Part:
+        # A teacher says something of any texts.
+        plain = self._plain(name) if objective == "distillation" else None
+        if plain is not None:
+            return plain
+        found = self._named(name)
+        if not isinstance(found, _KINDS[objective]):
+            raise AdequaError(f"{name} holds no {objective}, which this stage learns from.")
+        return self._part(found)
+
+    def _named(self, name: str) -> Judged:
+        found = self._load(name)
+        if not isinstance(found, Ratings | Preferences):
+            raise AdequaError(
+                f"{name} holds no judgements of segments, which a metric learns from."
+            )
+        return found
 
 
-def _digest(pool: _Pool, stages: Iterable[Iterable[Source]], development: Development) -> str:
+_KINDS: Mapping[str, tuple[type[Judged], ...]] = {
+    "ratings": (Ratings,),
+    "preferences": (Preferences,),
+    "distillation": (Ratings, Preferences),
+}
+
+
+def _digest(pool: Pool, stages: Iterable[Iterable[Source]], development: Development) -> str:
     """Of all texts, of what is learnt of them, and of what that is chosen by."""
     found = hashlib.sha256()
     for pair in pool.numbers:
@@ -111,181 +169,54 @@ def _digest(pool: _Pool, stages: Iterable[Iterable[Source]], development: Develo
     return found.hexdigest()
 
 
-def _judged(name: str, load: Load) -> Judged:
-    found = load(name)
-    if not isinstance(found, Ratings | Preferences):
-        raise AdequaError(f"{name} holds no judgements of segments, which a metric learns from.")
-    return _usable(found)
+def _unused_rows(parts: Iterable[Part]) -> dict[str, None]:
+    """A note for each file and reason, each once, however often the file is used."""
+    told = ((part.name or "the data", note) for part in parts for note in part.kept.notes())
+    return dict.fromkeys(f"{name}: {note}" for name, note in told)
 
 
-def _usable(part: Judged) -> Judged:
-    return part.without_identical() if isinstance(part, Preferences) else part
-
-
-def _parts(
-    source: SourcePlan,
-    given: Sequence[Judged],
-    read: Callable[[str], Judged],
-    chosen: Callable[[Judged, tuple[str, ...]], Judged],
-) -> list[Judged]:
-    """The judgements of a source, of the kind that its objective takes."""
-    wanted = {"ratings": Ratings, "preferences": Preferences}.get(source.objective)
-    named = [read(name) for name in source.data]
-    for name, part in zip(source.data, named, strict=True):
-        if wanted is not None and not isinstance(part, wanted):
-            raise AdequaError(f"{name} holds no {source.objective}, which this stage learns from.")
-    parts = named or [part for part in given if wanted is None or isinstance(part, wanted)]
-    if not parts:
-        raise AdequaError(f"There are no {source.objective} to learn from; name data for them.")
-    for part in parts:
-        _texts(part)
-    found = [chosen(part, source.lp) for part in parts]
-    if source.lp and not any(map(len, found)):
-        raise AdequaError(
-            f"None of the data for {source.objective} are of {' or '.join(source.lp)}; name other "
-            "language pairs, or other data."
+def _scales(parts: Sequence[Part]) -> Iterator[str]:
+    """Ratings that are learnt together as if they were on one scale, and hardly can be."""
+    rated = [part for part in parts if len(part.ratings) >= _FEW and np.ptp(part.ratings)]
+    if len(rated) < 2:  # noqa: PLR2004 - nothing to compare
+        return
+    means = np.array([part.ratings.mean() for part in rated])
+    spreads = np.array([part.ratings.std() for part in rated])
+    apart = np.abs(means[:, None] - means) / np.maximum(spreads[:, None], spreads)
+    if spreads.max() >= _FAR * spreads.min() or apart.max() >= _FAR:
+        shown = ", ".join(
+            f"{part.name or 'given'} {mean:.4g} ± {spread:.4g}"
+            for part, mean, spread in zip(rated, means, spreads, strict=True)
         )
-    return found
+        yield f"ratings that are learnt together seem to be on different scales: {shown}."
 
 
-def _of_pairs(part: Judged, pairs: tuple[str, ...]) -> Judged:
-    if not pairs:
-        return part
-    if "lp" not in part.ids:
-        raise AdequaError(f"{part.name or 'The data'} has no language pairs to choose from.")
-    wanted = {language_pair(pair) for pair in pairs}
-    return part.select(
-        [row for row, pair in enumerate(part.ids["lp"]) if language_pair(pair) in wanted]
-    )
-
-
-def _texts(part: Judged) -> Segments:
-    """The texts of judgements; of preferences those of the better side, with the references."""
-    rated = isinstance(part, Ratings)
-    texts = part.segments if isinstance(part, Ratings) else part.better
-    if texts is None:
-        kind, columns = (
-            ("ratings", '"mt" and "ref"')
-            if rated
-            else ("preferences", '"better", "worse" and "ref"')
-        )
-        raise AdequaError(
-            f"There are no texts in {part.name or f'these {kind}'}; a metric learns from {kind} "
-            f"with the columns {columns}."
-        )
-    return texts
-
-
-def _held_out_references(
-    plan: DevelopmentPlan, parts: Sequence[Judged], developed: Sequence[Judged], seed: int
-) -> set[str]:
-    """The references that no stage may learn from."""
-    if developed:
-        return {r for part in developed for several in _texts(part).references for r in several}
-    if not plan.share:
-        return set()
-    every = {several for part in parts for several in _texts(part).references}
-    # Drawn by their text, so that a reference is held out in every dataset or in none.
-    drawn = {r for several in every for r in several if _draw(r, seed) < plan.share}
-    return _with_companions(drawn, {several for several in every if len(several) > 1})
-
-
-def _with_companions(drawn: set[str], together: set[tuple[str, ...]]) -> set[str]:
-    """Also every reference that is beside a held-out one somewhere, and those beside that."""
-    while beside := {several for several in together if not drawn.isdisjoint(several)}:
-        drawn = drawn.union(*beside)
-        together = together - beside
-    return drawn
-
-
-def _draw(text: str, seed: int) -> float:
-    """A number from 0 to 1 that a text and a seed decide."""
-    found = hashlib.sha256(f"{seed}\t{text}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(found[:8], "big") / 2**64
-
-
-def _outside(part: Judged, held_out: set[str]) -> Judged:
-    if not held_out:
-        return part
-    several = _texts(part).references
-    return part.select([row for row, refs in enumerate(several) if held_out.isdisjoint(refs)])
-
-
-def _development(
-    plan: DevelopmentPlan, parts: Sequence[Judged], held_out: set[str], pool: _Pool, seed: int
-) -> Development:
-    inside = [
-        part.select(
-            [r for r, refs in enumerate(_texts(part).references) if not held_out.isdisjoint(refs)]
-        )
-        for part in {id(part): part for part in parts}.values()  # each once, if used in two stages
-    ]
-    kinds = [
-        _sampled([part for part in inside if isinstance(part, kind) and len(part)], plan.rows, seed)
-        for kind in (Ratings, Preferences)
-    ]
-    rated, better, worse = [_NO_PAIRS], [_NO_PAIRS], [_NO_PAIRS]
-    ratings, groups = [np.empty(0)], list[str]()
-    for part in chain(*kinds):
-        # With the first reference alone: this is for choosing, not for reporting.
-        if isinstance(part, Ratings):
-            rated.append(_first_pairs(pool, _texts(part)))
-            ratings.append(part.scores)
-            groups += [f"{part.name} {pair}" for pair in part.ids.get("lp", [""] * len(part))]
-        elif part.better is not None and part.worse is not None:
-            better.append(_first_pairs(pool, part.better))
-            worse.append(_first_pairs(pool, part.worse))
-    return Development(
-        rated=np.concatenate(rated),
-        ratings=np.concatenate(ratings),
-        rating_groups=np.unique(np.array(groups, dtype=str), return_inverse=True)[1],
-        better=np.concatenate(better),
-        worse=np.concatenate(worse),
-    )
-
-
-_NO_PAIRS: IntArray = np.empty(0, np.intp)
-
-
-def _first_pairs(pool: _Pool, segments: Segments) -> IntArray:
-    pairs, rows = pool.add(segments)
-    return pairs[np.unique(rows, return_index=True)[1]]
-
-
-def _source(
-    source: SourcePlan, parts: list[Judged], pool: _Pool, teach: Teach, seed: int
-) -> Source:
-    parts = _sampled([part for part in parts if len(part)], source.sample, seed)
-    if not parts:
+def _learnt(source: SourcePlan, parts: Sequence[Part], held_out: set[str], seed: int) -> list[Part]:
+    """What a source learns from: what is not held out, or so much of it as the plan says."""
+    outside = [part.select(~part.with_any(held_out)) for part in parts]
+    left = sampled([part for part in outside if len(part)], source.sample, seed)
+    if not left:
         raise AdequaError(
             f"No {source.objective} are left to learn from, after those for development; give "
             "more judgements."
         )
+    return left
+
+
+def _source(
+    source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: Teach, seed: int
+) -> Source:
     if source.objective == "preferences":
-        preferences = [part for part in parts if isinstance(part, Preferences)]
-        return _preferences(source, preferences, pool, seed)
+        return _preferences(source, parts, pool, seed)
     if source.objective == "distillation":
         return _distillation(source, parts, pool, teach)
-    return _ratings([part for part in parts if isinstance(part, Ratings)], pool)
+    return _ratings(parts, pool)
 
 
-def _sampled(parts: list[Judged], sample: int, seed: int) -> list[Judged]:
-    total = sum(map(len, parts))
-    if not sample or sample >= total:
-        return parts
-    drawn = np.sort(np.random.default_rng(seed).choice(total, sample, replace=False))
-    starts = np.cumsum([0, *map(len, parts)])
-    taken = [
-        part.select(drawn[(drawn >= start) & (drawn < start + len(part))] - start)
-        for part, start in zip(parts, starts, strict=False)
-    ]
-    return [part for part in taken if len(part)]
-
-
-def _ratings(parts: list[Ratings], pool: _Pool) -> Source:
-    added = [pool.add(_texts(part)) for part in parts]
+def _ratings(parts: Sequence[Part], pool: Pool) -> Source:
+    added = [pool.add(part.sides[0], part.rows) for part in parts]
     targets = np.concatenate(
-        [part.scores[rows] for part, (_, rows) in zip(parts, added, strict=True)]
+        [part.ratings[rows] for part, (_, rows) in zip(parts, added, strict=True)]
     )
     if not np.ptp(targets):
         raise AdequaError(
@@ -301,64 +232,81 @@ def _ratings(parts: list[Ratings], pool: _Pool) -> Source:
     )
 
 
-def _preferences(source: SourcePlan, parts: list[Preferences], pool: _Pool, seed: int) -> Source:
-    better, worse, groups = [], [], []
-    random = np.random.default_rng(seed)
+def _preferences(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) -> Source:
+    better, worse, positions = [], [], []
+    start = 0
     for part in parts:
-        if part.better is None or part.worse is None:
-            continue
-        pairs, rows = pool.add(part.better)
+        pairs, rows = pool.add(part.sides[0], part.rows)
         better.append(pairs)
-        worse.append(pool.add(part.worse)[0])
-        named = _items(part, part.better, source.split, random)
-        groups += [named[row] for row in rows]
+        worse.append(pool.add(part.sides[1], part.rows)[0])
+        positions.append(rows + start)
+        start += len(part)
     columns = np.concatenate(better), np.concatenate(worse)
+    items = _items(parts, source.split, seed)[np.concatenate(positions)]
     return Source(
-        preference_order(*columns, groups), None, _facts("preferences", parts, list(columns))
+        preference_order(*columns, items), None, _facts("preferences", parts, list(columns))
     )
 
 
-def _items(
-    part: Preferences, texts: Segments, split: int, random: np.random.Generator
-) -> list[tuple[str, str, str, int]]:
-    """A name for the item of each preference: those on one segment are dealt to so many."""
+def _items(parts: Sequence[Part], split: int, seed: int) -> IntArray:
+    """The item of each preference: those on one segment are dealt to so many."""
     if not split:
-        return [(part.name, "", "", row) for row in range(len(part))]
-    language = part.ids.get("lp", ("",) * len(part))
-    dealt = random.integers(split, size=len(part)).tolist()
-    named = zip(language, reference_groups(texts), dealt, strict=True)
-    return [(part.name, *each) for each in named]
+        return np.arange(sum(map(len, parts)))
+    random = np.random.default_rng(seed)
+    dealt = np.concatenate([random.integers(split, size=len(part)) for part in parts])
+    hands, hand = np.unique(dealt, return_inverse=True)
+    numbers = defaultdict[tuple[str, str, str], int]()
+    numbers.default_factory = numbers.__len__
+    return np.concatenate([_segments(part, numbers) for part in parts]) * len(hands) + hand
 
 
-def _distillation(source: SourcePlan, parts: list[Judged], pool: _Pool, teach: Teach) -> Source:
+def _segments(part: Part, numbers: Mapping[tuple[str, str, str], int]) -> IntArray:
+    """The number of each row's segment: by dataset, language pair and what shares a reference."""
+    leader = reference_leaders(part.references)
+    languages, language = np.unique(np.array(part.language_pairs), return_inverse=True)
+    each, at = np.unique(
+        language * len(part.several) + part.segments[part.rows], return_inverse=True
+    )
+    found = [
+        numbers[part.name, str(languages[pair]), leader[part.several[segment][0]]]
+        for pair, segment in zip(*np.divmod(each, len(part.several)), strict=True)
+    ]
+    return np.array(found, np.intp)[at]
+
+
+def _distillation(source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: Teach) -> Source:
     """Every different output of the data with what the teacher says of it."""
     texts: dict[tuple[tuple[str, ...], str], None] = {}
     for part in parts:
-        sides = (part.segments,) if isinstance(part, Ratings) else (part.better, part.worse)
-        for side in sides:
-            if side is not None:
-                texts |= dict.fromkeys(zip(side.references, side.hypotheses, strict=True))
+        for side in part.sides:
+            rows = part.rows.tolist()
+            texts |= dict.fromkeys((side.references[row], side.hypotheses[row]) for row in rows)
     segments = Segments(
         hypotheses=tuple(hypothesis for _, hypothesis in texts),
         references=tuple(references for references, _ in texts),
     )
-    pairs, rows = pool.add(segments)
-    taught = teach(source.teacher, segments)[rows]
+    pairs, rows_of_pairs = pool.add(segments, np.arange(len(segments)))
+    taught = teach(source.teacher, segments)[rows_of_pairs]
     scale = float(taught.mean()), float(taught.std()) or 1.0
-    facts = _facts("distillation", parts, [pairs, taught]) | {
+    # Who teaches, not what is said: the last digit of a score may be another the next time.
+    teachers = np.frombuffer("\n".join(source.teacher).encode("utf-8", "surrogatepass"), np.uint8)
+    facts = _facts("distillation", parts, [pairs, teachers]) | {
         "texts": len(segments),
         "teacher": list(source.teacher),
     }
     return Source(Distillation(pairs, (taught - scale[0]) / scale[1]), scale, facts)
 
 
-def _facts(objective: str, parts: Sequence[Judged], columns: list[np.ndarray]) -> dict[str, Any]:
+def _facts(objective: str, parts: Sequence[Part], columns: list[np.ndarray]) -> dict[str, Any]:
     digest = hashlib.sha256()
     for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())
+    rows = Counter[str]()
+    for part in parts:
+        rows[part.name or "given"] += len(part)
     return {
         "objective": objective,
-        "rows": sum(map(len, parts)),
-        "rows_by_dataset": {part.name or "given": len(part) for part in parts},
+        "rows": rows.total(),
+        "rows_by_dataset": dict(rows),
         "digest": digest.hexdigest(),
     }

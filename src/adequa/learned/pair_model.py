@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from adequa.encoders.pooling import check_pooling, pooled_layers
 from adequa.encoders.sentence_folders import declared
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.encoders.text_network import longest_input
@@ -24,9 +26,11 @@ from adequa.encoders.transformer_files import (
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
 from adequa.training.gradients import PairInputs, own_randomness, predict
+from adequa.training.memory import check_training_memory
 from adequa.training.pair_network import Head, PairNetwork, Precision
 from adequa.training.plan import Plan
 
+_COPIES = 3  # of all weights, that training keeps beside them
 _CHUNK = 1 << 16  # pairs read by the tokenizer before they are scored, which bounds memory
 
 Pair = tuple[str, str]  # reference and hypothesis
@@ -41,14 +45,30 @@ class PairModel:
     head: Head
     max_length: int
     lowercase: bool
+    origin: Mapping[str, str] = field(default_factory=dict)  # digests of the encoder's first files
     cut: int = 0  # different pairs, over all calls, that had more tokens than were read
 
     @classmethod
     def begun(
-        cls, encoder: str | Path, head: Head, *, max_length: int, seed: int, download: bool = False
+        cls,
+        encoder: str | Path,
+        head: Head,
+        *,
+        max_length: int,
+        seed: int,
+        download: bool = False,
+        device: torch.device | None = None,
     ) -> PairModel:
-        """From a pretrained encoder, with a head that knows nothing yet."""
-        folder = model_folder(str(encoder), download=download, revision="")
+        """From a pretrained encoder, with a head that knows nothing yet.
+
+        Where it is to be trained on a device, it is clear before that all of it fits there.
+        """
+        folder = model_folder(
+            str(encoder),
+            download=download,
+            revision="",
+            asking="--download (in Python download=True)",
+        )
         own = declared(folder, pooled=False)
         with own_randomness(torch.device("cpu")):
             torch.default_generator.manual_seed(seed)  # of weights that the file lacks
@@ -59,13 +79,20 @@ class PairModel:
             raise AdequaError(
                 f"max_length must be between {least} and {longest} for {folder}, not {max_length}."
             )
+        if device is not None:
+            check_training_memory(network, device, _COPIES, _weights(head, network.config))
         return cls(
             network=PairNetwork(network, head, seed),
             tokenizer=tokenizer,
             head=head,
             max_length=max_length or longest,
             lowercase=own.lowercase,
+            origin=digests(model_files(own.folder)),
         )
+
+    def check_memory(self, device: torch.device) -> None:
+        """Raise where it cannot be trained on a device."""
+        check_training_memory(self.network, device, _COPIES)
 
     def inputs(self, pairs: Sequence[Pair], precision: Precision, most_tokens: int) -> PairInputs:
         """Pairs as the network reads them."""
@@ -115,6 +142,17 @@ class PairModel:
         network = PairNetwork(encoder, head, seed=0)
         network.load_head(arrays)
         return cls(network.eval(), tokenizer, head, max_length, lowercase)
+
+
+def _weights(head: Head, config: Any) -> int:
+    """The weights of a head that is not built yet, which may be more than memory holds."""
+    check_pooling(head.pooling)
+    layers = pooled_layers(head.pooling, head.layers, int(config.num_hidden_layers), "the encoder")
+    inputs = int(config.hidden_size) * len(layers)
+    if not head.hidden_layers:
+        return inputs + 1 + head.surface
+    between = (head.hidden_layers - 1) * (head.units + 1) * head.units
+    return (inputs + 1) * head.units + between + head.units + 1 + head.surface
 
 
 def head_of(plan: Plan) -> Head:

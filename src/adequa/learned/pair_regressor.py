@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -21,6 +21,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.contract import UNSEEN, LearnedMetric, Training
 from adequa.learned.pair_card import pair_card
+from adequa.learned.pair_teaching import Teaching, forget_taught
 from adequa.learned.references import OfSeveral, one_a_segment
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import Description
@@ -30,10 +31,12 @@ from adequa.segments import FloatArray, Segments
 from adequa.training.plan import Plan, plan_from
 
 if TYPE_CHECKING:
+    import torch
+
+    from adequa.learned.pair_beginning import Beginning
     from adequa.learned.pair_data import PairData
     from adequa.learned.pair_model import PairModel
     from adequa.training.loop import Outcome, Progress
-    from adequa.training.pair_network import PairNetwork
 
 ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
 _SCORING_TOKENS = 8192  # read at once
@@ -52,7 +55,10 @@ class PairRegressor(LearnedMetric):
     name: str = "pair-regressor"
 
     kind: ClassVar[str] = "pair-regressor"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     model_: PairModel = field(init=False, repr=False)
+    encoder_: str = field(default="", init=False)  # the name of the pretrained encoder
+    references_: OfSeveral | None = field(default=None, init=False)
     scoring_precision: str = field(default="fp32", init=False)
     most_tokens: int = field(default=_SCORING_TOKENS, init=False)
 
@@ -65,20 +71,22 @@ class PairRegressor(LearnedMetric):
         with _needed_packages("A pair regressor"):
             from adequa.learned.pair_data import collect  # noqa: PLC0415
             from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415
+            from adequa.learned.pair_resuming import ToldCheckpoints, identity  # noqa: PLC0415
             from adequa.learned.pair_stages import stages  # noqa: PLC0415
-            from adequa.training.checkpoints import Checkpoints  # noqa: PLC0415
             from adequa.training.loop import Run, train  # noqa: PLC0415
-            from adequa.training.memory import check_training_memory  # noqa: PLC0415
             from adequa.training.processes import processes  # noqa: PLC0415
 
         plan = self.plan.checked("The plan")
         given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
         where = processes(self.device)
         training.stage("Reading the encoder")
-        model = self._begun()
-        check_training_memory(model.network, where.device, copies=3)
+        begun = self._begun(plan, where.device)
+        model = begun.model
         training.stage("Reading the data")
-        data = collect(plan, given, load_dataset, _teach(training))
+        teach = Teaching(self.checkpoints, where, training)
+        data = collect(plan, given, load_dataset, teach)
+        for note in data.notes:
+            training.note(note)
         training.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = chosen_precision(self.precision, where.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
@@ -86,7 +94,12 @@ class PairRegressor(LearnedMetric):
             model.network.standardise(inputs.surface)
         kept = None
         if self.checkpoints is not None:
-            kept = Checkpoints(self.checkpoints, _identity(plan, data.digest))
+            kept = ToldCheckpoints(
+                self.checkpoints,
+                identity(plan, begun.digest, precision, data.digest, teach.signatures),
+                plan.most_tokens,
+                training.note,
+            )
         model.network.to(where.device)
         outcome = train(
             model.network,
@@ -102,28 +115,30 @@ class PairRegressor(LearnedMetric):
             ),
         )
         self.model_, self.digest_ = model, ""
-        self._describe(data, outcome, where.count, precision)
+        self.encoder_, self.references_ = begun.encoder, begun.references
+        ran = {
+            "processes": where.count,
+            "precision": precision,
+            "trained_on": _device_name(model.network.device),
+        }
+        self._describe(data, outcome, {**ran, **begun.facts})
         return self
 
-    def _begun(self) -> PairModel:
-        """The model that training begins with."""
-        from adequa.learned.pair_model import PairModel, head_of  # noqa: PLC0415  # needs PyTorch
-
-        if self.plan.start:
-            metric = load_metric(self.plan.start)
-            if not isinstance(metric, PairRegressor):
-                raise AdequaError(f"{self.plan.start} is no pair regressor to go on from.")
-            _check_head(self.plan, metric.model_)
-            return metric.model_
-        return PairModel.begun(
-            self.plan.encoder,
-            head_of(self.plan),
-            max_length=self.plan.max_length,
-            seed=self.plan.seed,
-            download=self.download,
+    def _begun(self, plan: Plan, device: torch.device) -> Beginning:
+        """What training begins with."""
+        from adequa.learned.pair_beginning import (  # noqa: PLC0415  # needs PyTorch
+            from_encoder,
+            from_metric,
         )
 
-    def _describe(self, data: PairData, outcome: Outcome, count: int, precision: str) -> None:
+        if not plan.start:
+            return from_encoder(plan, device, download=self.download)
+        metric = load_metric(plan.start)
+        if not isinstance(metric, PairRegressor):
+            raise AdequaError(f"{plan.start} is no pair regressor to go on from.")
+        return from_metric(plan, metric, device)
+
+    def _describe(self, data: PairData, outcome: Outcome, more: Mapping[str, Any]) -> None:
         from adequa.learned.pair_stages import combinations  # noqa: PLC0415  # needs PyTorch
 
         sources = [source.facts for stage in data.stages for source in stage]
@@ -148,9 +163,7 @@ class PairRegressor(LearnedMetric):
             "pairs": len(data.texts),
             "data_digest": data.digest,
             "history": outcome.history,
-            "processes": count,
-            "precision": precision,
-            "trained_on": _device_name(self.model_.network),
+            **more,
         }
         self.agreement_ = {"held_out": dict(data.held_out), **outcome.figures}
 
@@ -169,8 +182,17 @@ class PairRegressor(LearnedMetric):
 
         precision = chosen_precision(self.scoring_precision, self.model_.network.device)
         scores = self.model_.scores(pairs, precision, self.most_tokens)[at]
-        of_several: OfSeveral = "best" if self.plan.references == "best" else "mean"
-        return one_a_segment(scores, segments, of_several)
+        return one_a_segment(scores, segments, self.references)
+
+    @property
+    def encoder(self) -> str:
+        """The name of the pretrained encoder, or for now of what the plan begins with."""
+        return self.encoder_ or Path(self.plan.encoder or self.plan.start).name
+
+    @property
+    def references(self) -> OfSeveral:
+        """What counts where a segment has several; known for certain once it is trained."""
+        return self.references_ or ("best" if self.plan.references == "best" else "mean")
 
     def remarks(self) -> tuple[str, ...]:
         count = self.model_.cut
@@ -183,8 +205,8 @@ class PairRegressor(LearnedMetric):
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("encoder", _encoder_name(self.plan)),
-            ("references", self.plan.references),
+            ("encoder", self.encoder),
+            ("references", self.references),
             *((("precision", self.scoring_precision),) if self.scoring_precision != "fp32" else ()),
             *self.learnt_fields(),
         )
@@ -193,6 +215,8 @@ class PairRegressor(LearnedMetric):
         model = self.model_
         return {
             "plan": asdict(self.plan),
+            "encoder": self.encoder,
+            "references": self.references,
             "head": asdict(model.head),
             "max_length": model.max_length,
             "lowercase": model.lowercase,
@@ -202,12 +226,18 @@ class PairRegressor(LearnedMetric):
     def arrays(self) -> dict[str, np.ndarray]:
         return self.model_.network.head_arrays()
 
+    def save(self, folder: str | Path) -> PairRegressor:
+        super().save(folder)
+        if self.checkpoints is not None:
+            forget_taught(self.checkpoints)
+        return self
+
     def write_further(self, folder: Path) -> Mapping[str, str]:
         written = self.model_.write_encoder(folder / ENCODER)
         return {f"{ENCODER}/{name}": digest for name, digest in written.items()}
 
     def card(self) -> str:
-        return pair_card(self, self.plan)
+        return pair_card(self)
 
     @classmethod
     def load(
@@ -225,9 +255,11 @@ class PairRegressor(LearnedMetric):
         check_settings(folder, settings, ("device", "precision", "most_tokens", "references"))
         kept = description.settings
         plan = plan_from(kept["plan"], f"{folder / 'metric.json'}")
-        references = settings.get("references", plan.references)
+        references = settings.get("references", kept["references"])
         check_choice("references", references, get_args(OfSeveral))
-        metric = cls(plan=replace(plan, references=references), name=description.name)
+        metric = cls(plan=plan, name=description.name)
+        metric.encoder_ = str(kept["encoder"])
+        metric.references_ = "best" if references == "best" else "mean"
         if kept["surface"] not in ([], list(SURFACE)):
             raise AdequaError(
                 f"{folder} was trained with other surface features than this version of adequa "
@@ -250,47 +282,6 @@ class PairRegressor(LearnedMetric):
         return metric
 
 
-def _check_head(plan: Plan, model: PairModel) -> None:
-    """Raise where a plan describes another head than that of the metric it goes on from."""
-    kept = asdict(model.head) | {"surface": bool(model.head.surface)}
-    kept["max_length"] = model.max_length
-    for key, value in kept.items():
-        wanted = getattr(plan, key)
-        if wanted not in (value, getattr(Plan(), key)):
-            raise AdequaError(
-                f"{plan.start} has {key} = {value!r}, which stays as it is in a metric that goes "
-                f"on from it; leave {key} = {wanted!r} out of the plan."
-            )
-
-
-def _encoder_name(plan: Plan) -> str:
-    return Path(plan.encoder or plan.start).name
-
-
-def _identity(plan: Plan, data: str) -> str:
-    """What a checkpoint belongs to: all of the plan that changes the result, and the data."""
-    return f"{replace(plan, most_tokens=1)!r} {data}"
-
-
-def _teach(training: Training) -> Callable[[tuple[str, ...], Segments], FloatArray]:
-    """What teachers say of texts, higher is better; of several the mean, on a common scale."""
-
-    def teach(names: tuple[str, ...], segments: Segments) -> FloatArray:
-        said = np.empty((len(names), len(segments)))
-        for row, name in enumerate(names):
-            metric = load_metric(name)
-            training.stage(f"{metric.name} scores {len(segments):,} texts to teach")
-            found = metric.score(segments).segments
-            said[row] = found if metric.higher_is_better else -found
-        means, spreads = said.mean(axis=1), said.std(axis=1)
-        if not spreads.all():
-            raise AdequaError(f"{names[spreads.argmin()]} says the same of every text to teach.")
-        alike = (said - means[:, None]) / spreads[:, None]
-        return np.asarray(alike.mean(axis=0) * spreads.mean() + means.mean())
-
-    return teach
-
-
 def _reporter(training: Training) -> Callable[[Progress], None]:
     def report(progress: Progress) -> None:
         training.stage(f"Learning from {progress.stage}")
@@ -311,9 +302,7 @@ def _needed_packages(what: object) -> Iterator[None]:
         ) from error
 
 
-def _device_name(network: PairNetwork) -> str:
+def _device_name(device: torch.device) -> str:
     import torch  # noqa: PLC0415  # an extra, and heavy
 
-    if network.device.type == "cuda":
-        return torch.cuda.get_device_name(network.device)
-    return str(network.device)
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

@@ -17,9 +17,10 @@ from adequa.training.objectives.distillation import Distillation
 from adequa.training.objectives.ratings import RatingRegression
 from adequa.training.optimiser import Rates
 from adequa.training.pair_network import PairNetwork
-from adequa.training.plan import Plan, StagePlan
+from adequa.training.plan import Plan, SourcePlan, StagePlan
 
 _CALIBRATED_ON = 2000  # pairs at most
+_POOL = 50
 
 
 def stages(plan: Plan, data: PairData) -> list[Stage]:
@@ -46,11 +47,11 @@ def combinations(stage: StagePlan) -> list[dict[str, Any]]:
 
 def _trial(stage: StagePlan, sources: Sequence[Source], chosen: dict[str, Any]) -> Trial:
     beside = (
-        Part(source.objective, each.batch[0], each.weight, each.pool)
+        Part(source.objective, each.batch[0], each.weight, _pool(each))
         for each, source in zip(stage.beside, sources[1:], strict=True)
     )
     return Trial(
-        parts=(Part(sources[0].objective, chosen["batch"], stage.weight, stage.pool), *beside),
+        parts=(Part(sources[0].objective, chosen["batch"], stage.weight, _pool(stage)), *beside),
         epochs=chosen["epochs"],
         rates=Rates(
             chosen["learning_rate"],
@@ -63,6 +64,15 @@ def _trial(stage: StagePlan, sources: Sequence[Source], chosen: dict[str, Any]) 
         clip=stage.clip,
         average=stage.average,
     )
+
+
+def _pool(source: SourcePlan) -> int:
+    """Batches that are sorted by length together, where a plan leaves that open.
+
+    Long texts are rated lower, so that a batch of them alone would pull all scores down; which of
+    two outputs of a segment is better has little to do with its length.
+    """
+    return source.pool or (_POOL if source.objective == "preferences" else 1)
 
 
 def _calibration(sources: Sequence[Source], *, fresh: bool) -> Calibration | None:
@@ -91,6 +101,7 @@ def _calibrate(
     fresh: bool,
 ) -> None:
     if not fresh:  # what a new head says means nothing
-        network.calibrate(predict(network, inputs, pairs), targets)
+        # With dropout, as in training: scores that it drowns are not to be made large.
+        network.calibrate(predict(network, inputs, pairs, dropout=True), targets)
     network.shift.fill_(scale[0])
     network.scale.fill_(scale[1])

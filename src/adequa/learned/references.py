@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -39,6 +40,16 @@ def reference_groups(segments: Segments) -> list[str]:
     >>> reference_groups(Segments(("a", "b", "c", "d"), (("x",), ("y",), ("y", "z"), ("z",))))
     ['x', 'y', 'y', 'y']
     """
+    leader = reference_leaders(segments.references)
+    return [leader[references[0]] for references in segments.references]
+
+
+def reference_leaders(several: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """Of every reference one that stands for its group: those that are together somewhere.
+
+    >>> reference_leaders([("x",), ("y",), ("y", "z"), ("w", "z")])
+    {'x': 'x', 'y': 'w', 'z': 'w', 'w': 'w'}
+    """
     first: dict[str, str] = {}  # of each reference another one of its group, or itself
 
     def leader(reference: str) -> str:
@@ -47,8 +58,8 @@ def reference_groups(segments: Segments) -> list[str]:
             reference = first[reference]
         return reference
 
-    for references in segments.references:
+    for references in dict.fromkeys(several):
         for reference in references:
             first.setdefault(reference, reference)
             first[leader(reference)] = leader(references[0])
-    return [leader(references[0]) for references in segments.references]
+    return {reference: leader(reference) for reference in first}

@@ -255,7 +255,7 @@ def _settings(
         "encoder": Path(encoder or named.plan.encoder or named.plan.start).name,
         "data": facts["data"],
         "seed": named.plan.seed,
-        "references": named.plan.references,
+        "references": metric.references,
         "chosen": ", ".join(f"{key} {value:g}" for key, value in facts["chosen"].items()),
         "trained_on": f"{facts['trained_on']}, {facts['precision']}",
         **dict(metric.learnt_fields()),

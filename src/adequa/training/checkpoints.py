@@ -75,7 +75,7 @@ class Checkpoints:
         half = [
             path
             for path in self.folder.glob(".adequa-*.tmp")
-            if {each.name for each in path.glob("*")} in ({_TENSORS}, {_TENSORS, _STATE})
+            if {each.name for each in path.glob("*")} in (set(), {_TENSORS}, {_TENSORS, _STATE})
         ]
         for path in [*half, *(self.folder / f"checkpoint-{number}" for number in numbers)]:
             shutil.rmtree(path, ignore_errors=True)

@@ -2,8 +2,8 @@
 
 Where the pairs of a step do not fit at once, they are scored a part at a time without gradients,
 the loss says how it changes with each score, and every part is then scored again with gradients.
-That needs one more reading and gives the same result as all at once, with losses that compare
-scores too.
+That needs one more reading and gives what all at once would, with losses that compare scores too;
+only dropout draws otherwise.
 """
 
 from __future__ import annotations
@@ -41,16 +41,20 @@ class PairInputs:
         inputs = {name: to_device(table, device) for name, table in self.rows.padded(pairs).items()}
         beside = None if self.surface is None else to_device(self.surface[pairs], device)
         with (
-            _memory_watched(device, inputs["input_ids"].numel()),
+            memory_watched(device, inputs["input_ids"].numel()),
             torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"),
         ):
             return network(inputs, beside)  # type: ignore[no-any-return]
 
+    def tokens(self, pairs: IntArray) -> int:
+        """Tokens of these pairs, padded to the longest."""
+        return len(pairs) * int((self.rows.starts[pairs + 1] - self.rows.starts[pairs]).max())
+
     def parts(self, pairs: IntArray) -> list[IntArray]:
         """Positions in `pairs` that are read at once: all where they fit, else by length."""
-        lengths = self.rows.starts[pairs + 1] - self.rows.starts[pairs]
-        if len(pairs) * int(lengths.max()) <= self.most_tokens:
+        if self.tokens(pairs) <= self.most_tokens:
             return [np.arange(len(pairs))]
+        lengths = self.rows.starts[pairs + 1] - self.rows.starts[pairs]
         return batches_by_length(lengths, max_tokens=self.most_tokens, max_count=len(pairs))
 
 
@@ -62,7 +66,7 @@ def accumulate(
     if len(parts) == 1:
         _seeded(seed)
         value = loss(inputs.scores(network, pairs))
-        with _memory_watched(network.device, inputs.most_tokens):
+        with memory_watched(network.device, inputs.tokens(pairs)):
             value.backward()  # type: ignore[no-untyped-call]
         return value.detach()
     scores = torch.empty(len(pairs), device=network.device)
@@ -78,19 +82,23 @@ def accumulate(
     for number, part in enumerate(parts):
         _seeded((*seed, number))  # what was dropped out before is dropped out again
         again = inputs.scores(network, pairs[part])
-        with _memory_watched(network.device, inputs.most_tokens):
+        with memory_watched(network.device, inputs.tokens(pairs[part])):
             (again * change[part]).sum().backward()  # type: ignore[no-untyped-call]
     return value.detach()
 
 
-def predict(network: PairNetwork, inputs: PairInputs, pairs: IntArray) -> FloatArray:
-    """The scores of pairs without gradients and dropout, on the scale that is trained on."""
+def predict(
+    network: PairNetwork, inputs: PairInputs, pairs: IntArray, *, dropout: bool = False
+) -> FloatArray:
+    """The scores of pairs without gradients, on the scale that is trained on."""
     if not len(pairs):
         return np.empty(0)
     lengths = inputs.rows.starts[pairs + 1] - inputs.rows.starts[pairs]
     batches = batches_by_length(lengths, max_tokens=inputs.most_tokens, max_count=len(pairs))
     was_training = network.training
-    network.eval()
+    network.train(dropout)
+    if dropout:
+        _seeded((0,))  # the same units are dropped out, whoever asks
     try:
         with torch.no_grad():
             found = torch.cat([inputs.scores(network, pairs[batch]) for batch in batches])
@@ -113,13 +121,18 @@ def own_randomness(device: torch.device) -> Iterator[None]:
 
 
 @contextmanager
-def _memory_watched(device: torch.device, tokens: int) -> Iterator[None]:
-    """A sentence where a device has too little memory for what is read at once."""
+def memory_watched(device: torch.device, tokens: int = 0) -> Iterator[None]:
+    """A sentence where a device has too little memory, for so many tokens at once if any."""
     try:
         yield
     except torch.cuda.OutOfMemoryError as error:
-        free = torch.cuda.mem_get_info(device)[1] / 2**30
+        there = f"the {torch.cuda.mem_get_info(device)[1] / 2**30:.0f} GiB of {device}"
+        if tokens:
+            raise AdequaError(
+                f"{tokens:,} tokens at once do not fit into {there}; set most_tokens to "
+                f"{max(tokens // 2, 1):,} or less, for less memory and more time."
+            ) from error
         raise AdequaError(
-            f"{tokens:,} tokens at once do not fit into the {free:.0f} GiB of {device}; set "
-            f"most_tokens to {max(tokens // 2, 1):,} or less, for less memory and more time."
+            f"The weights, and what training keeps of them, do not fit into {there} beside what "
+            "else is there; free some of it, or train a smaller encoder."
         ) from error

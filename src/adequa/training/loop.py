@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +19,14 @@ from adequa.errors import AdequaError
 from adequa.segments import IntArray
 from adequa.training.checkpoints import Checkpoints, Snapshot
 from adequa.training.development import Development, Figures, criterion
-from adequa.training.gradients import PairInputs, accumulate, own_randomness, predict
+from adequa.training.gradients import (
+    PairInputs,
+    accumulate,
+    memory_watched,
+    own_randomness,
+    predict,
+)
+from adequa.training.monitor import Clock, Losses
 from adequa.training.objectives.contract import Loss, Objective
 from adequa.training.optimiser import (
     FIRST,
@@ -36,8 +42,6 @@ from adequa.training.optimiser import (
 from adequa.training.pair_network import PairNetwork
 from adequa.training.processes import Processes
 from adequa.training.steps import shuffled_steps, step_count
-
-_BETWEEN_REPORTS = 0.5  # seconds; reading the loss waits for the device
 
 Keep: TypeAlias = Literal["best", "last"]
 Calibration: TypeAlias = Callable[[PairNetwork, PairInputs], None]
@@ -124,7 +128,7 @@ class _State:
     chosen: list[int] = field(default_factory=list)  # the best trial of each stage so far
     moments: dict[str, Named] = field(default_factory=dict)  # to go on with, after a stop
     average: Average = field(default_factory=Average)
-    losses: _Losses = field(default_factory=lambda: _Losses(0.0, 0))  # since the last figures
+    losses: Losses = field(default_factory=lambda: Losses(0.0, 0))  # since the last figures
     figures: Figures = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
 
@@ -176,7 +180,7 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
             "The checkpoint to go on from is of another network, or of another version of adequa; "
             "delete it to begin anew."
         ) from error
-    with own_randomness(network.device):
+    with own_randomness(network.device), memory_watched(network.device):
         while state.leg < len(legs):
             leg = legs[state.leg]
             if not state.step:
@@ -192,7 +196,7 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
 
 def _begin(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     """Make ready for a trial: its first weights, and the scale of what is learnt."""
-    state.average, state.moments, state.losses = Average(), {}, _Losses(0.0, 0)
+    state.average, state.moments, state.losses = Average(), {}, Losses(0.0, 0)
     if leg.trial_number:
         _put(network, state.start)
         return
@@ -209,7 +213,7 @@ def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     optimiser = adamw(network, trial.rates, trial.weight_decay)
     restore_moments(network, optimiser, state.moments, state.step)
     evaluated_after, averaged_from = leg.evaluated_after(), steps - round(trial.average * steps)
-    clock, reported = _Clock(run.seconds_between_checkpoints), _Losses(0.0, 0)
+    clock, reported = Clock(run.seconds_between_checkpoints), Losses(0.0, 0)
     network.train()
     for step, drawn in _drawn(leg, state.step, run):
         set_rates(optimiser, trial.rates, step, steps)
@@ -225,8 +229,10 @@ def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
         if state.step in evaluated_after:
             _evaluate(network, leg, state, run)
         if clock.report_is_due() or state.step == steps:
-            run.report(Progress(leg.name, state.step, steps, reported.mean(), state.figures))
+            now = _checked(reported.mean(), leg, state)
+            run.report(Progress(leg.name, state.step, steps, now, state.figures))
         if run.checkpoints and clock.checkpoint_is_due():
+            _checked(float(state.losses.total), leg, state)
             _keep(network, optimiser, state, run)
 
 
@@ -253,13 +259,15 @@ def _gradients(
     """Add up the gradients of a step over all parts and processes; returns the loss."""
     total = torch.zeros((), device=network.device)
     for number, (part, items) in enumerate(zip(leg.trial.parts, drawn, strict=True)):
-        factor = part.weight / part.objective.task(items).weight
-        own = run.processes.share(items)
-        # A process without items reads one for nothing: it has gradients to add up as others do.
-        task = part.objective.task(own if len(own) else items[:1])
-        loss = _scaled(task.loss, factor if len(own) else 0.0)
+        task = part.objective.task(items)
+        factor = part.weight / task.weight
+        if run.processes.count > 1:
+            own = run.processes.share(items)
+            # One without items reads some for nothing: it has gradients to add up as others do.
+            task = part.objective.task(own if len(own) else items[:1])
+            factor = factor if len(own) else 0.0
         place = (*seed, number, run.processes.number)
-        total += accumulate(network, run.inputs, task.pairs, loss, place)
+        total += accumulate(network, run.inputs, task.pairs, _scaled(task.loss, factor), place)
     run.processes.add_up([p.grad for p in network.parameters() if p.grad is not None])
     run.processes.add_up([total])
     return total
@@ -271,12 +279,7 @@ def _scaled(loss: Loss, factor: float) -> Loss:
 
 def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     """Take figures on development data, and keep the weights if they are the best so far."""
-    loss = state.losses.mean()
-    if not np.isfinite(loss):
-        raise AdequaError(
-            f"The loss of {leg.name} was no number any more by step {state.step:,}; train with a "
-            "smaller learning rate, or a longer warmup."
-        )
+    loss = _checked(state.losses.mean(), leg, state)
     with _averaged(network, state.average):
         state.figures = run.development.figures(lambda pairs: predict(network, run.inputs, pairs))
         figure = criterion(state.figures, leg.stage.objectives)
@@ -288,6 +291,16 @@ def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
             state.chosen[-1] = leg.trial_number
     place = {"stage": leg.stage.name, "trial": leg.trial_number + 1, "step": state.step}
     state.history.append({**place, "loss": loss, **state.figures})
+
+
+def _checked(loss: float, leg: _Leg, state: _State) -> float:
+    """The loss, or a sentence where it is no number: such weights are not worth keeping."""
+    if not np.isfinite(loss):
+        raise AdequaError(
+            f"The loss of {leg.name} was no number any more by step {state.step:,}; train with a "
+            "smaller learning rate, or a longer warmup."
+        )
+    return loss
 
 
 @contextmanager
@@ -309,7 +322,7 @@ def _keep(network: PairNetwork, optimiser: torch.optim.AdamW, state: _State, run
     if run.checkpoints is None or not run.processes.is_first:
         return
     kept = {"network": dict(network.state_dict()), "start": state.start, "best": state.best}
-    kept |= {"average": state.average.total, **moments(network, optimiser)}
+    kept |= {"average": state.average.mean, **moments(network, optimiser)}
     facts = {
         "leg": state.leg,
         "step": state.step,
@@ -345,7 +358,7 @@ def _resumed(network: PairNetwork, checkpoints: Checkpoints | None) -> _State:
         best_figures=facts["best_figures"],
         moments={kind: there(kind) for kind in (FIRST, SECOND)},
         average=Average(there("average"), facts["averaged"]),
-        losses=_Losses(*facts["losses"]),
+        losses=Losses(*facts["losses"]),
         figures=facts["figures"],
         history=facts["history"],
         chosen=facts["chosen"],
@@ -360,40 +373,3 @@ def _weights(network: PairNetwork) -> Named:
 def _put(network: PairNetwork, weights: Named) -> None:
     for name, weight in network.named_parameters():
         weight.copy_(weights[name])
-
-
-@dataclass(slots=True)
-class _Losses:
-    """The mean of losses since it was last asked for; they stay on the device until then."""
-
-    total: Tensor | float
-    count: int
-
-    def add(self, loss: Tensor) -> None:
-        self.total = self.total + loss
-        self.count += 1
-
-    def mean(self) -> float:
-        mean = float(self.total) / self.count
-        self.total, self.count = 0.0, 0
-        return mean
-
-
-class _Clock:
-    """When to report and when to write a checkpoint; results do not depend on either."""
-
-    def __init__(self, between_checkpoints: float) -> None:
-        self._between = {"report": _BETWEEN_REPORTS, "checkpoint": between_checkpoints}
-        self._last = dict.fromkeys(self._between, monotonic())
-
-    def report_is_due(self) -> bool:
-        return self._is_due("report")
-
-    def checkpoint_is_due(self) -> bool:
-        return self._is_due("checkpoint")
-
-    def _is_due(self, what: str) -> bool:
-        due = monotonic() - self._last[what] >= self._between[what]
-        if due:
-            self._last[what] = monotonic()
-        return due

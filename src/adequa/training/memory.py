@@ -16,20 +16,28 @@ _GIBIBYTE = 1 << 30
 _NUMBERS_A_WEIGHT = 4
 
 
-def check_training_memory(network: nn.Module, device: torch.device, copies: int) -> None:
+def check_training_memory(
+    network: nn.Module, device: torch.device, copies: int, further: int = 0
+) -> None:
     """Raise where the weights alone, with what training keeps of them, cannot fit.
 
-    `copies` are those of all weights: the best so far, their mean, and the like.
+    `copies` are those of all weights: the best so far, their mean, and the like. `further` weights
+    are yet to come, such as those of a head.
     """
-    weights = sum(p.numel() for p in network.parameters())
+    weights = sum(p.numel() for p in network.parameters()) + further
     a_weight = 4 * (_NUMBERS_A_WEIGHT + copies)
     there = _memory(device)
     if weights * a_weight <= there:
         return
+    fitting = max(there // a_weight - further, 0)
+    advice = (
+        f"an encoder of up to {fitting / 1e6:,.0f} million weights would fit"
+        if further < weights / 2
+        else f"{further / 1e6:,.0f} million are of the head, which may have fewer units and layers"
+    )
     raise AdequaError(
         f"Training {weights / 1e6:,.0f} million weights takes {weights * a_weight / _GIBIBYTE:.1f} "
-        f"GiB and more, and {device} has {there / _GIBIBYTE:.1f} GiB; an encoder of up to "
-        f"{there / a_weight / 1e6:,.0f} million weights would fit."
+        f"GiB and more, and {device} has {there / _GIBIBYTE:.1f} GiB; {advice}."
     )
 
 

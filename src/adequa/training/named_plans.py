@@ -9,8 +9,9 @@ from typing import Any
 from adequa.errors import AdequaError
 from adequa.training.plan import DevelopmentPlan, Plan, plan_from
 
-# Preferences first: hundreds of thousands of them, one pass, a batch being segments with all that
-# was said of their outputs. There is nothing to choose on the way, so the last weights stay.
+# Preferences first: hundreds of thousands of them, one pass. An item of a batch is a part of what
+# was said of a segment's outputs (`split` in a plan). There is nothing to choose on the way, so the
+# last weights stay.
 PREFERENCES: Mapping[str, Any] = {
     "objective": "preferences",
     "batch": [32],

@@ -112,25 +112,25 @@ def restore_moments(
 
 @dataclass(slots=True)
 class Average:
-    """The mean of the weights over the last steps, kept as a sum."""
+    """The mean of the weights over the last steps."""
 
-    total: Named = field(default_factory=dict)
+    mean: Named = field(default_factory=dict)
     count: int = 0
 
     @torch.no_grad()
     def add(self, network: nn.Module) -> None:
         """Count the weights as they are now."""
-        weights = dict(network.named_parameters())
-        if not self.total:
-            self.total = {name: torch.zeros_like(p) for name, p in weights.items()}
-        torch._foreach_add_(
-            list(self.total.values()), [weights[name].detach() for name in self.total]
-        )
+        weights = {name: weight.detach() for name, weight in network.named_parameters()}
         self.count += 1
+        if self.count == 1:
+            self.mean = {name: weight.clone() for name, weight in weights.items()}
+        else:  # moved on by a share, and not summed up, which would lose digits
+            means = list(self.mean.values())
+            torch._foreach_lerp_(means, [weights[name] for name in self.mean], 1 / self.count)
 
     @torch.no_grad()
     def put_into(self, network: nn.Module) -> None:
         """Make the mean the network's weights, if there is one."""
         if self.count:
             for name, parameter in network.named_parameters():
-                parameter.copy_(self.total[name] / self.count)
+                parameter.copy_(self.mean[name])

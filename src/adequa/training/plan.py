@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from math import isfinite
+from dataclasses import asdict, dataclass, field, fields
+from math import log10
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -23,11 +23,22 @@ _CHOICES = {
     "keep": ("best", "last"),
     "references": ("best", "mean"),
 }
-# The largest, or else the smallest, value that makes sense.
-_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1, "pool": 1}
-_MOST = {"warmup": 1.0, "average": 1.0, "layer_decay": 1.0, "seed": 2**63 - 1}
+_MAY_BE_UNSAID = ("references",)
+# The smallest and the largest value that makes sense; a larger one is a slip, and may take forever.
+_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1}
+_MOST: Mapping[str, float] = {
+    "warmup": 1.0,
+    "average": 1.0,
+    "layer_decay": 1.0,
+    "epochs": 10_000.0,
+    "evaluations": 10_000,
+    "hidden_layers": 100,
+    "seed": 2**63 - 1,
+}
+_MOST_OF = {int: 10**9, float: float("inf")}  # of settings that are not among these
 _ABOVE_ZERO = ("learning_rate", "epochs", "layer_decay", "clip", "weight")
 _BELOW_ONE = ("dropout", "share")
+_READABLE = 25  # digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class SourcePlan:
     split: int = 4  # items that the preferences on a segment are dealt to; 0: each is its own
     teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
     batch: tuple[int, ...] = (16,)
-    pool: int = 50  # batches that are sorted by length together; 1 for no sorting
+    pool: int = 0  # batches sorted by length together; 0: 50 for preferences, 1 for numbers
     weight: float = 1.0  # of its loss, beside that of others
 
 
@@ -87,7 +98,7 @@ class Plan:
     units: int = 768
     dropout: float = 0.1
     surface: bool = False  # features of case, punctuation and spacing beside the encoder
-    references: str = "mean"  # what counts where a segment has several
+    references: str = ""  # what counts of several; unsaid: as the start has it, else the best
     max_length: int = 0  # tokens of a pair; 0 for as many as the encoder takes
     most_tokens: int = 32_768  # read at once, padding included: the less, the less memory
     seed: int = 0
@@ -95,31 +106,8 @@ class Plan:
     stage: tuple[StagePlan, ...] = ()
 
     def checked(self, where: str) -> Plan:
-        """The plan itself, or a sentence on what does not go together."""
-        if bool(self.encoder) == bool(self.start):
-            raise AdequaError(
-                f"{where}: a plan begins with an encoder, or with a saved metric (start); "
-                f"it names {'both' if self.encoder else 'neither'}."
-            )
-        if not self.stage:
-            raise AdequaError(f"{where} has no stage; add [[stage]] with an objective and data.")
-        several = any(_trials(stage) > 1 for stage in self.stage)
-        if several and not self.development.share and not self.development.data:
-            raise AdequaError(
-                f"{where} has several values for a setting, and no development data to choose by."
-            )
-        for source in (s for stage in self.stage for s in (stage, *stage.beside)):
-            if (source.objective == "distillation") != bool(source.teacher):
-                raise AdequaError(
-                    f"{where}: a teacher goes with the objective distillation, and it with a "
-                    "teacher."
-                )
-        if any(len(source.batch) > 1 for stage in self.stage for source in stage.beside):
-            raise AdequaError(
-                f"{where}: the batch of what is learnt beside should be one number; only what a "
-                "stage itself learns can have several to choose from."
-            )
-        return self
+        """The plan itself, or a sentence on what is wrong in it."""
+        return plan_from(asdict(self), where)
 
 
 def read_plan(path: FilePath) -> Plan:
@@ -139,7 +127,38 @@ def read_plan(path: FilePath) -> Plan:
 
 def plan_from(read: Mapping[str, Any], where: str) -> Plan:
     """The plan in a table as TOML has them; `where` says in errors where it stands."""
-    return _built(Plan, read, where).checked(where)
+    plan = _built(Plan, read, where)
+    _check_beginning(plan, where)
+    _check_stages(plan, where)
+    return plan
+
+
+def _check_beginning(plan: Plan, where: str) -> None:
+    if bool(plan.encoder) == bool(plan.start):
+        raise AdequaError(
+            f"{where}: a plan begins with an encoder, or with a saved metric (start); "
+            f"it names {'both' if plan.encoder else 'neither'}."
+        )
+    if not plan.stage:
+        raise AdequaError(f"{where} has no stage; add [[stage]] with an objective and data.")
+
+
+def _check_stages(plan: Plan, where: str) -> None:
+    several = any(_trials(stage) > 1 for stage in plan.stage)
+    if several and not plan.development.share and not plan.development.data:
+        raise AdequaError(
+            f"{where} has several values for a setting, and no development data to choose by."
+        )
+    for source in (s for stage in plan.stage for s in (stage, *stage.beside)):
+        if (source.objective == "distillation") != bool(source.teacher):
+            raise AdequaError(
+                f"{where}: a teacher goes with the objective distillation, and it with a teacher."
+            )
+    if any(len(source.batch) > 1 for stage in plan.stage for source in stage.beside):
+        raise AdequaError(
+            f"{where}: the batch of what is learnt beside should be one number; only what a "
+            "stage itself learns can have several to choose from."
+        )
 
 
 Built = TypeVar("Built")
@@ -182,30 +201,43 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 
 
 def _checked(kind: type, value: object, where: str, key: str) -> object:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (whole if kind is int else isinstance(value, kind) or (kind is float and whole)):
         raise AdequaError(f"{where} should be {_WORDS[kind]}, not {value!r}.")
     if isinstance(value, str):
         choices = _CHOICES.get(key, (value,))
-        if value not in choices:
+        if value not in choices and (value or key not in _MAY_BE_UNSAID):
             raise AdequaError(f"{where} should be one of {', '.join(choices)}, not {value!r}.")
     elif not isinstance(value, bool) and isinstance(value, int | float):
-        _check_number(value, where, key)
+        _check_number(value, _MOST.get(key, _MOST_OF[kind]), where, key)
+        return kind(value)
     return value
 
 
-def _check_number(value: float, where: str, key: str) -> None:
-    least, most = _LEAST.get(key, 0), _MOST.get(key, float("inf"))
-    within = least <= value <= most and isfinite(value)
+def _check_number(value: float, most: float, where: str, key: str) -> None:
+    least = _LEAST.get(key, 0)
+    # Whole numbers may be too large for a float, and so for isfinite.
+    within = least <= value <= min(most, sys.float_info.max)
     if not within or (key in _BELOW_ONE and value >= 1):
-        bounds = f"from {least:g}" + ("" if most == float("inf") else f" to {most:g}")
+        bounds = f"from {least}" + (f" to {_shown(most)}" if key in _MOST or value > most else "")
         raise AdequaError(
             f"{where} should be {'at least 0 and below 1' if key in _BELOW_ONE else bounds}, "
-            f"not {value:g}."
+            f"not {_shown(value)}."
         )
     if key in _ABOVE_ZERO and not value > 0:
         raise AdequaError(f"{where} should be above 0, not {value:g}.")
+
+
+def _shown(number: int | float) -> str:
+    """A number as people read it, whatever it is.
+
+    >>> _shown(0.5), _shown(32_768), _shown(10**9), _shown(-(10**400))
+    ('0.5', '32,768', '1,000,000,000', 'a number of about 401 digits')
+    """
+    if isinstance(number, float):
+        return f"{number:g}"
+    digits = int(number.bit_length() * log10(2)) + 1
+    return f"{number:,}" if digits < _READABLE else f"a number of about {digits} digits"
 
 
 def _trials(stage: StagePlan) -> int:

@@ -7,11 +7,11 @@ once for all its comparisons, not once for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -53,29 +53,41 @@ class PreferenceOrder(Objective):
         return Task(self.pairs[taken], loss, float(weights.sum()))
 
 
-def preference_order(
-    better: IntArray, worse: IntArray, groups: Sequence[Hashable]
-) -> PreferenceOrder:
+def preference_order(better: IntArray, worse: IntArray, groups: npt.ArrayLike) -> PreferenceOrder:
     """Preferences between pairs, given by their numbers, as items: one for each group.
 
+    Groups are numbers or names, one a preference; their items are in the order in which they come.
     The same preference said twice in a group counts double and takes no more work.
     """
-    numbers: dict[Hashable, int] = {}
-    codes = np.array([numbers.setdefault(group, len(numbers)) for group in groups], np.intp)
-    edges, counts = np.unique(np.column_stack([codes, better, worse]), axis=0, return_counts=True)
-    ends = np.unique(
-        np.concatenate([edges[:, [0, 1]], edges[:, [0, 2]]]), axis=0
-    )  # the different pairs of each item
-    width = int(ends[:, 1].max()) + 1 if len(ends) else 1
-    keys = ends[:, 0] * width + ends[:, 1]
+    codes, count = _numbered(groups)
+    (item, better, worse), counts = _distinct(codes, better, worse)
+    width = int(max(better.max(), worse.max())) + 1 if len(item) else 1
+    better, worse = item * width + better, item * width + worse
+    ends = np.unique(np.concatenate([better, worse]))  # the different pairs of each item
     return PreferenceOrder(
-        pairs=ends[:, 1],
-        pair_starts=np.searchsorted(ends[:, 0], np.arange(len(numbers) + 1)),
-        better=np.searchsorted(keys, edges[:, 0] * width + edges[:, 1]),
-        worse=np.searchsorted(keys, edges[:, 0] * width + edges[:, 2]),
+        pairs=ends % width,
+        pair_starts=np.searchsorted(ends, np.arange(count + 1) * width),
+        better=np.searchsorted(ends, better),
+        worse=np.searchsorted(ends, worse),
         weights=counts.astype(np.float64),
-        starts=np.searchsorted(edges[:, 0], np.arange(len(numbers) + 1)),
+        starts=np.searchsorted(item, np.arange(count + 1)),
     )
+
+
+def _numbered(groups: npt.ArrayLike) -> tuple[IntArray, int]:
+    """A number for each group, in the order in which they come first; and how many there are."""
+    _, first, codes = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes], len(first)
+
+
+def _distinct(*columns: IntArray) -> tuple[list[IntArray], IntArray]:
+    """The different rows of some columns, sorted, and how often each is there."""
+    order = np.lexsort(columns[::-1])
+    ordered = [column[order] for column in columns]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any([column[1:] != column[:-1] for column in ordered], axis=0)
+    starts = np.flatnonzero(new)
+    return [column[starts] for column in ordered], np.diff(starts, append=len(order))
 
 
 def _ranges(starts: IntArray, items: IntArray) -> IntArray:

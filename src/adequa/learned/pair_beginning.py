@@ -1,0 +1,89 @@
+"""What a pair regressor begins with: a pretrained encoder, or a metric that learnt before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from adequa.errors import AdequaError
+from adequa.learned.pair_model import PairModel, head_of
+from adequa.learned.references import OfSeveral
+from adequa.training.plan import Plan
+
+if TYPE_CHECKING:
+    from adequa.learned.pair_regressor import PairRegressor
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A model before its training, and what it is known by."""
+
+    model: PairModel
+    encoder: str  # the name of the pretrained encoder, however many metrics lie between
+    digest: str  # of all weights
+    references: OfSeveral  # what counts of several
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
+
+
+def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Beginning:
+    """A pretrained encoder with a new head, which a device has memory to train."""
+    model = PairModel.begun(
+        plan.encoder,
+        head_of(plan),
+        max_length=plan.max_length,
+        seed=plan.seed,
+        download=download,
+        device=device,
+    )
+    listed = json.dumps(sorted(model.origin.items()))
+    return Beginning(
+        model=model,
+        encoder=Path(plan.encoder).name or Path(plan.encoder).resolve().name,  # "." has none
+        digest=hashlib.sha256(listed.encode()).hexdigest(),
+        references=_of_several(plan.references),
+        facts={"encoder_files": dict(model.origin)},
+    )
+
+
+def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> Beginning:
+    """A metric that goes on learning, which a device has memory for."""
+    _check_head(plan, start.model_)
+    start.model_.check_memory(device)
+    return Beginning(
+        model=start.model_,
+        encoder=start.encoder,
+        digest=start.digest_,
+        references=_of_several(plan.references or start.references),
+        facts={
+            "begun_from": {
+                "name": start.name,
+                "digest": start.digest_,
+                "plan": asdict(start.plan),
+                "training": dict(start.training_),
+            }
+        },
+    )
+
+
+def _of_several(written: str) -> OfSeveral:
+    """Unsaid, the best: on two references it agreed better with people than the mean did."""
+    return "mean" if written == "mean" else "best"
+
+
+def _check_head(plan: Plan, model: PairModel) -> None:
+    """Raise where a plan describes another head than that of the metric it goes on from."""
+    kept = asdict(model.head) | {"surface": bool(model.head.surface)}
+    kept["max_length"] = model.max_length
+    for key, value in kept.items():
+        wanted = getattr(plan, key)
+        if wanted not in (value, getattr(Plan(), key)):
+            raise AdequaError(
+                f"{plan.start} has {key} = {value!r}, which stays as it is in a metric that goes "
+                f"on from it; leave {key} = {wanted!r} out of the plan."
+            )

@@ -1,0 +1,211 @@
+"""What a pair regressor begins with, and what its folder and its checkpoints remember of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adequa.datasets.cache import digest_of
+from adequa.errors import AdequaError
+from adequa.learned.contract import Training
+from adequa.learned.pair_regressor import PairRegressor
+from adequa.metrics.registry import load_metric
+from adequa.segments import Segments
+from adequa.training.plan import Plan, StagePlan
+from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+
+QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(1e-3,))
+TEXTS, _ = outputs(12, seed=9)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_encoder(tmp_path_factory.mktemp("models") / "tiny", dropout=0.1)
+
+
+@pytest.fixture(scope="module")
+def begun(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved metric in which the best of several references counts."""
+    plan = Plan(encoder=str(encoder), references="best", stage=(QUICK,))
+    folder = tmp_path_factory.mktemp("metrics") / "begun"
+    PairRegressor(plan, device="cpu", name="first").fit(tiny_ratings(24)).save(folder)
+    return folder
+
+
+def described(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "metric.json").read_text())
+    return found
+
+
+def sentence(action: Callable[[], object]) -> str:
+    with pytest.raises(AdequaError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_encoder_and_the_packages_are_on_record(encoder: Path, begun: Path) -> None:
+    found = described(begun)
+    files = found["training"]["encoder_files"]
+    assert files["model.safetensors"] == digest_of(encoder / "model.safetensors")
+    assert set(files) >= {"config.json", "tokenizer.json"}
+    assert found["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
+    assert found["versions"]["transformers"] == transformers.__version__
+    assert {"adequa", "numpy", "python", "tokenizers"} < set(found["versions"])
+
+
+def test_all_that_went_before_is_on_record(begun: Path, tmp_path: Path) -> None:
+    """Also over two metrics, none of which names the encoder in its plan."""
+    second, third = tmp_path / "second", tmp_path / "third"
+    for start, folder in ((begun, second), (second, third)):
+        plan = Plan(start=str(start), stage=(QUICK,))
+        ratings = tiny_ratings(24, name=folder.name)
+        PairRegressor(plan, device="cpu", name=folder.name).fit(ratings).save(folder)
+    before = described(third)["training"]["begun_from"]
+    assert before["name"] == "second"
+    assert before["digest"] == load_metric(str(second)).digest_  # type: ignore[attr-defined]
+    assert before["training"] == described(second)["training"]
+    first = before["training"]["begun_from"]
+    assert first["plan"] == described(begun)["settings"]["plan"]
+    assert first["training"]["data"] == "rated"
+    metric = load_metric(f"{third}:device=cpu")
+    assert "|encoder:tiny|references:best|" in str(metric.signature(2))
+    card = (third / "README.md").read_text()
+    assert card.startswith("# third\n\nA sentence-pair regressor: `tiny`, fine-tuned")
+    stages = [line.split(" | ")[:3] for line in card.splitlines() if "| ratings |" in line]
+    assert stages == [
+        ["| first, 1", "ratings", "rated"],
+        ["| second, 1", "ratings", "second"],
+        ["| 1", "ratings", "third"],
+    ]
+    assert f"second, which it went on from, has the weights {before['digest'][:12]}." in card
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"), [("", "best"), ("mean", "mean"), ("best", "best")],
+    ids=["unsaid", "mean", "best"],
+)  # fmt: skip
+def test_references_count_as_they_did(begun: Path, tmp_path: Path, said: str, counts: str) -> None:
+    plan = Plan(start=str(begun), references=said, stage=(replace(QUICK, epochs=(0.2,)),))
+    metric = PairRegressor(plan, device="cpu").fit(tiny_ratings(24))
+    metric.save(tmp_path / "m")
+    assert described(tmp_path / "m")["settings"]["references"] == counts
+    one, other = (TEXTS.references[row][0] for row in (0, -1))
+    hypothesis = TEXTS.hypotheses[0]
+    single = metric.score(Segments((hypothesis,) * 2, ((one,), (other,)))).segments
+    expected = single.max() if counts == "best" else single.mean()
+    again = load_metric(f"{tmp_path / 'm'}:device=cpu")
+    for each in (metric, again):
+        found = each.score(Segments((hypothesis,), ((one, other),))).segments
+        assert found == pytest.approx([expected], abs=1e-5)
+
+
+def test_unsaid_references_count_by_their_mean(encoder: Path) -> None:
+    metric = PairRegressor(Plan(encoder=str(encoder), stage=(QUICK,)))
+    assert "references:mean" in str(metric.signature(1))
+
+
+def test_a_head_beyond_all_memory_is_a_sentence(encoder: Path) -> None:
+    plan = Plan(encoder=str(encoder), hidden_layers=2, units=10**9, stage=(QUICK,))
+    found = sentence(lambda: PairRegressor(plan, device="cpu").fit(tiny_ratings(24)))
+    assert "million are of the head, which may have fewer units and layers" in found
+
+
+@pytest.mark.parametrize(
+    "head", [{}, {"hidden_layers": 1, "units": 5}, {"hidden_layers": 3, "units": 4},
+             {"layers": "0+2", "surface": True}], ids=["linear", "one", "three", "layers"],
+)  # fmt: skip
+def test_weights_are_counted_before_they_are_there(encoder: Path, head: dict[str, Any]) -> None:
+    from adequa.learned.pair_model import PairModel, _weights, head_of
+
+    wanted = head_of(Plan(encoder=str(encoder), **head))
+    network = PairModel.begun(encoder, wanted, max_length=0, seed=0).network
+    built = sum(p.numel() for name, p in network.named_parameters() if "encoder." not in name)
+    assert _weights(wanted, network.encoder.config) == built
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"seed": 10**20}, "seed should be from 0 to"), ({"units": 0}, "units should be from 1")],
+    ids=["seed", "units"],
+)
+def test_a_plan_from_python_is_checked_too(settings: dict[str, Any], said: str) -> None:
+    plan = Plan(encoder="nowhere", stage=(QUICK,), **settings)
+    found = sentence(lambda: PairRegressor(plan, device="cpu").fit(tiny_ratings(24)))
+    assert found.startswith("The plan: ")
+    assert said in found
+
+
+def test_half_a_character_is_a_sentence(encoder: Path) -> None:
+    ratings = tiny_ratings(24)
+    assert ratings.segments is not None
+    hypotheses = ("a \ud800 cat", *ratings.segments.hypotheses[1:])
+    broken = replace(ratings, segments=replace(ratings.segments, hypotheses=hypotheses))
+    metric = PairRegressor(Plan(encoder=str(encoder), stage=(QUICK,)), device="cpu")
+    found = sentence(lambda: metric.fit(broken))
+    assert found.startswith(r"A text holds '\ud800' at character 3, which is half a character")
+
+
+class StopError(Exception):
+    """Where a training is stopped."""
+
+
+@pytest.fixture
+def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
+    """Stopped after a checkpoint, with a copy of the encoder that may change."""
+    from adequa.training.checkpoints import Checkpoints
+
+    write_tiny_encoder(tmp_path / "mine", dropout=0.1)
+    metric = PairRegressor(
+        Plan(encoder=str(tmp_path / "mine"), stage=(QUICK,)), device="cpu", precision="fp32",
+        checkpoints=tmp_path / "kept", seconds_between_checkpoints=0,
+    )  # fmt: skip
+    write = Checkpoints.write
+
+    def stopping(self: Checkpoints, *given: Any) -> None:
+        write(self, *given)
+        raise StopError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoints, "write", stopping)
+        with pytest.raises(StopError):
+            metric.fit(tiny_ratings(24))
+    return metric
+
+
+def told(metric: PairRegressor) -> list[str]:
+    notes: list[str] = []
+    metric.fit(tiny_ratings(24), Training(note=notes.append))
+    return notes
+
+
+def test_going_on_is_told(stopped: PairRegressor) -> None:
+    assert told(replace(stopped)) == [
+        f"going on from {stopped.checkpoints}, where an earlier run was stopped."
+    ]
+
+
+def test_less_at_once_is_told_too(stopped: PairRegressor) -> None:
+    _, note = told(replace(stopped, plan=replace(stopped.plan, most_tokens=64)))
+    assert note.startswith("32,768 tokens were read at once before, and 64 are now, so that other")
+
+
+def test_another_encoder_in_the_same_place(stopped: PairRegressor) -> None:
+    write_tiny_encoder(Path(stopped.plan.encoder), seed=8, dropout=0.1)
+    notes: list[str] = []
+    said = sentence(lambda: stopped.fit(tiny_ratings(24), Training(note=notes.append)))
+    assert "checkpoint of another plan, or of other data" in said
+    assert not notes
+
+
+def test_another_precision(stopped: PairRegressor) -> None:
+    other = replace(stopped, precision="bf16")
+    assert "checkpoint of another plan" in sentence(lambda: other.fit(tiny_ratings(24)))

@@ -1,0 +1,178 @@
+"""What is held out: the draw by text, groups of references, rows once, and enough to choose by."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adequa.judgements import Judgements, Ratings
+from adequa.learned.pair_parts import Judged
+
+pytest.importorskip("torch", reason="training needs PyTorch")
+
+from adequa.training.plan import DevelopmentPlan, StagePlan
+from tiny_pair_data import (  # needs PyTorch
+    NONE_HELD_OUT,
+    PREFERENCES,
+    RATINGS,
+    collected,
+    developed_pairs,
+    learnt_pairs,
+    preferred,
+    rated,
+    sentence,
+)
+from tiny_transformer import tiny_preferences, tiny_ratings
+
+TENTH = DevelopmentPlan(share=0.1)
+
+
+def drawn_by_hand(text: str, seed: int) -> float:
+    return int(hashlib.sha256(f"{seed}\t{text}".encode()).hexdigest()[:16], 16) / 2**64
+
+
+def many(several: list[str]) -> Ratings:
+    """A rating for each set of references, which have bars between them."""
+    return rated(*((f"h{at}", each, float(at % 7)) for at, each in enumerate(several)))
+
+
+def share_of(several: list[str], seed: int = 0) -> float:
+    data = collected(RATINGS, given=[many(several)], development=TENTH, seed=seed)
+    return data.held_out["ratings"] / len(several)
+
+
+@given(
+    texts=st.sets(st.text("abcXYZ é", min_size=1).filter(str.strip), min_size=30),
+    seed=st.integers(0, 10**6),
+    share=st.floats(0.05, 0.5),
+)
+def test_single_references_are_drawn_by_their_text(
+    texts: set[str], seed: int, share: float
+) -> None:
+    """Measured results rest on these draws: no version may change them."""
+    expected = {text for text in texts if drawn_by_hand(text, seed) < share}
+    data = collected(
+        RATINGS,
+        given=[many(sorted(texts))],
+        development=DevelopmentPlan(share=share),
+        seed=seed,
+    )
+    assert {reference for reference, _ in developed_pairs(data)} == expected
+    assert {reference for reference, _ in learnt_pairs(data)} == texts - expected
+
+
+def test_a_known_draw() -> None:
+    several = [f"reference {at}" for at in range(40)]
+    data = collected(RATINGS, given=[many(several)], development=TENTH, seed=3)
+    found = sorted(int(reference.split()[1]) for reference, _ in developed_pairs(data))
+    assert found == [1, 4, 10, 21, 26, 38]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_share_is_the_same_for_any_number_of_references(count: int) -> None:
+    several = ["|".join(f"{at}.{each}" for each in range(count)) for at in range(1000)]
+    # Six standard deviations of a draw of one in ten.
+    assert share_of(several) == pytest.approx(0.1, abs=6 * (0.09 / 1000) ** 0.5)
+
+
+def test_nor_does_a_common_second_reference_enlarge_it() -> None:
+    several = [f"{at}|common {at // 5}" for at in range(1000)]
+    assert share_of(several) == pytest.approx(0.1, abs=6 * (0.09 / 200) ** 0.5)
+
+
+def test_a_group_is_drawn_by_its_smallest_text() -> None:
+    several = [f"b{at}|a{at}" for at in range(60)]
+    data = collected(RATINGS, given=[many(several)], development=TENTH, seed=1)
+    expected = {f"b{at}" for at in range(60) if drawn_by_hand(f"a{at}", 1) < 0.1}
+    assert expected
+    assert {reference for reference, _ in developed_pairs(data)} == expected
+
+
+def test_a_very_large_group_is_learnt_from() -> None:
+    chained = [f"c{at}|c{at + 1}" for at in range(60)]
+    alone = [f"r{at}" for at in range(60)]
+    for seed in range(30):
+        data = collected(RATINGS, given=[many([*chained, *alone])], development=TENTH, seed=seed)
+        assert not any(reference.startswith("c") for reference, _ in developed_pairs(data))
+    assert data.notes == (
+        "of 121 references 61 hang together, each beside the next in some segment; none of them "
+        "is held out, since all would be.",
+    )
+
+
+def test_texts_that_no_one_judged_are_held_out_only_beside_judged_ones(
+    tmp_path: Path,
+) -> None:
+    plain = tmp_path / "plain.tsv"
+    plain.write_text("mt\tref\n" + "".join(f"t{at}\tr{at}\n" for at in range(400)))
+    stage = StagePlan("distillation", data=(str(plain),), teacher=("t",))
+    judged = many([f"r{at}" for at in range(200)])
+    data = collected(stage, RATINGS, given=[judged], development=TENTH)
+    held_out = {reference for reference, _ in developed_pairs(data)}
+    assert held_out
+    (distilled,) = data.stages[0]
+    items = np.arange(len(distilled.objective))
+    learnt = {data.texts[pair][0] for pair in distilled.objective.task(items).pairs}
+    assert not learnt & held_out
+    assert learnt | held_out == {f"r{at}" for at in range(400)}
+
+
+def test_a_row_counts_once_with_and_without_its_language_pair() -> None:
+    files: dict[str, Judgements] = {"x": tiny_preferences(), "y": tiny_ratings(90)}
+    development = DevelopmentPlan(share=0.3)
+    ordered, scored = replace(PREFERENCES, data=("x",)), replace(RATINGS, data=("y",))
+    alone = collected(ordered, scored, files=files, development=development)
+    twice = collected(
+        replace(ordered, lp=("cs-en",)),
+        ordered,
+        replace(scored, lp=("de-en",)),
+        scored,
+        files=files,
+        development=development,
+    )
+    assert twice.held_out == alone.held_out
+    assert sorted(twice.development.ratings) == sorted(alone.development.ratings)
+
+
+def test_equal_texts_of_two_rows_count_twice() -> None:
+    """They were said twice."""
+    rows = [(f"h{at}", f"r{at}", float(at)) for at in range(30)]
+    both = collected(RATINGS, given=[rated(*rows, *rows)], development=DevelopmentPlan(share=0.3))
+    once = collected(RATINGS, given=[rated(*rows)], development=DevelopmentPlan(share=0.3))
+    assert both.held_out["ratings"] == 2 * once.held_out["ratings"] > 0
+
+
+@pytest.mark.parametrize(
+    "several", [{"batch": (8, 16)}, {"learning_rate": (1e-5, 2e-5)}, {"epochs": (1.0, 2.0)}]
+)
+def test_several_trials_need_something_to_choose_by(several: dict[str, tuple[float, ...]]) -> None:
+    stage = replace(RATINGS, **several)  # type: ignore[arg-type]  # its fields
+    few = rated(("a", "r0", 1.0), ("b", "r1", 2.0))
+    seed = next(
+        seed for seed in range(99) if min(drawn_by_hand(r, seed) for r in ("r0", "r1")) >= 0.1
+    )
+    told = sentence(stage, given=[few], development=TENTH, seed=seed)
+    assert told.startswith("Stage 1 has 2 combinations of settings")
+    collected(RATINGS, given=[few], development=TENTH, seed=seed)  # one trial needs none
+    enough = collected(stage, given=[tiny_ratings(90)], development=DevelopmentPlan(share=0.3))
+    assert enough.held_out["ratings"] > 2
+
+
+def test_what_cannot_differ_is_nothing_to_choose_by() -> None:
+    """One rating has no correlation, nor have equal ones; a preference can be right or wrong."""
+    stage = replace(RATINGS, epochs=(1.0, 2.0))
+    development = DevelopmentPlan(data=("dev",))
+    ours: list[Judged] = [tiny_ratings(), tiny_preferences()]
+    for dev in (rated(("x", "y", 1.0)), rated(("x", "y", 1.0), ("z", "y", 1.0))):
+        told = sentence(stage, given=ours, files={"dev": dev}, development=development)
+        assert "too few judgements are held out" in told
+    files: dict[str, Judgements] = {"dev": preferred(("x", "z", "y"))}
+    for each in (stage, replace(PREFERENCES, epochs=(1.0, 2.0))):
+        collected(each, given=ours, files=files, development=development)
+    assert "Stage 2" in sentence(RATINGS, stage, given=ours, development=NONE_HELD_OUT)
