@@ -13,7 +13,6 @@ from adequa.learned.pair_data import PairData, Source
 from adequa.segments import FloatArray, IntArray
 from adequa.training.gradients import PairInputs, predict
 from adequa.training.loop import Calibration, Part, Stage, Trial
-from adequa.training.objectives.distillation import Distillation
 from adequa.training.objectives.ratings import RatingRegression
 from adequa.training.optimiser import Rates
 from adequa.training.pair_network import PairNetwork
@@ -79,7 +78,7 @@ def _calibration(sources: Sequence[Source], *, fresh: bool) -> Calibration | Non
     """Brings the network to the scale of the first numbers that a stage learns, if any."""
     for source in sources:
         learnt = source.objective
-        if isinstance(learnt, RatingRegression | Distillation) and source.scale is not None:
+        if isinstance(learnt, RatingRegression) and source.scale is not None:
             some = np.random.default_rng(0).permutation(len(learnt))[:_CALIBRATED_ON]
             return partial(
                 _calibrate,

@@ -29,13 +29,9 @@ class RatingRegression(Objective):
         return tokens[self.pairs]
 
     def task(self, items: IntArray) -> Task:
-        return squared_error(self.pairs[items], self.targets[items])
+        targets = self.targets[items].astype(np.float32)
 
+        def loss(scores: Tensor) -> Tensor:
+            return (scores - to_device(targets, scores.device)).square().sum()
 
-def squared_error(pairs: IntArray, targets: FloatArray) -> Task:
-    """The squared difference between each score and its target."""
-
-    def loss(scores: Tensor) -> Tensor:
-        return (scores - to_device(targets.astype(np.float32), scores.device)).square().sum()
-
-    return Task(pairs, loss, float(len(pairs)))
+        return Task(self.pairs[items], loss, float(len(items)))
