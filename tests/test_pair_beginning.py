@@ -33,8 +33,8 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved metric in which the best of several references counts."""
-    plan = Plan(encoder=str(encoder), references="best", stage=(QUICK,))
+    """A saved metric in which the mean of several references counts, which is not the default."""
+    plan = Plan(encoder=str(encoder), references="mean", stage=(QUICK,))
     folder = tmp_path_factory.mktemp("metrics") / "begun"
     PairRegressor(plan, device="cpu", name="first").fit(tiny_ratings(24)).save(folder)
     return folder
@@ -90,7 +90,7 @@ def test_all_that_went_before_is_on_record(begun: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "counts"), [("", "best"), ("mean", "mean"), ("best", "best")],
+    ("said", "counts"), [("", "mean"), ("mean", "mean"), ("best", "best")],
     ids=["unsaid", "mean", "best"],
 )  # fmt: skip
 def test_references_count_as_they_did(begun: Path, tmp_path: Path, said: str, counts: str) -> None:
@@ -108,9 +108,17 @@ def test_references_count_as_they_did(begun: Path, tmp_path: Path, said: str, co
         assert found == pytest.approx([expected], abs=1e-5)
 
 
-def test_unsaid_references_count_by_their_mean(encoder: Path) -> None:
+def test_of_unsaid_references_the_best_counts(encoder: Path) -> None:
     metric = PairRegressor(Plan(encoder=str(encoder), stage=(QUICK,)))
-    assert "references:mean" in str(metric.signature(1))
+    assert "references:best" in str(metric.signature(1))
+
+
+@pytest.mark.parametrize(("seed", "told"), [(0, 0), (1, 1)])
+def test_other_draws_than_those_of_the_start_are_told(begun: Path, seed: int, told: int) -> None:
+    notes: list[str] = []
+    plan = Plan(start=str(begun), seed=seed, stage=(QUICK,))
+    PairRegressor(plan, device="cpu").fit(tiny_ratings(24), Training(note=notes.append))
+    assert sum("may have learnt from it" in note for note in notes) == told
 
 
 def test_a_head_beyond_all_memory_is_a_sentence(encoder: Path) -> None:

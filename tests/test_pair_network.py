@@ -166,7 +166,8 @@ def test_development_means_over_language_pairs() -> None:
     held_out = development(
         rated=list(range(20)), ratings=ratings.tolist(), rating_groups=[float(g) for g in groups]
     )
-    expected = np.mean([pearson(ratings[:6], scores[:6]), pearson(ratings[6:], scores[6:])])
+    each = [float(pearson(ratings[part], scores[part])) for part in (slice(6), slice(6, 20))]
+    expected = np.average(each, weights=[6, 14])
     assert held_out.figures(lambda pairs: scores[pairs]) == {"pearson": pytest.approx(expected)}
 
 
@@ -200,3 +201,17 @@ def test_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_memory_of_this_machine_is_known() -> None:
     assert memory._memory(torch.device("cpu")) > 1 << 20
+
+
+def test_a_few_ratings_do_not_outweigh_many() -> None:
+    """Of two ratings the correlation is 1 or -1, whatever a network has learnt."""
+    random = np.random.default_rng(0)
+    human = random.normal(size=206)
+    groups = [0] * 200 + [1, 1, 2, 2, 3, 3]
+    held_out = development(
+        rated=list(range(206)), ratings=human.tolist(), rating_groups=[float(g) for g in groups]
+    )
+    good = np.concatenate([human[:200], -human[200:]])
+    lucky = np.concatenate([random.normal(size=200), human[200:]])
+    assert held_out.figures(lambda _: good)["pearson"] > 0.9
+    assert held_out.figures(lambda _: lucky)["pearson"] < 0.3

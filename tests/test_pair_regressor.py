@@ -273,6 +273,8 @@ def test_a_training_goes_on_and_not_with_another_plan(encoder: str, tmp_path: Pa
         seen.clear()
         metric.fit(tiny_ratings(48), Training(advance=lambda step, _: seen.append(step)))
     assert seen[0] == 12  # the eleven before are not done again
+    metric.save(tmp_path / "saved")
+    assert not (tmp_path / "kept").exists()
     whole = PairRegressor(plan, device="cpu").fit(tiny_ratings(48))
     assert (whole.score(UNSEEN).segments == metric.score(UNSEEN).segments).all()
     assert whole.training_ == metric.training_

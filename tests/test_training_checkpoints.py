@@ -120,6 +120,8 @@ def test_what_a_kill_leaves_goes_with_the_next(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "checkpoint-1", tmp_path / "checkpoint-2")
     (tmp_path / "checkpoint-1" / "state.json").unlink()  # half deleted
     (tmp_path / ".adequa-ba9876543210.tmp").mkdir()  # killed before the first file
+    (tmp_path / ".adequa-aa9876543210.tmp").mkdir()  # and while the first one was written
+    (tmp_path / ".adequa-aa9876543210.tmp" / ".tmp44omaR").write_bytes(b"half")
     half = tmp_path / ".adequa-0123456789ab.tmp"
     half.mkdir()
     (half / "tensors.safetensors").write_bytes(b"half")
@@ -159,3 +161,15 @@ def test_a_folder_that_takes_no_files_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AdequaError, match="cannot be written"):
         Checkpoints(tmp_path / "file" / "kept", "plan").write(snapshot(1))
+
+
+def test_a_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from safetensors import SafetensorError
+
+    def full(*_: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device")
+
+    monkeypatch.setattr("safetensors.torch.save_file", full)
+    with pytest.raises(AdequaError, match="cannot be written: .*No space left on device"):
+        Checkpoints(tmp_path, "plan").write(snapshot(1))
+    assert names(tmp_path) == []

@@ -14,9 +14,10 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
 from adequa.training import loop, monitor  # noqa: E402
-from adequa.training.checkpoints import Checkpoints  # noqa: E402
+from adequa.training.checkpoints import Checkpoints, Snapshot  # noqa: E402
 from adequa.training.gradients import PairInputs, predict  # noqa: E402
 from adequa.training.loop import Part, Progress, Stage  # noqa: E402
+from adequa.training.processes import Processes  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
 
 
@@ -206,3 +207,37 @@ def test_a_loss_that_is_no_number_ends_before_a_checkpoint(tmp_path: Path) -> No
     assert found is None or all(
         torch.isfinite(weight).all() for weight in found.tensors["network"].values()
     )
+
+
+def test_weights_that_are_no_numbers_are_not_kept() -> None:
+    """The loss of the last step is that of the weights before it."""
+    stage = Stage("ratings", (trial(Part(ratings(), 1000), epochs=1, rate=1e25),))
+    with pytest.raises(AdequaError, match="was no number any more by step 1;"):
+        trained([stage])
+
+
+def test_checkpoints_come_by_the_clock_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trials that are each shorter than the time between two, and the end of what was long."""
+    seconds = iter(range(10_000))
+    monkeypatch.setattr(monitor, "monotonic", lambda: next(seconds))
+    written: list[int] = []
+    write = Checkpoints.write
+
+    def watched(kept: Checkpoints, snapshot: Snapshot) -> None:
+        written.append(snapshot.facts["leg"])
+        write(kept, snapshot)
+
+    monkeypatch.setattr(Checkpoints, "write", watched)
+    run = loop.Run(
+        inputs=PairInputs(tiny.ROWS),
+        development=tiny.held_out(),
+        seed=0,
+        processes=Processes(torch.device("cpu")),
+        checkpoints=Checkpoints(tmp_path, "plan"),
+        seconds_between_checkpoints=40.0,
+    )
+    loop.train(network(), [Stage("ratings", (trial(epochs=1),) * 4)], run)
+    assert written[-1] == 3
+    assert len(set(written)) > 1

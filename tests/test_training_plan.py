@@ -184,7 +184,7 @@ BAD = {
     "seed is beyond a float": (plan(seed=10**400), "not a number of about 401 digits"),
     "rate is beyond a float": (
         plan(RATINGS | {"learning_rate": 10**400}),
-        "learning_rate should be from 0, not a number of about 401 digits",
+        "learning_rate should be from 0 to 1, not a number of about 401 digits",
     ),
     "epochs never end": (
         plan(RATINGS | {"epochs": 1e300}),

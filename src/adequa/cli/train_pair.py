@@ -301,7 +301,6 @@ def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
     """Train as the plan says, from where an earlier run was stopped, and save."""
     from adequa.cli.output import write
     from adequa.cli.render_pair_training import pair_report
-    from adequa.training.checkpoints import Checkpoints
 
     folder = metric.checkpoints
     if folder is None:
@@ -310,7 +309,6 @@ def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
         metric.fit(training=training)
     if _is_first_process():
         save(metric, output, quiet)
-        Checkpoints(folder, "").remove()
         if not quiet:
             write(pair_report(metric, output), None)
     _leave_others()

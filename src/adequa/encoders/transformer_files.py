@@ -158,6 +158,17 @@ def _needed_packages() -> Iterator[None]:
 
 
 @contextmanager
+def writing_weights(where: object) -> Iterator[None]:
+    """A sentence where a file of weights cannot be written, on a full disk for one."""
+    from safetensors import SafetensorError  # noqa: PLC0415  # an extra, and heavy
+
+    try:
+        yield
+    except SafetensorError as error:
+        raise AdequaError(f"{where} cannot be written: {_reason(error)}.") from error
+
+
+@contextmanager
 def quiet() -> Iterator[None]:
     """No warnings, log lines or progress bars while a model is loaded."""
     from transformers.utils import logging  # noqa: PLC0415  # it is there by now

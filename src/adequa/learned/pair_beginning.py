@@ -29,6 +29,7 @@ class Beginning:
     digest: str  # of all weights
     references: OfSeveral  # what counts of several
     facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
+    notes: tuple[str, ...] = ()  # what a user should know
 
 
 def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Beginning:
@@ -68,6 +69,20 @@ def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> Begin
                 "training": dict(start.training_),
             }
         },
+        notes=_draws_apart(plan, start.plan),
+    )
+
+
+def _draws_apart(plan: Plan, start: Plan) -> tuple[str, ...]:
+    """A note where what is held out now may be what the start has learnt from."""
+    if not plan.development.share or (plan.seed, plan.development) == (
+        start.seed,
+        start.development,
+    ):
+        return ()
+    return (
+        "what is held out is drawn otherwise than for the start (by the seed and the share), which "
+        "may have learnt from it: agreement while training may flatter.",
     )
 
 

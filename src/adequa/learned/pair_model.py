@@ -22,6 +22,7 @@ from adequa.encoders.transformer_files import (
     model_files,
     model_folder,
     quiet,
+    writing_weights,
 )
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
@@ -119,7 +120,7 @@ class PairModel:
 
     def write_encoder(self, folder: Path) -> dict[str, str]:
         """Write encoder and tokenizer as a Hugging Face folder; returns the digest of each file."""
-        with quiet():
+        with quiet(), writing_weights("The encoder"):
             self.network.encoder.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
         return digests(model_files(folder))

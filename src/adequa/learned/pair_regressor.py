@@ -85,7 +85,7 @@ class PairRegressor(LearnedMetric):
         training.stage("Reading the data")
         teach = Teaching(self.checkpoints, where, training)
         data = collect(plan, given, load_dataset, teach)
-        for note in data.notes:
+        for note in (*begun.notes, *data.notes):
             training.note(note)
         training.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = chosen_precision(self.precision, where.device)
@@ -192,7 +192,7 @@ class PairRegressor(LearnedMetric):
     @property
     def references(self) -> OfSeveral:
         """What counts where a segment has several; known for certain once it is trained."""
-        return self.references_ or ("best" if self.plan.references == "best" else "mean")
+        return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
     def remarks(self) -> tuple[str, ...]:
         count = self.model_.cut
@@ -229,7 +229,10 @@ class PairRegressor(LearnedMetric):
     def save(self, folder: str | Path) -> PairRegressor:
         super().save(folder)
         if self.checkpoints is not None:
+            from adequa.training.checkpoints import Checkpoints  # noqa: PLC0415  # needs PyTorch
+
             forget_taught(self.checkpoints)
+            Checkpoints(self.checkpoints, "").remove()
         return self
 
     def write_further(self, folder: Path) -> Mapping[str, str]:

@@ -62,7 +62,9 @@ class Teaching:
             return metric.score(segments.select(rows.tolist())).segments
 
         before = _read(kept, len(segments)) if kept is not None else None
-        found = _shared(self.processes, before, len(segments), score)
+        # Where texts count on each other, they are not dealt out among processes.
+        share = _all_to_first if metric.needs_whole_corpus else _dealt
+        found = _shared(self.processes, before, len(segments), score, share)
         if kept is not None and before is None and self.processes.is_first:
             _write(kept, found)
         return found
@@ -79,6 +81,7 @@ def _shared(
     before: FloatArray | None,
     count: int,
     score: Callable[[IntArray], FloatArray],
+    share: Callable[[Processes, IntArray], IntArray],
 ) -> FloatArray:
     """The scores that the first process has from before, or else what all of them find."""
     if processes.count == 1:
@@ -93,11 +96,19 @@ def _shared(
             found += torch.from_numpy(before).to(found)
         processes.follow_first([found])
     else:
-        own = processes.share(np.arange(count))
+        own = share(processes, np.arange(count))
         if len(own):
             found[torch.from_numpy(own).to(found.device)] = torch.from_numpy(score(own)).to(found)
         processes.add_up([found])
     return np.asarray(found.cpu().numpy())
+
+
+def _dealt(processes: Processes, rows: IntArray) -> IntArray:
+    return processes.share(rows)
+
+
+def _all_to_first(processes: Processes, rows: IntArray) -> IntArray:
+    return rows if processes.is_first else rows[:0]
 
 
 def _digest(signature: str, segments: Segments) -> str:

@@ -29,7 +29,6 @@ from adequa.metrics.saved import DIGITS, is_saved, read_description
 from adequa.reproduce.outputs import of_outputs
 from adequa.reproduce.table import Scored, Scores
 from adequa.reproduce.trained import left_out
-from adequa.training.checkpoints import Checkpoints
 from adequa.training.plan import Plan, SourcePlan, plan_from, read_plan
 
 AnySource = TypeVar("AnySource", bound=SourcePlan)
@@ -183,7 +182,6 @@ def _trained(
     metric.fit(() if given is None else given, told)
     metric.plan = named.plan  # as the file has it, without a path of this machine
     metric.save(folder)
-    Checkpoints(checkpoints, "").remove()
     return folder
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adequa.encoders.transformer_files import writing_weights
 from adequa.errors import AdequaError
 from adequa.io.atomic_folder import atomic_folder
 
@@ -60,7 +61,8 @@ class Checkpoints:
         }
         state = {"plan": self.plan, "facts": dict(snapshot.facts)}
         with atomic_folder(self.folder / f"checkpoint-{max(older, default=0) + 1}") as target:
-            save_file({name: _own(tensor) for name, tensor in flat.items()}, target / _TENSORS)
+            with writing_weights(self.folder):
+                save_file({name: _own(tensor) for name, tensor in flat.items()}, target / _TENSORS)
             (target / _STATE).write_text(json.dumps(state), encoding="utf-8")
         self._delete(older)
 
@@ -75,7 +77,7 @@ class Checkpoints:
         half = [
             path
             for path in self.folder.glob(".adequa-*.tmp")
-            if {each.name for each in path.glob("*")} in (set(), {_TENSORS}, {_TENSORS, _STATE})
+            if all(_is_ours(each.name) for each in path.iterdir())
         ]
         for path in [*half, *(self.folder / f"checkpoint-{number}" for number in numbers)]:
             shutil.rmtree(path, ignore_errors=True)
@@ -107,6 +109,11 @@ class Checkpoints:
                 f"{path} is no checkpoint that can be read ({error}); delete it to begin anew."
             ) from error
         return Snapshot(tensors, facts)
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file is of a checkpoint, or what safetensors calls one that it has not finished."""
+    return name in {_TENSORS, _STATE} or name.startswith(".tmp")
 
 
 def _own(tensor: Tensor) -> Tensor:

@@ -28,9 +28,10 @@ class Development:
     worse: IntArray
 
     def figures(self, scores_of: Scorer) -> Figures:
-        """Pearson's correlation, its mean over language pairs, and the share ordered rightly.
+        """Pearson's correlation, and the share of preferences that are ordered rightly.
 
-        A correlation that is undefined, as of constant scores, counts as 0.
+        The correlation is the mean over language pairs by their sizes; one that is undefined, as of
+        constant scores, counts as 0.
         """
         pairs, at = np.unique(
             np.concatenate([self.rated, self.better, self.worse]), return_inverse=True
@@ -47,9 +48,13 @@ class Development:
         return found
 
     def _pearson(self, scores: FloatArray) -> float:
-        groups = [np.flatnonzero(self.rating_groups == g) for g in np.unique(self.rating_groups)]
-        each = [pearson(self.ratings[rows], scores[rows]) for rows in groups if len(rows) > 1]
-        return float(np.mean(np.nan_to_num(each))) if each else 0.0
+        rows = [np.flatnonzero(self.rating_groups == g) for g in np.unique(self.rating_groups)]
+        rows = [each for each in rows if len(each) > 1]
+        if not rows:
+            return 0.0
+        found = np.nan_to_num([pearson(self.ratings[each], scores[each]) for each in rows])
+        # By their sizes: of two ratings the correlation is 1 or -1, whatever a network has learnt.
+        return float(np.average(found, weights=[len(each) for each in rows]))
 
 
 def criterion(figures: Figures, objectives: tuple[str, ...]) -> float:

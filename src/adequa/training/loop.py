@@ -43,6 +43,8 @@ from adequa.training.pair_network import PairNetwork
 from adequa.training.processes import Processes
 from adequa.training.steps import shuffled_steps, step_count
 
+_LOOKED_AT = 8  # pairs, to see whether scores are numbers
+
 Keep: TypeAlias = Literal["best", "last"]
 Calibration: TypeAlias = Callable[[PairNetwork, PairInputs], None]
 
@@ -180,12 +182,13 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
             "The checkpoint to go on from is of another network, or of another version of adequa; "
             "delete it to begin anew."
         ) from error
+    clock = Clock(run.seconds_between_checkpoints)
     with own_randomness(network.device), memory_watched(network.device):
         while state.leg < len(legs):
             leg = legs[state.leg]
             if not state.step:
                 _begin(network, leg, state, run)
-            _walk(network, leg, state, run)
+            _walk(network, leg, state, run, clock)
             if leg.trial_number + 1 == len(leg.stage.trials):
                 _put(network, state.best)
                 run.processes.follow_first(network.parameters())
@@ -207,13 +210,13 @@ def _begin(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     state.start = _weights(network) if len(leg.stage.trials) > 1 else {}
 
 
-def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
+def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run, clock: Clock) -> None:
     """All steps of a trial, from where it is."""
     trial, steps = leg.trial, leg.trial.steps
     optimiser = adamw(network, trial.rates, trial.weight_decay)
     restore_moments(network, optimiser, state.moments, state.step)
     evaluated_after, averaged_from = leg.evaluated_after(), steps - round(trial.average * steps)
-    clock, reported = Clock(run.seconds_between_checkpoints), Losses(0.0, 0)
+    reported = Losses(0.0, 0)
     network.train()
     for step, drawn in _drawn(leg, state.step, run):
         set_rates(optimiser, trial.rates, step, steps)
@@ -231,7 +234,10 @@ def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
         if clock.report_is_due() or state.step == steps:
             now = _checked(reported.mean(), leg, state)
             run.report(Progress(leg.name, state.step, steps, now, state.figures))
-        if run.checkpoints and clock.checkpoint_is_due():
+        # What took long is kept at the end of a trial too: what comes after it may fail.
+        if run.checkpoints and (
+            clock.checkpoint_is_due() or (state.step == steps and clock.is_long())
+        ):
             _checked(float(state.losses.total), leg, state)
             _keep(network, optimiser, state, run)
 
@@ -281,6 +287,9 @@ def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
     """Take figures on development data, and keep the weights if they are the best so far."""
     loss = _checked(state.losses.mean(), leg, state)
     with _averaged(network, state.average):
+        # The loss is that of the weights before the last step: what do they say after it?
+        some = np.arange(min(len(run.inputs.rows), _LOOKED_AT))
+        _checked(float(predict(network, run.inputs, some).sum()), leg, state)
         state.figures = run.development.figures(lambda pairs: predict(network, run.inputs, pairs))
         figure = criterion(state.figures, leg.stage.objectives)
         is_last = state.step == leg.trial.steps

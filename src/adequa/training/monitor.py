@@ -34,7 +34,8 @@ class Clock:
 
     def __init__(self, between_checkpoints: float) -> None:
         self._between = {"report": BETWEEN_REPORTS, "checkpoint": between_checkpoints}
-        self._last = dict.fromkeys(self._between, monotonic())
+        self._begun = monotonic()
+        self._last = dict.fromkeys(self._between, self._begun)
 
     def report_is_due(self) -> bool:
         """Whether to report now; if so, the time begins anew."""
@@ -43,6 +44,10 @@ class Clock:
     def checkpoint_is_due(self) -> bool:
         """Whether to write a checkpoint now, likewise."""
         return self._is_due("checkpoint")
+
+    def is_long(self) -> bool:
+        """Whether the training has run for so long that it should not have to be done again."""
+        return monotonic() - self._begun >= self._between["checkpoint"]
 
     def _is_due(self, what: str) -> bool:
         due = monotonic() - self._last[what] >= self._between[what]
