@@ -114,11 +114,11 @@ def test_a_student_comes_close_to_its_teacher(encoder: str) -> None:
 
 
 def test_a_teacher_whose_lower_scores_are_better(encoder: str) -> None:
-    stage = replace(QUICK, objective="distillation", teacher=("ter",), epochs=(3.0,))
+    stage = replace(QUICK, objective="distillation", teacher=("ter",), epochs=(8.0,))
     plan = Plan(encoder=encoder, surface=True, stage=(stage,))
     metric = PairRegressor(plan, device="cpu").fit(tiny_ratings(60))
     taught = load_metric("ter").score(UNSEEN).segments
-    assert np.corrcoef(metric.score(UNSEEN).segments, taught)[0, 1] < -0.5
+    assert np.corrcoef(metric.score(UNSEEN).segments, taught)[0, 1] < -0.8
 
 
 def test_surface_features_see_what_the_encoder_cannot(encoder: str) -> None:

@@ -123,8 +123,20 @@ def test_unknown_table() -> None:
 # What is kept in the repository.
 
 
+# Rows that wait for their measurement; any other that lacks its figures has lost them.
+UNMEASURED = {
+    ("wmt12", "pair-mpnet-preferences-ratings-ensemble"),
+    ("wmt17", "pair-mpnet-preferences-ratings-ensemble"),
+    *(
+        (f"wmt{year}-systems", f"pair-mpnet-preferences-ratings{kind}")
+        for year in (17, 18)
+        for kind in ("", "-ensemble")
+    ),
+}
+
+
 @pytest.mark.parametrize("name", TABLES)
-def test_every_quick_system_of_every_table_is_measured(name: str) -> None:
+def test_every_system_of_every_table_is_measured(name: str) -> None:
     found = table(name)
     results = read_results(found, KEPT)
     for system in found.systems:
@@ -133,8 +145,8 @@ def test_every_quick_system_of_every_table_is_measured(name: str) -> None:
             assert system.paper  # which is what it stands there for
             assert not rows
             continue
-        if not rows:
-            assert system.cost != "minutes"  # such a row may wait until it is measured
+        if (name, system.name) in UNMEASURED:
+            assert not rows  # else it is to be taken off the list
             continue
         assert set(rows) >= {*system.paper, "average"}
         for column, row in rows.items():
