@@ -74,8 +74,8 @@ TABLE = Table(
         "which is the row; .796 with surface features beside that, their weights found by least "
         "squares beforehand. With preferences first, and ratings in a stage of their own after "
         "them, eleven runs lie between .822 and .842.",
-        "Batches of ratings were sorted by length in all of these (`pool = 50`), which was found to "
-        "harm later: all-MiniLM-L6-v2 on ratings reaches .695 with it and .705 without it, on the "
+        "Batches of ratings were sorted by length in all of these (`pool = 50`), which was found "
+        "to harm later: all-MiniLM-L6-v2 on ratings reaches .695 with it and .705 without it, on the "
         "same held-out ratings, one run each. The row of that encoder is without; it was trained "
         "by `adequa train pair-regressor` with these settings, in 51 minutes on one core of a busy "
         "machine, by an earlier state of the code.",
@@ -85,8 +85,9 @@ TABLE = Table(
         "the preferences in the same steps were the best on development data (.846, and .844 after "
         "a further stage of ratings), and the worst of four on WMT17 (.821 against .827, .832 and "
         ".833): the outputs held out are of the same systems and years, so that choosing by them "
-        "may flatter what fits those. The row is what a single pass gives, each preference seen "
-        "once; the other three, and the mean of them (.839), were read on WMT17 before it was made.",
+        "may flatter what fits those. The row is what a single pass gives, each preference "
+        "seen once; the other three, and the mean of them (.839), were read on WMT17 before it "
+        "was made.",
     ),
     systems=(
         System(
