@@ -75,8 +75,8 @@ TABLE = Table(
         "squares beforehand. With preferences first, and ratings in a stage of their own after "
         "them, eleven runs lie between .822 and .842.",
         "Batches of ratings were sorted by length in all of these (`pool = 50`), which was found "
-        "to harm later: all-MiniLM-L6-v2 on ratings reaches .695 with it and .705 without it, on the "
-        "same held-out ratings, one run each. The row of that encoder is without; it was trained "
+        "to harm later: all-MiniLM-L6-v2 on ratings reaches .695 with it and .705 without it, on "
+        "the same held-out ratings, one run each. The row of that encoder is without; it was trained "
         "by `adequa train pair-regressor` with these settings, in 51 minutes on one core of a busy "
         "machine, by an earlier state of the code.",
         "What helped with preferences, and what did not: read again and again, they are learnt by "
