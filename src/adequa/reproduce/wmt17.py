@@ -76,9 +76,9 @@ TABLE = Table(
         "them, eleven runs lie between .822 and .842.",
         "Batches of ratings were sorted by length in all of these (`pool = 50`), which was found "
         "to harm later: all-MiniLM-L6-v2 on ratings reaches .695 with it and .705 without it, on "
-        "the same held-out ratings, one run each. The row of that encoder is without; it was trained "
-        "by `adequa train pair-regressor` with these settings, in 51 minutes on one core of a busy "
-        "machine, by an earlier state of the code.",
+        "the same held-out ratings, one run each. The row of that encoder is without; it was "
+        "trained by `adequa train pair-regressor` with these settings, in 51 minutes on one core "
+        "of a busy machine, by an earlier state of the code.",
         "What helped with preferences, and what did not: read again and again, they are learnt by "
         "heart. With all preferences on a segment as one item, 73.8 percent of those held out "
         "were ordered rightly after two of three passes and 72.9 after the third. Ratings beside "
