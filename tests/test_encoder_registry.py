@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.contract import AnyEncoder, Encoder
@@ -22,7 +19,6 @@ from adequa.encoders.registry import (
     settings_of,
 )
 from adequa.errors import AdequaError
-from adequa.runtime.batches import batches_by_length, distinct
 
 
 @pytest.fixture(autouse=True)
@@ -85,36 +81,6 @@ def test_a_concatenation_has_the_coverage_of_the_part_that_has_one() -> None:
     assert len(prints) == 3
     with pytest.raises(AdequaError, match="no encoders"):
         Concatenation([])
-
-
-@given(
-    st.lists(st.integers(0, 60), max_size=80), st.integers(1, 200), st.integers(1, 20)
-)  # fmt: skip
-def test_batches_hold_everything_once_and_keep_their_bounds(
-    lengths: list[int], tokens: int, count: int
-) -> None:
-    batches = batches_by_length(lengths, max_tokens=tokens, max_count=count)
-    assert sorted(at for batch in batches for at in batch.tolist()) == list(range(len(lengths)))
-    for batch in batches:
-        longest = max(lengths[at] for at in batch)
-        assert len(batch) <= count
-        assert len(batch) == 1 or longest * len(batch) <= tokens
-    # Similar lengths: no sentence of a batch is longer than any of the batch before.
-    for before, after in pairwise(batches):
-        assert min(lengths[at] for at in before) >= max(lengths[at] for at in after)
-
-
-@pytest.mark.parametrize(("tokens", "count"), [(0, 1), (1, 0)])
-def test_batches_of_nothing_are_refused(tokens: int, count: int) -> None:
-    with pytest.raises(AdequaError, match="1 or more"):
-        batches_by_length([1], max_tokens=tokens, max_count=count)
-
-
-@given(st.lists(st.text(max_size=2)))
-def test_distinct_items_restore_all(items: list[str]) -> None:
-    different, at = distinct(items)
-    assert [different[place] for place in at] == items
-    assert different == list(dict.fromkeys(items))
 
 
 @pytest.mark.parametrize(

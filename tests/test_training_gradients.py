@@ -21,6 +21,7 @@ from adequa.training.objectives.ratings import RatingRegression  # noqa: E402
 from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
 
 ROWS = random_rows(14)
+CPU = torch.device("cpu")
 INPUTS = PairInputs(ROWS, most_tokens=10_000)
 PARTS = replace(INPUTS, most_tokens=20)  # one or two texts at once
 OBJECTIVES = {
@@ -56,8 +57,30 @@ def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> Non
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
     objective, trained = OBJECTIVES[kind], network()
-    assert len(PARTS.parts(objective.task(np.arange(len(objective))).pairs)) > 2
+    assert len(PARTS.parts(objective.task(np.arange(len(objective))).pairs, CPU)) > 2
     assert_same(found(trained, PARTS, objective), found(trained, INPUTS, objective))
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_parts_of_similar_length_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    objective, trained = OBJECTIVES[kind], network()
+    at_once = found(trained, INPUTS, objective)
+    monkeypatch.setattr(gradients, "_READING", {"cpu": 0})  # as if a part cost nothing
+    pairs = objective.task(np.arange(len(objective))).pairs
+    parts = [pairs[part] for part in INPUTS.parts(pairs, CPU)]
+    assert all(len({*ROWS.lengths[part].tolist()}) == 1 for part in parts)
+    assert len(parts) > 2
+    readings = 0
+    plain = PairInputs.scores
+
+    def counted(inputs: PairInputs, of: PairNetwork, pairs: np.ndarray) -> object:
+        nonlocal readings
+        readings += 1
+        return plain(inputs, of, pairs)
+
+    monkeypatch.setattr(PairInputs, "scores", counted)
+    assert_same(found(trained, INPUTS, objective), at_once)
+    assert readings == len(parts)
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)

@@ -45,6 +45,7 @@ MODELS: dict[str, type[SupportVectors] | type[Perceptron]] = {
     "mlp": Perceptron,
 }
 DEVELOPMENT = 0.1  # the share of rows that a perceptron is chosen on (§4.1 of the BERT paper)
+_CHUNK = 8192  # pairs whose features are held at once, which bounds memory
 
 
 @dataclass(eq=False)
@@ -112,8 +113,12 @@ class EmbeddingRegressor(LearnedMetric):
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
         pairs = _Pairs.of(segments)
-        seen = features(self.encoder, pairs.hypotheses, pairs.references)
-        return one_a_segment(self.regressor_.predict(seen), segments, self.references)
+        scores = np.empty(len(pairs.rows))
+        for start in range(0, len(scores), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            seen = features(self.encoder, pairs.hypotheses[some], pairs.references[some])
+            scores[some] = self.regressor_.predict(seen)
+        return one_a_segment(scores, segments, self.references)
 
     def remarks(self) -> tuple[str, ...]:
         return self.encoder.remarks()
