@@ -14,15 +14,18 @@ import pytest
 
 from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.cache import digest_of
+from adequa.encoders.registry import load_encoders
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems, Ratings
 from adequa.learned import pair_regressor
+from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.learned.pair_regressor import PairRegressor
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import read_description
 from adequa.reproduce import run, trained
 from adequa.reproduce.page import page
 from adequa.reproduce.planned import fine_tuned, planned, trained_folder
+from adequa.reproduce.recipes import RECIPES, Recipe
 from adequa.reproduce.run import reproduce
 from adequa.reproduce.table import System, Table
 from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
@@ -197,6 +200,52 @@ def test_teachers_that_are_plans_are_trained_first(plans: Path, fitted: Fitted) 
     assert fitted[1][0].plan.stage[0].teacher == (str(trained_folder() / "rated-0"), "chrf")
     kept = read_description(trained_folder() / "taught").settings["plan"]
     assert kept["stage"][0]["teacher"] == ["rated-0", "chrf"]  # and no path of this machine
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A metric without a plan, and how often it was made."""
+    made: list[str] = []
+
+    def simple() -> EmbeddingRegressor:
+        made.append("simple")
+        Path("words.txt").write_text("good 1 0\nbad 0 1\n")
+        encoder = load_encoders([f"words:{Path('words.txt').resolve()}"])
+        return EmbeddingRegressor(encoder, folds=2, workers=1, name="simple")
+
+    monkeypatch.setitem(RECIPES, "simple", Recipe(simple, ("wmt01-da",)))
+    return made
+
+
+def test_metrics_without_a_plan_teach_and_are_put_together(
+    plans: Path, fitted: Fitted, recipe: list[str]
+) -> None:
+    (plans / "taught.toml").write_text(TAUGHT.replace("chrf", "simple"))
+    both = planned("taught", "simple")(RATED, UNSEEN)
+    assert recipe == ["simple"]
+    simple = str(trained_folder() / "simple")
+    assert fitted[1][0].plan.stage[0].teacher == (str(trained_folder() / "rated-0"), simple)
+    mean = (plainly("taught", RATED.segments) + plainly("simple", RATED.segments)) / 2
+    assert both.scores == pytest.approx(mean, abs=1e-5)
+    assert "; simple: simple|" in both.settings
+    assert planned("simple")(RATED, UNSEEN).scores == pytest.approx(
+        plainly("simple", RATED.segments), abs=1e-9
+    )
+    assert recipe == ["simple"]
+
+
+def test_a_metric_without_a_plan_may_not_have_seen_what_is_tested(recipe: list[str]) -> None:
+    said = sentence(lambda: planned("simple")(DATA["wmt01-da"], UNSEEN))
+    assert said.startswith("simple learns from wmt01-da")
+    assert not recipe
+
+
+def test_a_start_that_is_a_plan_is_trained_first(plans: Path, fitted: Fitted) -> None:
+    (plans / "second.toml").write_text(f"{GOING_ON}data = ['wmt01-da']\n")
+    planned("second")(RATED, UNSEEN)
+    assert [metric.name for metric, _ in fitted] == ["first", "second"]
+    assert fitted[1][0].plan.start == str(trained_folder() / "first")
+    assert read_description(trained_folder() / "second").settings["plan"]["start"] == "first"
 
 
 def test_a_teacher_may_not_have_seen_what_is_tested(plans: Path, fitted: Fitted) -> None:

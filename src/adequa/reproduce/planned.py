@@ -27,8 +27,9 @@ from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import DIGITS, is_saved, read_description
 from adequa.reproduce.outputs import of_outputs
+from adequa.reproduce.recipes import RECIPES
 from adequa.reproduce.table import Scored, Scores
-from adequa.reproduce.trained import left_out
+from adequa.reproduce.trained import fitted, left_out
 from adequa.training.plan import Plan, SourcePlan, plan_from, read_plan
 
 AnySource = TypeVar("AnySource", bound=SourcePlan)
@@ -64,29 +65,66 @@ class NamedPlan:
         for stage in self.plan.stage:
             yield from (stage, *stage.beside)
 
-    def teachers(self) -> Iterator[NamedPlan]:
-        """The plans among its teachers, which are trained before it."""
-        for name in dict.fromkeys(name for source in self.sources() for name in source.teacher):
-            if _plan_path(name).is_file():
-                yield NamedPlan.read(name)
+    def datasets(self) -> Iterator[tuple[str, str]]:
+        """Where data are named that it learns from, or chooses on, itself or through others."""
+        learnt = (name for source in self.sources() for name in source.data)
+        for dataset in (*learnt, *self.plan.development.data):
+            yield str(self.path), dataset
+        for name in self.others():
+            yield from _datasets(name)
+
+    def others(self) -> Iterator[str]:
+        """What is trained before it: its start and its teachers, where they have such a name."""
+        taught = (name for source in self.sources() for name in source.teacher)
+        for name in dict.fromkeys([self.plan.start, *taught]):
+            if name in RECIPES or _plan_path(name).is_file():
+                yield name
 
 
-def planned(*plans: str) -> Scores:
-    """How the metric scores a dataset that a plan trains; of several plans, the mean of theirs."""
+def planned(*names: str) -> Scores:
+    """How the metric scores a dataset that a plan trains; of several names, the mean of theirs.
+
+    Names are those of plans, or of recipes where there is no plan.
+    """
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
-        named = [NamedPlan.read(name) for name in plans]
-        for each in named:
-            _check_unseen(each, judgements)
-        folders = [_trained(each, trained_folder() / each.name, progress) for each in named]
+        for name in names:
+            _check_unseen(_datasets(name), judgements)
+        folders = [_made(name, progress) for name in names]
         if len(folders) == 1:
-            metric = _loaded(folders[0])
-            return _scored(metric, judgements, progress, _settings(named[0], metric))
+            metric = load_metric(str(folders[0]))
+            return _scored(metric, judgements, progress, _said(names[0], metric))
         together = Ensemble.of(list(map(str, folders)))
-        said = map(_settings, named, (_pair_regressor(part.metric) for part in together.parts))
+        said = map(_said, names, (part.metric for part in together.parts))
         return _scored(together, judgements, progress, f"the mean of {'; '.join(said)}")
 
     return scored
+
+
+def _datasets(name: str) -> Iterator[tuple[str, str]]:
+    """All that is learnt from, or chosen on, to make what has this name; and where that stands."""
+    if name in RECIPES:
+        yield from ((name, dataset) for dataset in RECIPES[name].datasets)
+    else:
+        yield from NamedPlan.read(name).datasets()
+
+
+def _made(name: str, progress: Progress) -> Path:
+    """The folder of what a plan or a recipe trains; it is trained if it is not there yet."""
+    folder = trained_folder() / name
+    if name not in RECIPES:
+        return _trained(NamedPlan.read(name), folder, progress)
+    if not is_saved(str(folder)):
+        check_new_folder(folder)
+        fitted(RECIPES[name].made(), RECIPES[name].datasets, progress, f" ({name})").save(folder)
+    return folder
+
+
+def _said(name: str, metric: Metric) -> str:
+    """What tells others how a metric was made."""
+    if isinstance(metric, PairRegressor):
+        return _settings(NamedPlan.read(name), metric)
+    return f"{name}: {metric.signature(1)}"
 
 
 def fine_tuned(first: str, second: str, others: tuple[str, ...]) -> Scores:
@@ -100,10 +138,10 @@ def fine_tuned(first: str, second: str, others: tuple[str, ...]) -> Scores:
     def scored(judgements: Judgements, progress: Progress) -> Scored:
         folds = list(left_out(judgements, others))
         begun, going_on = NamedPlan.read(first), NamedPlan.read(second)
-        _check_unseen(begun, judgements)
-        _check_unseen(going_on, judgements)
+        for named in (begun, going_on):
+            _check_unseen(named.datasets(), judgements)
         _check_open(going_on)
-        start = _trained(begun, trained_folder() / begun.name, progress)
+        start = _made(first, progress)
         beginning = _loaded(start)
         weights, scores = {}, np.empty(sum(len(fold.tested) for fold in folds))
         for fold in folds:
@@ -129,18 +167,15 @@ def _plan_path(name: str) -> Path:
     return PLANS / f"{name}.toml"
 
 
-def _check_unseen(named: NamedPlan, judgements: Judgements) -> None:
-    """Raise where a plan learns from, or chooses on, judgements of the year it is measured on."""
+def _check_unseen(datasets: Iterator[tuple[str, str]], judgements: Judgements) -> None:
+    """Raise where judgements of the year that is measured on are learnt from, or chosen on."""
     tested = identified(judgements).name
-    learnt = [name for source in named.sources() for name in source.data]
-    for name in (*learnt, *named.plan.development.data):
-        if _campaign(name) == _campaign(tested):
+    for where, dataset in datasets:
+        if _campaign(dataset) == _campaign(tested):
             raise AdequaError(
-                f"{named.path} learns from {name}, and is to be measured on {tested}, of the same "
+                f"{where} learns from {dataset}, and is to be measured on {tested}, of the same "
                 "year; take it out of the plan."
             )
-    for teacher in named.teachers():
-        _check_unseen(teacher, judgements)
 
 
 def _campaign(dataset: str) -> str:
@@ -166,16 +201,14 @@ def _trained(
 ) -> Path:
     """The folder of a plan's metric; it is trained if it is not there yet.
 
-    A start takes the place of the one that the plan names; teachers that are plans are trained
-    first.
+    A start takes the place of the one that the plan names; what it and its teachers need is
+    trained first.
     """
     if is_saved(str(folder)):
         _check_kept(named, folder)
         return folder
     check_new_folder(folder)
-    followed = _with_teachers(named, progress)
-    if start is not None:
-        followed = replace(followed, encoder="", start=str(start))
+    followed = _with_others(named, start, progress)
     checkpoints = folder.with_name(f"{folder.name}.training")
     metric = PairRegressor(followed, checkpoints=checkpoints, name=named.name)
     told = _reported(progress, folder.relative_to(trained_folder()).as_posix())
@@ -185,18 +218,20 @@ def _trained(
     return folder
 
 
-def _with_teachers(named: NamedPlan, progress: Progress) -> Plan:
-    """The plan with the folders of teachers in place of the plans that train them."""
-    places = {
-        teacher.name: str(_trained(teacher, trained_folder() / teacher.name, progress))
-        for teacher in named.teachers()
+def _with_others(named: NamedPlan, start: Path | None, progress: Progress) -> Plan:
+    """The plan with folders in place of the names of what was trained for it."""
+    begun = {named.plan.start: str(start)} if start is not None else {}
+    places = begun | {
+        name: str(_made(name, progress)) for name in named.others() if name not in begun
     }
 
     def taught(source: AnySource) -> AnySource:
         return replace(source, teacher=tuple(places.get(name, name) for name in source.teacher))
 
     stages = (replace(taught(s), beside=tuple(map(taught, s.beside))) for s in named.plan.stage)
-    return replace(named.plan, stage=tuple(stages))
+    beginning = places.get(named.plan.start, named.plan.start)
+    encoder = "" if beginning else named.plan.encoder
+    return replace(named.plan, encoder=encoder, start=beginning, stage=tuple(stages))
 
 
 def _reported(progress: Progress, name: str) -> Training:
@@ -221,18 +256,13 @@ def _check_kept(named: NamedPlan, folder: Path) -> None:
 
 
 def _loaded(folder: Path) -> PairRegressor:
-    return _pair_regressor(load_metric(str(folder)))
-
-
-def _pair_regressor(metric: Metric) -> PairRegressor:
+    metric = load_metric(str(folder))
     if not isinstance(metric, PairRegressor):
         raise TypeError("only a pair regressor is saved with a plan")
     return metric
 
 
-def _scored(
-    metric: PairRegressor | Ensemble, judgements: Judgements, progress: Progress, settings: str
-) -> Scored:
+def _scored(metric: Metric, judgements: Judgements, progress: Progress, settings: str) -> Scored:
     """Scores of any kind of judgements."""
     if isinstance(judgements, RatedSystems):
         return replace(of_outputs(lambda: metric)(judgements, progress), settings=settings)

@@ -63,11 +63,18 @@ def trained_on(made: Callable[[], LearnedMetric], datasets: tuple[str, ...]) -> 
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
         tested = _ratings(judgements)
-        metric = _fitted(made(), joined(list(map(_loaded, datasets))), progress)
+        metric = fitted(made(), datasets, progress)
         chosen = {"": metric.training_["chosen"]}
         return Scored(_scores(metric, tested), f"{_settings(metric)}; chosen {_told(chosen)}")
 
     return scored
+
+
+def fitted(
+    metric: LearnedMetric, datasets: tuple[str, ...], progress: Progress, where: str = ""
+) -> LearnedMetric:
+    """The metric, trained on whole datasets."""
+    return _fitted(metric, joined(list(map(_loaded, datasets))), progress, where)
 
 
 def _ratings(judgements: object) -> Ratings:

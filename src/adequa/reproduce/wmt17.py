@@ -10,11 +10,11 @@ from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MPNET, Model, encoder
 from adequa.reproduce.planned import planned
+from adequa.reproduce.recipes import RATINGS, RECIPES
 from adequa.reproduce.table import Scores, System, Table
 from adequa.reproduce.trained import trained_on
 
 _PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en", AVERAGE)
-_TRAINED_ON = ("wmt15-da", "wmt16-da")
 
 
 def _paper(*figures: float) -> dict[str, float]:
@@ -28,14 +28,7 @@ def _ruse(
         found = encoder(kind, *models, settings=settings)
         return EmbeddingRegressor(found, model="mlp", grid=grid, name="ruse")
 
-    return trained_on(made, _TRAINED_ON)
-
-
-def _svr(kind: str, *models: Model, settings: str = "") -> Scores:
-    def made() -> EmbeddingRegressor:
-        return EmbeddingRegressor(encoder(kind, *models, settings=settings), name="svr")
-
-    return trained_on(made, _TRAINED_ON)
+    return trained_on(made, RATINGS)
 
 
 TABLE = Table(
@@ -99,7 +92,7 @@ TABLE = Table(
         System(
             name="blend",
             label="Blend",
-            scores=trained_on(lambda: Blend(name="blend"), _TRAINED_ON),
+            scores=trained_on(lambda: Blend(name="blend"), RATINGS),
             paper=_paper(0.594, 0.571, 0.733, 0.577, 0.622, 0.671, 0.661, 0.633),
             cost="hours",
         ),
@@ -143,7 +136,7 @@ TABLE = Table(
         System(
             name="svr-mpnet-layers",
             label="SVR + all-mpnet-base-v2, layers 5, 7 and 12",
-            scores=_svr("transformer", MPNET, settings="layers=5+7+12"),
+            scores=trained_on(RECIPES["svr-mpnet-layers"].made, RATINGS),
             cost="hours",
         ),
         System(
