@@ -75,11 +75,12 @@ def _walked(network: PairNetwork, stage: Stage, steps: int, run: Run) -> FloatAr
 
 
 class _Counted(PairInputs):
-    """Inputs that count what is read of them."""
+    """Inputs that count what is learnt from; a first reading, without gradients, is for nothing."""
 
     def scores(self, network: PairNetwork, pairs: IntArray) -> torch.Tensor:
-        COUNTS["pairs"] += len(pairs)
-        COUNTS["tokens"] += int(self.rows.lengths[pairs].sum())
+        if torch.is_grad_enabled():
+            COUNTS["pairs"] += len(pairs)
+            COUNTS["tokens"] += int(self.rows.lengths[pairs].sum())
         return super().scores(network, pairs)
 
 

@@ -18,7 +18,7 @@ import safetensors.torch
 
 import tiny_training as tiny
 from adequa.training import loop, monitor
-from adequa.training.checkpoints import Checkpoints
+from adequa.training.checkpoints import Checkpoints, training_into
 
 PLAN = "plan"
 
@@ -47,7 +47,8 @@ def train(folder: Path, place: str) -> None:
     if place == "delete":
         setattr(shutil, "rmtree", kill)  # noqa: B010
     monitor.BETWEEN_REPORTS = 0.0
-    tiny.trained(tiny.hard_stages(), Checkpoints(folder, PLAN), report)
+    with training_into(folder):
+        tiny.trained(tiny.hard_stages(), Checkpoints(folder, PLAN), report)
 
 
 def main(folder: str, *places: str) -> None:

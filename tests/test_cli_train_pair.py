@@ -2,88 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
 
-import numpy as np
 import pytest
 
-from adequa.cli.main import main
-from adequa.judgements import Preferences, Ratings
-from adequa.metrics.registry import load_metric
-from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
+from pair_commands import PLAN, Run, command, description, rated, runner, settle, weights
+from tiny_transformer import tiny_ratings
 
 pytest.importorskip("transformers", reason="the pair regressor is a transformer")
-
-Run = Callable[..., tuple[int, str, str]]
-NEVER = ("--checkpoint-every", "3600")
-ALWAYS = ("--checkpoint-every", "0")
-
-
-def write_ratings(path: str, found: Ratings) -> None:
-    texts = found.segments
-    assert texts is not None
-    columns = (found.ids["lp"], texts.hypotheses, texts.references, found.scores)
-    rows = (f"{lp}\t{mt}\t{ref}\t{score}\n" for lp, mt, (ref,), score in zip(*columns, strict=True))
-    Path(path).write_text("".join(["lp\tmt\tref\tscore\n", *rows]))
-
-
-def write_preferences(path: str, found: Preferences) -> None:
-    assert found.better is not None
-    assert found.worse is not None
-    columns = (found.better.hypotheses, found.worse.hypotheses, found.better.references)
-    rows = (f"cs-en\t{one}\t{two}\t{ref}\n" for one, two, (ref,) in zip(*columns, strict=True))
-    Path(path).write_text("".join(["lp\tbetter\tworse\tref\n", *rows]))
 
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    for name in ("WORLD_SIZE", "RANK"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    write_tiny_encoder(Path("tiny"), layers=4)
-    write_ratings("rated.tsv", tiny_ratings())
-    write_preferences("ranked.tsv", tiny_preferences())
+    settle(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command line in this process, to save the start of PyTorch."""
-
-    def ran(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["adequa", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        shown = capsys.readouterr()
-        return int(caught.value.code or 0), shown.out, shown.err
-
-    return ran
-
-
-def command(*more: str, encoder: str = "tiny", output: str = "new") -> tuple[str, ...]:
-    begin = ("--encoder", encoder) if encoder else ()
-    return ("train", "pair-regressor", *begin, "--device", "cpu", "-o", output, *more)
-
-
-def rated(*more: str, output: str = "new") -> tuple[str, ...]:
-    few = ("--ratings", "rated.tsv", "--batch", "8", "--epochs", "2", "--learning-rate", "1e-3")
-    return command(*few, *more, output=output)
-
-
-def description(folder: str = "new") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(folder, "metric.json").read_text())
-    return found
-
-
-def weights(folder: str) -> bytes:
-    files = (Path(folder, "encoder", "model.safetensors"), Path(folder, "weights.npz"))
-    return b"".join(path.read_bytes() for path in files)
+    return runner(monkeypatch, capsys)
 
 
 def test_preferences_and_then_ratings(run: Run) -> None:
@@ -147,7 +83,29 @@ def test_a_plan_and_what_flags_change_in_it(run: Run) -> None:
     assert (code, shown.splitlines()[0]) == (0, "mine: new, fine-tuned on cpu, fp32")
     plan = description("further")["settings"]["plan"]
     assert (plan["encoder"], plan["start"], plan["seed"]) == ("", "new", 4)
+    assert "surface" not in plan
     assert description("further")["settings"]["head"]["surface"] > 0
+    # So it does without a plan.
+    few = ("--start", "new", "--ratings", "rated.tsv", "--epochs", "0.5", "-q")
+    assert run(*command(*few, encoder="", output="on")) == (0, "", "")
+    assert description("on")["settings"]["head"]["surface"] > 0
+
+
+def test_settings_that_diverge_are_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiny_training  # it needs PyTorch
+
+    tiny_training.spoil(monkeypatch, 1, 0)
+    code, shown, notes = run(*rated("--learning-rate", "1e-2"))
+    assert code == 0
+    assert notes == (
+        "note: ratings (1 of 1), 2 of 2 (batch 8, learning rate 0.01, epochs 2) is given up: its "
+        "loss was no number any more.\n"
+    )
+    assert "chosen on what was held out: stage 1 learning rate 0.001\n" in shown
+    assert "learning rate 0.01 " not in shown
+    assert description()["training"]["given_up"] == [
+        {"stage": 1, "batch": 8, "learning_rate": 0.01, "epochs": 2.0}
+    ]
 
 
 def test_rows_that_cannot_be_used_are_told(run: Run) -> None:
@@ -167,102 +125,6 @@ def test_only_some_language_pairs(run: Run) -> None:
     assert description()["training"]["rows"] + held_out == both.count("cs-en") < len(both)
 
 
-def stop_at_checkpoint(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C when a checkpoint of this number was written."""
-    from adequa.training.checkpoints import Checkpoints
-
-    write = Checkpoints.write
-    written = 0
-
-    def stopping(self: Checkpoints, *given: Any) -> None:
-        nonlocal written
-        write(self, *given)
-        written += 1
-        if written == number:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Checkpoints, "write", stopping)
-
-
-def test_a_stopped_training_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(*rated("-q", *NEVER, output="whole")) == (0, "", "")
-    with monkeypatch.context() as patch:
-        stop_at_checkpoint(3, patch)
-        assert run(*rated(*ALWAYS)) == (
-            130, "", "stopped; the same command goes on from new.training.\n",
-        )  # fmt: skip
-    assert [path.name for path in Path("new.training").iterdir()] == ["checkpoint-3"]
-    code, shown, notes = run(*rated(*ALWAYS))
-    assert code == 0
-    assert shown.startswith("new: tiny")
-    assert notes == "note: going on from new.training, where an earlier run was stopped.\n"
-    assert weights("new") == weights("whole")
-    assert not Path("new.training").exists()
-
-
-def test_the_checkpoint_of_another_plan_is_left_alone(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        stop_at_checkpoint(1, patch)
-        assert run(*rated("-q", "--checkpoints", "kept/here", *ALWAYS)) == (130, "", "")
-    before = list(Path("kept/here").rglob("*"))
-    code, shown, notes = run(*rated("--checkpoints", "kept/here", "--seed", "7"))
-    assert (code, shown) == (2, "")
-    assert notes.startswith(
-        "adequa: error: kept/here/checkpoint-1 is a checkpoint of another plan, or of other data;"
-    )
-    assert len(notes.splitlines()) == 1
-    assert list(Path("kept/here").rglob("*")) == before
-    assert not Path("new").exists()
-
-
-def test_a_stop_before_any_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("adequa.learned.pair_data.collect", stopped)
-    said = "stopped before there was a checkpoint; the same command begins anew.\n"
-    assert run(*rated()) == (130, "", said)
-    assert not Path("new").exists()
-    assert not Path("new.training").exists()
-
-
-def test_other_processes_than_the_first_write_and_say_nothing(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import torch
-
-    from adequa.training.processes import Processes
-
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("RANK", "1")
-    alone = Processes(torch.device("cpu"), number=1)
-    monkeypatch.setattr("adequa.training.processes.processes", lambda _: alone)
-    assert run(*rated(*ALWAYS)) == (0, "", "")
-    assert sorted(path.name for path in Path().iterdir()) == ["ranked.tsv", "rated.tsv", "tiny"]
-
-
-def test_two_processes_together() -> None:
-    pytest.importorskip("accelerate", reason="several processes meet through accelerate")
-    launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    taught = PLAN.replace('"ratings"', '"distillation"\nteacher = "chrf"')
-    Path("plan.toml").write_text(f'encoder = "tiny"\n{taught}epochs = 1\n{PLAN}epochs = 1\n')
-    shown = subprocess.run(
-        [sys.executable, "-m", *launcher, "-m", "adequa", *command("--plan", "plan.toml")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.count("saved in new;") == 1
-    assert description()["training"]["processes"] == 2
-    assert not Path("new.training").exists()
-    texts = tiny_ratings().segments
-    assert texts is not None
-    assert np.isfinite(load_metric("new:device=cpu").score(texts).segments).all()
-
-
 def test_the_variant_that_is_not_fine_tuned(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from adequa.learned import regression
 
@@ -280,7 +142,6 @@ def test_the_variant_that_is_not_fine_tuned(run: Run, monkeypatch: pytest.Monkey
 
 
 FROZEN = ("--settings", "paper-frozen", "--ratings", "rated.tsv")
-PLAN = '[[stage]]\nobjective = "ratings"\ndata = "rated.tsv"\n'
 BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (command(encoder=""), "Name what to learn from: --ratings or --preferences"),
     "no encoder": (command("--ratings", "rated.tsv", encoder=""), "Name what to begin with"),
@@ -300,6 +161,14 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "surface of a metric": (
         command("--ratings", "rated.tsv", "--start", "x", "--surface", encoder=""),
         "--surface goes with an encoder; x keeps the features that it has",
+    ),
+    "no surface of a metric": (
+        command("--ratings", "rated.tsv", "--start", "x", "--no-surface", encoder=""),
+        "--no-surface goes with an encoder; x keeps the features that it has",
+    ),
+    "paper's head of a metric": (
+        command("--ratings", "rated.tsv", "--start", "x", "--settings", "paper", encoder=""),
+        "--settings paper goes with an encoder, whose head it decides; x keeps the head that it ",
     ),
     "name": (rated("--name", "chrf"), 'A metric cannot be called "chrf"'),
     "there already": (rated(output="tiny"), "tiny is there already"),

@@ -15,13 +15,11 @@ import pytest
 from adequa.encoders.registry import load_encoder
 from adequa.encoders.transformer import Transformer, TransformerPair
 from adequa.errors import AdequaError
+from tiny_transformer import IDS, write_tiny_encoder, write_tokenizer
 
 torch = pytest.importorskip("torch", reason="transformers need PyTorch")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-WORDS = ["the", "cat", "dog", "sat", "ran", "on", "a", "mat", "far", "away", "."]
-IDS = {word: at for at, word in enumerate([*SPECIAL, *WORDS])}
 SENTENCES = ["the cat sat on a mat .", "a dog ran", "the cat sat on a mat .", "", "dog . dog . far"]
 POOLINGS = ("cls", "mean", "max", "mean-sqrt-length", "cls-last4", "mean-last4")
 
@@ -30,35 +28,7 @@ POOLINGS = ("cls", "mean", "max", "mean-sqrt-length", "cls-last4", "mean-last4")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small random BERT with five layers, and a tokenizer that knows a few words."""
     folder = tmp_path_factory.mktemp("bert")
-    torch.manual_seed(7)
-    config = transformers.BertConfig(
-        vocab_size=len(IDS), hidden_size=16, num_hidden_layers=5, num_attention_heads=2,
-        intermediate_size=24, max_position_embeddings=12, initializer_range=0.5,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(folder)
-    write_tokenizer(folder)
-    return folder
-
-
-def write_tokenizer(folder: Path) -> None:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    tokenizer = Tokenizer(models.WordLevel(IDS, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", IDS["[CLS]"]), ("[SEP]", IDS["[SEP]"])],
-    )
-    tokenizer.save(str(folder / "tokenizer.json"))
-    settings = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "pad_token": "[PAD]",
-        "unk_token": "[UNK]",
-        "cls_token": "[CLS]",
-        "sep_token": "[SEP]",
-    }
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return write_tiny_encoder(folder, layers=5, max_position_embeddings=12, initializer_range=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -364,10 +334,8 @@ def test_bad_settings(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "download=true" in said("transformer:nobody/absent-model")
 
 
-def test_four_layers_need_four_layers(bert: Path, tmp_path: Path) -> None:
-    config = transformers.BertConfig.from_pretrained(bert, num_hidden_layers=2)
-    transformers.BertModel(config).save_pretrained(tmp_path)
-    write_tokenizer(tmp_path)
+def test_four_layers_need_four_layers(tmp_path: Path) -> None:
+    write_tiny_encoder(tmp_path, layers=2)
     assert "has 2 layers" in error(lambda: TransformerPair.load(str(tmp_path)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from adequa.learned.contract import Training
 from adequa.learned.pair_regressor import PairRegressor
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
-from adequa.training.plan import Plan, StagePlan
+from adequa.training.plan import HEAD, Plan, StagePlan
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -87,6 +87,50 @@ def test_all_that_went_before_is_on_record(begun: Path, tmp_path: Path) -> None:
         ["| 1", "ratings", "third"],
     ]
     assert f"second, which it went on from, has the weights {before['digest'][:12]}." in card
+
+
+OTHER_HEAD: dict[str, Any] = {
+    "pooling": "cls", "layers": "1", "hidden_layers": 1, "units": 5, "dropout": 0.2,
+    "surface": True,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def other_head(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved metric of which no setting of the head is the default."""
+    plan = Plan(encoder=str(encoder), max_length=12, stage=(QUICK,), **OTHER_HEAD)
+    folder = tmp_path_factory.mktemp("metrics") / "other"
+    PairRegressor(plan, device="cpu").fit(tiny_ratings(24)).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize("said", [{}, OTHER_HEAD | {"max_length": 12}], ids=["unsaid", "the same"])
+def test_the_head_of_the_start_stays_and_nothing_else_is_on_record(
+    other_head: Path, tmp_path: Path, said: dict[str, Any]
+) -> None:
+    plan = Plan(start=str(other_head), stage=(QUICK,), **said)
+    PairRegressor(plan, device="cpu").fit(tiny_ratings(24)).save(tmp_path / "m")
+    before, after = (described(folder)["settings"] for folder in (other_head, tmp_path / "m"))
+    for key in ("head", "surface", "max_length"):
+        assert after[key] == before[key]
+    recorded = {key: after["plan"][key] for key in OTHER_HEAD if key in after["plan"]}
+    assert recorded == {key: value for key, value in said.items() if key in OTHER_HEAD}
+    again = load_metric(f"{tmp_path / 'm'}:device=cpu")
+    assert isinstance(again, PairRegressor)
+    assert again.plan == plan
+    assert asdict(again.model_.head) == before["head"]
+
+
+@pytest.mark.parametrize("key", OTHER_HEAD)
+def test_a_head_that_contradicts_the_start_is_a_sentence(other_head: Path, key: str) -> None:
+    """Also where it says what would be the default without a start."""
+    plan = Plan(start=str(other_head), stage=(QUICK,), **{key: HEAD[key]})
+    found = sentence(lambda: PairRegressor(plan, device="cpu").fit(tiny_ratings(24)))
+    has, said = json.dumps(OTHER_HEAD[key]), json.dumps(HEAD[key])
+    assert found == (
+        f"{other_head} has {key} = {has}, which stays as it is in a metric that goes on from it; "
+        f"leave {key} = {said} out of the plan."
+    )
 
 
 @pytest.mark.parametrize(

@@ -285,12 +285,12 @@ def stopped_at(step: int, of: str = "") -> tuple[Progress, list[str]]:
     """A progress that stops the work at a step of a training."""
     told: list[str] = []
 
-    def stage(said: str) -> None:
+    def how(said: str) -> None:
         told.append(said)
         if said.startswith(of) and f"step {step} of" in said:
             raise KeyboardInterrupt
 
-    return Progress(stage=stage), told
+    return Progress(told=how), told
 
 
 def test_an_interrupted_training_goes_on(
@@ -307,6 +307,20 @@ def test_an_interrupted_training_goes_on(
     assert again.settings == whole.settings  # the digest of the weights with it
     assert (again.scores == whole.scores).all()
     assert [path.name for path in trained_folder().iterdir()] == ["rated-0"]
+
+
+def test_a_training_tells_its_steps_and_how_well_it_goes() -> None:
+    steps: list[tuple[int, int]] = []
+    told: list[str] = []
+    planned("rated-0")(RATED, Progress(done=lambda *at: steps.append(at), told=told.append))
+    (count,) = {of for _, of in steps}
+    assert steps == [(step, count) for step in range(1, count + 1)]
+    first, *ways, last = told
+    assert first == "training rated-0"
+    assert last == ""  # before the scoring
+    for step, said in enumerate(ways, 1):
+        assert re.match(rf"rated-0: step {step} of {count}, loss \d+\.\d{{4}}\b", said)
+    assert re.search(r", pearson -?\d\.\d{3}$", ways[-1])  # on what is held out
 
 
 def left_out_of(given: Ratings) -> tuple[set[str], set[str]]:

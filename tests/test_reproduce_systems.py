@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
+from adequa.agreement.results import POOLED
 from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
@@ -30,7 +31,7 @@ from adequa.reproduce.outputs import of_outputs
 from adequa.reproduce.registry import table
 from adequa.reproduce.results import read_results
 from adequa.reproduce.run import reproduce
-from adequa.reproduce.systems import POOLED, pooled
+from adequa.reproduce.systems import pooled
 from adequa.reproduce.table import Scored, System, Table, average
 from judgements import FOLDER, needs_judgements
 from test_cli import adequa

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.training.checkpoints import Checkpoints, Snapshot
+from adequa.io.lock import LOCK, locked
+from adequa.training.checkpoints import Checkpoints, Snapshot, training_into, training_saved
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 safetensors = pytest.importorskip("safetensors.torch", reason="safetensors is not installed")
@@ -128,8 +130,56 @@ def test_what_a_kill_leaves_goes_with_the_next(tmp_path: Path) -> None:
     found = checkpoints.latest()
     assert found is not None
     assert found.facts["step"] == 1
-    checkpoints.write(snapshot(5))
+    with training_into(tmp_path):
+        checkpoints.write(snapshot(5))
     assert names(tmp_path) == ["checkpoint-3"]
+
+
+def test_what_another_training_writes_is_left_alone(tmp_path: Path) -> None:
+    """Without the lock, what is half written may be written still."""
+    half = tmp_path / ".adequa-0123456789ab.tmp"
+    half.mkdir()
+    (half / "tensors.safetensors").write_bytes(b"half")
+    checkpoints = Checkpoints(tmp_path, "plan")
+    checkpoints.write(snapshot(1))
+    checkpoints.write(snapshot(2))
+    checkpoints.remove()
+    assert names(tmp_path) == [half.name]
+
+
+def test_one_training_at_a_time(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "kept", "plan")
+    with training_into(tmp_path / "kept"):
+        with pytest.raises(AdequaError) as caught, training_into(tmp_path / "kept"):
+            pass
+        checkpoints.write(snapshot(1))
+        with training_saved(tmp_path / "kept") as may_go:  # of a training that ended before
+            assert not may_go
+    assert str(caught.value) == (
+        f"{tmp_path / 'kept'} is being trained into by another command; wait for it, or name "
+        "another folder."
+    )
+    assert names(tmp_path / "kept") == ["checkpoint-1"]
+    with training_saved(tmp_path / "kept") as may_go:
+        assert may_go
+        checkpoints.remove()
+    assert names(tmp_path) == []
+
+
+def test_without_locks_nothing_half_written_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on a system that has none
+    (tmp_path / ".adequa-0123456789ab.tmp").mkdir()
+    with training_into(tmp_path), training_into(tmp_path):
+        assert names(tmp_path) == [".adequa-0123456789ab.tmp", LOCK]
+
+
+def test_a_file_that_was_half_written_is_no_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / ".adequa-0123456789ab.tmp").write_bytes(b"half")
+    with training_into(tmp_path), locked(tmp_path) as holder:
+        assert holder == "others"
+    assert names(tmp_path) == [".adequa-0123456789ab.tmp"]
 
 
 def test_removal_leaves_what_is_not_its_own(tmp_path: Path) -> None:
@@ -140,12 +190,11 @@ def test_removal_leaves_what_is_not_its_own(tmp_path: Path) -> None:
     other = tmp_path / "kept" / ".adequa-aaaaaaaaaaaa.tmp"  # someone saves a metric there
     other.mkdir()
     (other / "metric.json").write_text("{}")
-    checkpoints.remove()
+    with training_into(tmp_path / "kept"), pytest.raises(KeyboardInterrupt):
+        raise KeyboardInterrupt
+    with training_saved(tmp_path / "kept"):
+        checkpoints.remove()
     assert names(tmp_path / "kept") == [other.name, "notes.txt"]
-    shutil.rmtree(tmp_path / "kept")
-    checkpoints.write(snapshot(1))
-    checkpoints.remove()
-    assert not (tmp_path / "kept").exists()
 
 
 def test_no_pickle_is_written_or_read(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_a_loss_that_is_no_number_is_a_sentence() -> None:
 def test_a_loss_that_is_no_number_ends_before_a_checkpoint(tmp_path: Path) -> None:
     stage = Stage("ratings", (trial(epochs=8, rate=1e30),), evaluations=1)
     kept = Checkpoints(tmp_path, "plan")
-    with pytest.raises(AdequaError, match="was no number any more by step [2-9];"):
+    with pytest.raises(AdequaError, match="was no number any more by step 32;"):
         trained([stage], kept)
     found = kept.latest()
     assert found is None or all(
@@ -214,6 +214,82 @@ def test_weights_that_are_no_numbers_are_not_kept() -> None:
     stage = Stage("ratings", (trial(Part(ratings(), 1000), epochs=1, rate=1e25),))
     with pytest.raises(AdequaError, match="was no number any more by step 1;"):
         trained([stage])
+
+
+HARMLESS = trial(epochs=0.2, rate=1e-9)
+GIVEN_UP = "(batch 8, learning rate 1e+30, epochs 3) is given up: its loss was no number any more."
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_trial_that_diverges_is_given_up(place: int) -> None:
+    """All is as if it had been one that learns nothing, but for its place in the history."""
+    good = [trial(epochs=3), trial(epochs=0.2, rate=1e-3)]
+
+    def stages(other: loop.Trial) -> list[Stage]:
+        trials = (*good[:place], other, *good[place:])
+        return [Stage("a", trials), Stage("b", (trial(average=0.5),))]
+
+    notes: list[str] = []
+    found, outcome = trained(stages(trial(epochs=3, rate=1e30)), note=notes.append)
+    expected, other = trained(stages(HARMLESS))
+    assert same(found, expected)
+    assert (outcome.chosen, outcome.figures) == (other.chosen, other.figures)
+    assert outcome.history == [
+        each for each in other.history if (each["stage"], each["trial"]) != ("a", place + 1)
+    ]
+    assert outcome.given_up == [(0, place)]
+    assert other.given_up == []
+    assert notes == [f"a, {place + 1} of 3 {GIVEN_UP}"]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
+def test_what_was_best_before_it_diverged_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    def stages(better: loop.Trial) -> list[Stage]:
+        worse = trial(epochs=0.5, rate=1e-3)
+        return [Stage("a", (better, worse) if first else (worse, better))]
+
+    spoilt = stages(trial(epochs=6))
+    alone = trained(spoilt)[1]
+    assert alone.chosen == [0 if first else 1]
+    expected = trained(stages(HARMLESS))[0]
+    tiny.spoil(monkeypatch, alone.chosen[0], 33)
+    found, outcome = trained(spoilt)
+    assert same(found, expected)
+    assert outcome.chosen == [1 if first else 0]
+    assert outcome.given_up == [(0, alone.chosen[0])]
+    assert {each["trial"] for each in outcome.history} == {outcome.chosen[0] + 1}
+    assert outcome.figures["pearson"] == outcome.history[-1]["pearson"]
+
+
+def test_where_all_trials_diverge_it_is_a_sentence() -> None:
+    trials = trial(rate=1e30), trial(rate=1e29)
+    notes: list[str] = []
+    with pytest.raises(AdequaError, match="^The loss of a, 2 of 2 was no number any more by step"):
+        trained([Stage("a", trials)], note=notes.append)
+    assert [note.split(" (")[0] for note in notes] == ["a, 1 of 2"]
+
+
+def test_when_a_trial_is_given_up_does_not_depend_on_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of several processes has a clock of its own, and all have to do the same."""
+    tiny.spoil(monkeypatch, 0, 7)
+    steps = []
+    for between in (0.0, 1e9):
+        monkeypatch.setattr(monitor, "BETWEEN_REPORTS", between)
+        taken: list[object] = []
+        with monkeypatch.context() as patch:
+            step = torch.optim.AdamW.step
+            patch.setattr(
+                torch.optim.AdamW,
+                "step",
+                lambda self, taken=taken, step=step: (taken.append(self), step(self)),
+            )
+            trained([Stage("a", (trial(epochs=8), trial()), evaluations=1)])
+        steps.append(len(taken))
+    assert steps == [32 + 6] * 2
 
 
 def test_checkpoints_come_by_the_clock_of_the_whole(

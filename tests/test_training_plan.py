@@ -11,6 +11,8 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.training.plan import (
+    HEAD,
+    UNSAID,
     DevelopmentPlan,
     Plan,
     SourcePlan,
@@ -93,6 +95,24 @@ def test_a_plan_comes_back_from_json(tmp_path: Path) -> None:
     path.write_text(WHOLE)
     plan = read_plan(path)
     assert plan_from(json.loads(json.dumps(asdict(plan))), "metric.json") == plan
+
+
+def test_with_a_start_what_is_unsaid_of_the_head_stays_so() -> None:
+    """Also where it is changed, kept, and read again; what equals a default is said too."""
+    table = {"start": "m", "units": 768, "stage": [{"objective": "ratings"}]}
+    found = plan_from(table, "plan")
+    assert found == Plan(start="m", units=768, stage=(StagePlan("ratings"),))
+    changed = replace(found, seed=3).checked("here")
+    for each in (found, changed, plan_from(json.loads(json.dumps(found.table())), "metric.json")):
+        assert {key for key in HEAD if getattr(each, key) is not UNSAID} == {"units"}
+        assert HEAD.keys() & each.table().keys() == {"units"}
+
+
+def test_with_an_encoder_all_of_the_head_is_said() -> None:
+    plain = Plan(encoder="e")
+    assert {key: getattr(plain, key) for key in HEAD} == dict(HEAD)
+    assert plain == Plan(encoder="e", **HEAD)
+    assert HEAD.keys() < plain.table().keys()
 
 
 def test_a_single_stage_may_be_a_plain_table() -> None:

@@ -17,7 +17,7 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
 from adequa.training import monitor  # noqa: E402
-from adequa.training.checkpoints import Checkpoints  # noqa: E402
+from adequa.training.checkpoints import Checkpoints, training_into  # noqa: E402
 from adequa.training.loop import Outcome, Progress, Stage  # noqa: E402
 from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
 from tiny_transformer import tiny_network  # noqa: E402
@@ -88,6 +88,37 @@ def test_stopped_at_every_single_step(tmp_path: Path, whole: tuple[PairNetwork, 
     assert_same(found, whole)
 
 
+def test_stopped_around_a_trial_that_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best trial so far, of which nothing may stay, whatever a checkpoint held of it."""
+    trials = tiny.trial(rate=1e-3), tiny.trial(epochs=2), tiny.trial(rate=1e-9)
+    stages = [Stage("a", trials, evaluations=3), Stage("b", (tiny.trial(average=0.5),))]
+    undisturbed = tiny.trained(stages)[1]
+    assert undisturbed.chosen == [1, 0]
+    tiny.spoil(monkeypatch, 1, 10)
+    whole = tiny.trained(stages)
+    assert (whole[1].given_up, whole[1].chosen) == ([(0, 1)], [0, 0])
+    checkpoints, stops = Checkpoints(tmp_path, "plan"), 0
+    for _ in range(steps_of(stages)):
+        seen: list[Progress] = []
+
+        def report(progress: Progress, seen: list[Progress] = seen) -> None:
+            seen.append(progress)
+            if len(seen) == 4:  # the steps of a loss that is no number are done again
+                raise StopError
+
+        try:
+            start = tiny.network(seed=99) if stops else tiny.network()
+            found = tiny.trained(stages, checkpoints, report, start=start)
+            break
+        except StopError:
+            stops += 1
+    assert stops > 5
+    assert_same(found, whole)
+    assert found[1].given_up == whole[1].given_up
+
+
 def test_stopped_after_the_last_step(tmp_path: Path, whole: tuple[PairNetwork, Outcome]) -> None:
     """What was trained to the end is not trained again."""
     checkpoints = Checkpoints(tmp_path, "plan")
@@ -107,9 +138,10 @@ def test_killed_without_notice(tmp_path: Path, whole: tuple[PairNetwork, Outcome
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         cwd=HERE,
     )
-    found = tiny.trained(
-        tiny.hard_stages(), Checkpoints(tmp_path, "plan"), start=tiny.network(seed=99)
-    )
+    with training_into(tmp_path):
+        found = tiny.trained(
+            tiny.hard_stages(), Checkpoints(tmp_path, "plan"), start=tiny.network(seed=99)
+        )
     assert_same(found, whole)
     assert len(list(tmp_path.iterdir())) == 1  # of what was half written nothing is left
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
+from adequa.training import loop
 from adequa.training.checkpoints import Checkpoints
 from adequa.training.development import Development
 from adequa.training.gradients import PairInputs, predict
@@ -80,6 +82,7 @@ def trained(
     processes: Processes | None = None,
     start: PairNetwork | None = None,
     most_tokens: int = 60,
+    note: Callable[[str], None] = lambda _: None,
 ) -> tuple[PairNetwork, Outcome]:
     """A network and what the training says of it; a checkpoint is written at every step."""
     found = network() if start is None else start
@@ -91,8 +94,20 @@ def trained(
         checkpoints=checkpoints,
         seconds_between_checkpoints=0.0,
         report=report,
+        note=note,
     )
     return found, train(found, stages, run)
+
+
+def spoil(patch: pytest.MonkeyPatch, leg: int, step: int) -> None:
+    """From a step on, counted from 0, the loss of a trial is no number."""
+    gradients = loop._gradients
+
+    def spoilt(*given: Any) -> torch.Tensor:
+        _, at, now = given[3]
+        return gradients(*given) * (float("nan") if at == leg and now >= step else 1.0)
+
+    patch.setattr(loop, "_gradients", spoilt)
 
 
 def weights(of: PairNetwork) -> dict[str, np.ndarray]:

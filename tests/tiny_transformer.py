@@ -1,4 +1,4 @@
-"""A tiny random transformer, and made-up judgements that it can learn, for tests of training."""
+"""A tiny random transformer, and made-up judgements that it can learn."""
 
 from __future__ import annotations
 
@@ -20,23 +20,29 @@ POSITIONS = 24  # tokens that it can read
 
 
 def tiny_network(seed: int = 7, dropout: float = 0.0, layers: int = 2, **settings: Any) -> Any:
-    """A random BERT of 16 numbers a token, the same for the same seed."""
+    """A random BERT of 16 numbers a token, the same for the same seed.
+
+    Further settings are those of its configuration.
+    """
     import torch
     import transformers
 
-    config = transformers.BertConfig(
-        vocab_size=len(IDS), hidden_size=16, num_hidden_layers=layers, num_attention_heads=2,
-        intermediate_size=24, max_position_embeddings=POSITIONS, initializer_range=0.2,
-        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **settings,
-    )  # fmt: skip
+    chosen = {
+        "vocab_size": len(IDS), "hidden_size": 16, "num_hidden_layers": layers,
+        "num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": POSITIONS,
+        "initializer_range": 0.2, "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout, **settings,
+    }  # fmt: skip
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        return transformers.BertModel(config)
+        return transformers.BertModel(transformers.BertConfig(**chosen))
 
 
-def write_tiny_encoder(folder: Path, seed: int = 7, dropout: float = 0.0, layers: int = 2) -> Path:
+def write_tiny_encoder(
+    folder: Path, seed: int = 7, dropout: float = 0.0, layers: int = 2, **settings: Any
+) -> Path:
     """Such a BERT as a folder of Hugging Face, with a tokenizer that knows a few words."""
-    tiny_network(seed, dropout, layers).save_pretrained(folder)
+    tiny_network(seed, dropout, layers, **settings).save_pretrained(folder)
     write_tokenizer(folder)
     return folder
 

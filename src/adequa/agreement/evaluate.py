@@ -16,7 +16,14 @@ from adequa.agreement.preferences import measure_preferences, preferred, preferr
 from adequa.agreement.protocol import DARR, Protocol, completed, pairs_within_segments, seeded
 from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.rated import rated
-from adequa.agreement.results import Agreement, MetricInfo, Points, column, macro_average
+from adequa.agreement.results import (
+    Agreement,
+    MetricInfo,
+    Points,
+    column,
+    macro_average,
+    pooled_accuracy,
+)
 from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import (
     UNSEEN,
@@ -85,6 +92,7 @@ def evaluate(
         ),
         columns=columns,
         average=columns[0] if len(columns) == 1 else macro_average(parts, settled),
+        pooled=pooled_accuracy(parts, settled) if settled.statistic == "accuracy" else None,
         points=points,
     )
     told = (

@@ -1,9 +1,10 @@
-"""What an evaluation found: agreement of every metric, by language pair and on average."""
+"""What an evaluation found: agreement of every metric, by language pair and over all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import isnan
 
 import numpy as np
@@ -14,10 +15,11 @@ from adequa.agreement.protocol import Protocol
 from adequa.segments import FloatArray
 from adequa.statistics.clusters import ranks
 from adequa.statistics.multiple import holm
-from adequa.statistics.permutation import average, p_values
+from adequa.statistics.permutation import Differences, average, p_values
 from adequa.statistics.resampling import interval
 
 AVERAGE = "average"
+POOLED = "pooled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class MetricInfo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """One language pair, or the average: K metrics with intervals, tests and ranks."""
+    """One language pair, or all of them: K metrics with intervals, tests and ranks."""
 
     name: str
     items: int  # ratings, preferences or systems behind it
@@ -64,13 +66,16 @@ class Agreement:
     metrics: tuple[MetricInfo, ...]
     columns: tuple[Column, ...]
     average: Column  # the only column where there is one
+    pooled: Column | None = None  # of pairwise accuracies; other statistics have none
     points: tuple[Points, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        """Language pairs, and the average where there are several."""
-        return self.columns if len(self.columns) == 1 else (*self.columns, self.average)
+        """Language pairs, and where there are several, the average and what is pooled."""
+        if len(self.columns) == 1:
+            return self.columns
+        return (*self.columns, self.average, *([] if self.pooled is None else [self.pooled]))
 
     @property
     def order(self) -> list[int]:
@@ -114,18 +119,55 @@ def macro_average(parts: Sequence[Measured], protocol: Protocol) -> Column:
     resamples (Williams') has no average.
     """
     differences = [part.differences for part in parts if part.differences is not None]
-    samples = np.mean([part.samples for part in parts], axis=0)
+    tested = p_values(average(differences)) if differences else None
+    return _mean(AVERAGE, parts, np.ones(len(parts)), tested, protocol)
+
+
+def pooled_accuracy(parts: Sequence[Measured], protocol: Protocol) -> Column:
+    """The accuracy over the pairs of systems of all language pairs together (Kocmi et al. 2021).
+
+    A language pair of S systems has S (S - 1) / 2 of them, and weighs as much in every resample
+    too; one of a single system has none, and no accuracy.
+    """
+    compared = [part for part in parts if part.items > 1]
+    if not compared:
+        return replace(macro_average(parts, protocol), name=POOLED)
+    pairs = np.array([part.items * (part.items - 1) / 2 for part in compared])
+    found = _mean(POOLED, compared, pairs, _pooled_test(compared, pairs), protocol)
+    return replace(found, items=sum(part.items for part in parts))
+
+
+def _pooled_test(parts: Sequence[Measured], pairs: FloatArray) -> FloatArray | None:
+    differences = [part.differences for part in parts if part.differences is not None]
+    if not differences:
+        return None
+    shares = pairs / pairs.sum()
+    # Added up one by one: all of them, weighted, would be as large as all parts together.
+    observed = (s * each.observed for s, each in zip(shares, differences, strict=True))
+    resampled = (s * each.resampled for s, each in zip(shares, differences, strict=True))
+    return p_values(Differences(reduce(np.add, observed), reduce(np.add, resampled)))
+
+
+def _mean(
+    name: str,
+    parts: Sequence[Measured],
+    weights: FloatArray,
+    tested: FloatArray | None,
+    protocol: Protocol,
+) -> Column:
+    """The weighted mean over language pairs, with the p-values of a test of it."""
+    samples = np.average([part.samples for part in parts], axis=0, weights=weights)
     low, high, undefined = _intervals(samples, protocol)
-    values = np.mean([part.values for part in parts], axis=0)
+    values = np.average([part.values for part in parts], axis=0, weights=weights)
     return _tested(
         Column(
-            name=AVERAGE,
+            name=name,
             items=sum(part.items for part in parts),
             values=values,
             low=low,
             high=high,
             undefined_resamples=undefined,
-            p_values=p_values(average(differences)) if differences else None,
+            p_values=tested,
             reasons=tuple(_undefined_in(parts, metric) for metric in range(len(values))),
         ),
         protocol,

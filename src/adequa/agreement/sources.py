@@ -28,7 +28,7 @@ from adequa.statistics.undefined import check_finite
 _DIRECTIONS = {"true": True, "false": False}
 
 
-def _ignore(_: object) -> None:
+def _ignore(*_: object) -> None:
     """What a caller who shows no progress does with it."""
 
 
@@ -38,6 +38,8 @@ class Progress:
 
     scored: Callable[[int], None] = _ignore  # texts that were just scored
     stage: Callable[[str], None] = _ignore  # what is being done now
+    done: Callable[[int, int], None] = _ignore  # steps of it that are done, and steps in all
+    told: Callable[[str], None] = _ignore  # how well it goes, in a few words
 
 
 UNSEEN = Progress()

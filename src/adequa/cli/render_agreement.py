@@ -136,8 +136,10 @@ def _cells(found: Agreement, marked: Callable[[str], str]) -> tuple[list[str], l
     shown = [_figures(column.values, found.order, marked) for column in columns]
     header = ["metric", *(column.name for column in columns)]
     if found.protocol.over != "none":
-        header.append(f"{found.protocol.confidence * 100:g}% interval")
-        shown.append(_shown_intervals(found))
+        # Beside the figure that it is of: nothing but this tells so in Markdown and LaTeX.
+        place = columns.index(found.average) + 1
+        header.insert(place + 1, f"{found.protocol.confidence * 100:g}% interval")
+        shown.insert(place, _shown_intervals(found))
     if found.average.ranks is not None:
         header.insert(0, "rank")
     rows = []
@@ -187,6 +189,8 @@ def _legend(found: Agreement) -> Iterator[str]:
     of = "" if len(found.columns) == 1 else " of the average"
     if len(found.metrics) > 1:
         yield f"{BEST} best of its column"
+    if found.pooled is not None and len(found.columns) > 1:
+        yield "average: the plain mean; pooled: over the pairs of systems of all columns together"
     if protocol.over != "none":
         what = "segments and systems" if protocol.over == "both" else protocol.over
         yield f"intervals{of}: bootstrap over {what}, {protocol.resamples:,} resamples"

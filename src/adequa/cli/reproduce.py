@@ -14,6 +14,8 @@ from adequa.cli.options import Quiet
 from adequa.cli.output import write
 
 if TYPE_CHECKING:
+    from adequa.agreement.sources import Progress
+    from adequa.cli.progress import Work
     from adequa.reproduce.results import Results
     from adequa.reproduce.table import System, Table
 
@@ -75,7 +77,6 @@ def _listed() -> Iterator[str]:
 def _measured(
     found: Table, folder: Path, quick: bool, systems: tuple[str, ...], quiet: bool
 ) -> Results:
-    from adequa.agreement.sources import Progress
     from adequa.cli.progress import progress
     from adequa.reproduce.run import reproduce as measure
 
@@ -90,8 +91,20 @@ def _measured(
             quick=quick,
             systems=systems,
             started=started,
-            progress=Progress(work.scored, work.stage),
+            progress=_reported(work),
         )
+
+
+def _reported(work: Work) -> Progress:
+    """Where measuring reports to: rows are trained step by step, and then scored."""
+    from adequa.agreement.sources import Progress
+
+    def done(steps: int, of: int) -> None:
+        work.done(steps, of)
+        if steps == of:
+            work.read(0)  # how long what follows will take is not known: the bar only moves
+
+    return Progress(work.scored, work.stage, done, work.told)
 
 
 def _shown(found: Table, measured: Results) -> Iterator[str]:

@@ -224,11 +224,18 @@ def _plan(
 
     if path is None:
         plan = named_plan((settings or Settings.default).value, wishes)
+        if plan.start and settings is Settings.paper:
+            raise AdequaError(
+                f"--settings paper goes with an encoder, whose head it decides; {plan.start} keeps "
+                "the head that it has: leave out --settings, and give --batch, --learning-rate and "
+                "--epochs."
+            )
     else:
         plan = _changed(path, settings, wishes, surface, seed)
-    if surface and plan.start:
+    if surface is not None and plan.start:
         raise AdequaError(
-            f"--surface goes with an encoder; {plan.start} keeps the features that it has."
+            f"--{'' if surface else 'no-'}surface goes with an encoder; {plan.start} keeps the "
+            "features that it has."
         )
     return plan
 
@@ -236,18 +243,20 @@ def _plan(
 def _changed(
     path: str, settings: Settings | None, wishes: Wishes, surface: bool | None, seed: int | None
 ) -> Plan:
-    from adequa.training.plan import read_plan
+    from adequa.training.plan import plan_from, read_table
 
     said = _given({"--settings": settings, **_learnt(wishes), **_how(wishes)})
     if said:
         raise AdequaError(
             f"{path} says itself what to learn from and how; leave out {said}, or write it there."
         )
-    plan = read_plan(path)
+    table = read_table(path)
+    plan_from(table, path)  # what is wrong in the file is told of the file
     if wishes.encoder or wishes.start:
-        plan = replace(plan, encoder=wishes.encoder, start=wishes.start)
-    plan = plan if surface is None else replace(plan, surface=surface)
-    return (plan if seed is None else replace(plan, seed=seed)).checked("The command line")
+        table |= {"encoder": wishes.encoder, "start": wishes.start}
+    flags = {"surface": surface, "seed": seed}
+    table |= {key: value for key, value in flags.items() if value is not None}
+    return plan_from(table, "The command line")
 
 
 def _learnt(wishes: Wishes) -> dict[str, object]:

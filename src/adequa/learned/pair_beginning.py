@@ -14,7 +14,7 @@ import torch
 from adequa.errors import AdequaError
 from adequa.learned.pair_model import PairModel, head_of
 from adequa.learned.references import OfSeveral
-from adequa.training.plan import Plan
+from adequa.training.plan import HEAD, UNSAID, Plan
 
 if TYPE_CHECKING:
     from adequa.learned.pair_regressor import PairRegressor
@@ -65,7 +65,7 @@ def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> Begin
             "begun_from": {
                 "name": start.name,
                 "digest": start.digest_,
-                "plan": asdict(start.plan),
+                "plan": start.plan.table(),
                 "training": dict(start.training_),
             }
         },
@@ -94,11 +94,11 @@ def _of_several(written: str) -> OfSeveral:
 def _check_head(plan: Plan, model: PairModel) -> None:
     """Raise where a plan describes another head than that of the metric it goes on from."""
     kept = asdict(model.head) | {"surface": bool(model.head.surface)}
-    kept["max_length"] = model.max_length
-    for key, value in kept.items():
-        wanted = getattr(plan, key)
-        if wanted not in (value, getattr(Plan(), key)):
+    said = {key: getattr(plan, key) for key in HEAD}
+    kept["max_length"], said["max_length"] = model.max_length, plan.max_length or UNSAID
+    for key, wanted in said.items():
+        if wanted not in (kept[key], UNSAID):
             raise AdequaError(
-                f"{plan.start} has {key} = {value!r}, which stays as it is in a metric that goes "
-                f"on from it; leave {key} = {wanted!r} out of the plan."
+                f"{plan.start} has {key} = {json.dumps(kept[key])}, which stays as it is in a "
+                f"metric that goes on from it; leave {key} = {json.dumps(wanted)} out of the plan."
             )

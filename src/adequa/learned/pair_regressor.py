@@ -8,7 +8,7 @@ second, or from what another metric says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from adequa.learned.pair_data import PairData
     from adequa.learned.pair_model import PairModel
     from adequa.training.loop import Outcome, Progress
+    from adequa.training.processes import Processes
 
 ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
 _SCORING_TOKENS = 8192  # read at once
@@ -70,23 +71,42 @@ class PairRegressor(LearnedMetric):
         """Train as the plan says; judgements are for the stages that name no data."""
         with _needed_packages("A pair regressor"):
             from adequa.learned.pair_data import collect  # noqa: PLC0415
-            from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415
-            from adequa.learned.pair_resuming import ToldCheckpoints, identity  # noqa: PLC0415
-            from adequa.learned.pair_stages import stages  # noqa: PLC0415
-            from adequa.training.loop import Run, train  # noqa: PLC0415
+            from adequa.training.checkpoints import training_into  # noqa: PLC0415
             from adequa.training.processes import processes  # noqa: PLC0415
 
         plan = self.plan.checked("The plan")
         given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
         where = processes(self.device)
-        training.stage("Reading the encoder")
-        begun = self._begun(plan, where.device)
+        # Of several processes the first alone writes; it stands for all of them.
+        folder = self.checkpoints if where.is_first else None
+        with nullcontext() if folder is None else training_into(folder):
+            training.stage("Reading the encoder")
+            begun = self._begun(plan, where.device)
+            training.stage("Reading the data")
+            teach = Teaching(self.checkpoints, where, training)
+            data = collect(plan, given, load_dataset, teach)
+            for note in (*begun.notes, *data.notes):
+                training.note(note)
+            self._learn(plan, begun, data, where, training, teachers=teach.signatures)
+        return self
+
+    def _learn(
+        self,
+        plan: Plan,
+        begun: Beginning,
+        data: PairData,
+        where: Processes,
+        training: Training,
+        *,
+        teachers: Sequence[str],
+    ) -> None:
+        """Train what the plan begins with."""
+        from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.pair_resuming import ToldCheckpoints, identity  # noqa: PLC0415
+        from adequa.learned.pair_stages import stages  # noqa: PLC0415
+        from adequa.training.loop import Run, train  # noqa: PLC0415
+
         model = begun.model
-        training.stage("Reading the data")
-        teach = Teaching(self.checkpoints, where, training)
-        data = collect(plan, given, load_dataset, teach)
-        for note in (*begun.notes, *data.notes):
-            training.note(note)
         training.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = chosen_precision(self.precision, where.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
@@ -96,7 +116,7 @@ class PairRegressor(LearnedMetric):
         if self.checkpoints is not None:
             kept = ToldCheckpoints(
                 self.checkpoints,
-                identity(plan, begun.digest, precision, data.digest, teach.signatures),
+                identity(plan, begun.digest, precision, data.digest, teachers),
                 plan.most_tokens,
                 training.note,
             )
@@ -112,6 +132,7 @@ class PairRegressor(LearnedMetric):
                 checkpoints=kept,
                 seconds_between_checkpoints=self.seconds_between_checkpoints,
                 report=_reporter(training),
+                note=training.note,
             ),
         )
         self.model_, self.digest_ = model, ""
@@ -122,7 +143,6 @@ class PairRegressor(LearnedMetric):
             "trained_on": _device_name(model.network.device),
         }
         self._describe(data, outcome, {**ran, **begun.facts})
-        return self
 
     def _begun(self, plan: Plan, device: torch.device) -> Beginning:
         """What training begins with."""
@@ -160,6 +180,10 @@ class PairRegressor(LearnedMetric):
                 for key, value in trial.items()
                 if len(getattr(stage, key)) > 1
             },
+            "given_up": [  # since the loss was no number any more
+                {"stage": stage + 1, **combinations(self.plan.stage[stage])[trial]}
+                for stage, trial in outcome.given_up
+            ],
             "pairs": len(data.texts),
             "data_digest": data.digest,
             "history": outcome.history,
@@ -214,7 +238,7 @@ class PairRegressor(LearnedMetric):
     def settings(self) -> dict[str, Any]:
         model = self.model_
         return {
-            "plan": asdict(self.plan),
+            "plan": self.plan.table(),
             "encoder": self.encoder,
             "references": self.references,
             "head": asdict(model.head),
@@ -227,12 +251,20 @@ class PairRegressor(LearnedMetric):
         return self.model_.network.head_arrays()
 
     def save(self, folder: str | Path) -> PairRegressor:
-        super().save(folder)
-        if self.checkpoints is not None:
-            from adequa.training.checkpoints import Checkpoints  # noqa: PLC0415  # needs PyTorch
+        if self.checkpoints is None:
+            super().save(folder)
+            return self
+        self.check_fitted()
+        from adequa.training.checkpoints import (  # noqa: PLC0415  # needs PyTorch
+            Checkpoints,
+            training_saved,
+        )
 
-            forget_taught(self.checkpoints)
-            Checkpoints(self.checkpoints, "").remove()
+        with training_saved(self.checkpoints) as may_go:
+            super().save(folder)
+            if may_go:
+                forget_taught(self.checkpoints)
+                Checkpoints(self.checkpoints, "").remove()
         return self
 
     def write_further(self, folder: Path) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ from adequa.training.pair_network import PairNetwork
 from adequa.training.plan import Plan, SourcePlan, StagePlan
 
 _CALIBRATED_ON = 2000  # pairs at most
-_POOL = 50
+_POOL = 8
 
 
 def stages(plan: Plan, data: PairData) -> list[Stage]:

@@ -213,6 +213,7 @@ def _trained(
     metric = PairRegressor(followed, checkpoints=checkpoints, name=named.name)
     told = _reported(progress, folder.relative_to(trained_folder()).as_posix())
     metric.fit(() if given is None else given, told)
+    progress.told("")  # the figures of a training are no figures of what comes after it
     metric.plan = named.plan  # as the file has it, without a path of this machine
     metric.save(folder)
     return folder
@@ -235,10 +236,20 @@ def _with_others(named: NamedPlan, start: Path | None, progress: Progress) -> Pl
 
 
 def _reported(progress: Progress, name: str) -> Training:
+    """Where a training reports to: its name and step stand before how well it goes."""
+    at = ""
+
+    def advance(step: int, steps: int) -> None:
+        nonlocal at
+        at = f"step {step:,} of {steps:,}, "
+        progress.done(step, steps)
+
+    progress.told(f"training {name}")
     return Training(
-        stage=lambda stage: progress.stage(f"{name}: {stage}"),
-        advance=lambda step, steps: progress.stage(f"{name}: step {step:,} of {steps:,}"),
+        stage=progress.stage,
+        advance=advance,
         scored=progress.scored,
+        told=lambda how: progress.told(f"{name}: {at}{how}"),
     )
 
 

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from adequa.agreement.results import AVERAGE, Agreement
+from adequa.agreement.results import AVERAGE, POOLED, Agreement
 from adequa.metrics.registry import load_metric
 from adequa.reproduce.outputs import of_outputs
-from adequa.reproduce.planned import planned
+from adequa.reproduce.pair_rows import DISTILLED, PREFERENCES
 from adequa.reproduce.table import System, Table, average
-from adequa.statistics.sums import ratio
-
-POOLED = "pooled"
 
 
 def pooled(found: Agreement) -> float:
-    """The accuracy over the pairs of systems of all language pairs together (Kocmi et al. 2021).
-
-    A language pair of S systems has S (S - 1) / 2 of them; one of a single system has none, and
-    no accuracy.
-    """
-    systems = np.array([column.items for column in found.columns])
-    accuracy = np.array([column.values[0] for column in found.columns])
-    pairs = systems * (systems - 1) / 2
-    return float(ratio(np.nansum(accuracy * pairs), pairs.sum()))
+    """The accuracy over the pairs of systems of all language pairs together."""
+    if found.pooled is None:
+        raise TypeError("only accuracies are pooled")
+    return float(found.pooled.values[0])
 
 
 _SYSTEMS = (
     System(name="bleu", label="BLEU", scores=of_outputs(lambda: load_metric("bleu"))),
     System(name="chrf", label="chrF", scores=of_outputs(lambda: load_metric("chrf"))),
-    System(
-        name="pair-mpnet-preferences-ratings",
-        label="pair regressor + all-mpnet-base-v2, preferences + ratings",
-        scores=planned("preferences-ratings"),
-        cost="gpu",
-    ),
-    System(
-        name="pair-mpnet-preferences-ratings-ensemble",
-        label="pair regressor + all-mpnet-base-v2, preferences + ratings, ensemble",
-        scores=planned("preferences-ratings", "preferences-ratings-2", "preferences-ratings-3"),
-        cost="gpu",
-    ),
+    PREFERENCES,
+    DISTILLED,
 )
 _COLUMNS = (
     "The column of a language pair is the share of its pairs of systems that the metric orders as "

@@ -90,7 +90,12 @@ def _loaded(name: str) -> Ratings:
 def _fitted(
     metric: LearnedMetric, ratings: Ratings, progress: Progress, where: str = ""
 ) -> LearnedMetric:
-    training = Training(stage=lambda stage: progress.stage(stage + where), advance=lambda *_: None)
+    training = Training(
+        stage=lambda stage: progress.stage(stage + where),
+        advance=progress.done,
+        scored=progress.scored,
+        told=progress.told,
+    )
     return metric.fit(ratings, training)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from adequa.agreement.results import AVERAGE
 from adequa.reproduce.lexical import lexical
-from adequa.reproduce.planned import planned
+from adequa.reproduce.pair_rows import PAIR_ROWS
 from adequa.reproduce.table import System, Table
 
 
@@ -74,19 +75,6 @@ TABLE = Table(
             scores=lexical("meteor"),
             paper=_paper(20.82, 26.79, 23.81, 22.93, 23.59),
         ),
-        System(
-            name="pair-mpnet-preferences-ratings",
-            label="pair regressor + all-mpnet-base-v2, preferences + ratings",
-            scores=planned("preferences-ratings"),
-            cost="gpu",
-            note=_LATER_YEARS,
-        ),
-        System(
-            name="pair-mpnet-preferences-ratings-ensemble",
-            label="pair regressor + all-mpnet-base-v2, preferences + ratings, ensemble",
-            scores=planned("preferences-ratings", "preferences-ratings-2", "preferences-ratings-3"),
-            cost="gpu",
-            note=_LATER_YEARS,
-        ),
+        *(replace(row, note=_LATER_YEARS) for row in PAIR_ROWS),
     ),
 )

@@ -1,7 +1,8 @@
 """Checkpoints: all that a training needs to go on as if it had never been stopped.
 
 A checkpoint is a folder of plain numbers that takes its name only when it is whole, and the one
-before goes only after that. A process may thus be killed at any moment.
+before goes only after that. A process may thus be killed at any moment. Only one training at a time
+writes to a folder; it holds a lock, and clears away what a killed one left half written.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from adequa.encoders.transformer_files import writing_weights
 from adequa.errors import AdequaError
 from adequa.io.atomic_folder import atomic_folder
+from adequa.io.lock import locked
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,20 +70,12 @@ class Checkpoints:
         self._delete(older)
 
     def remove(self) -> None:
-        """Delete all of them, and the folder if nothing else is in it."""
+        """Delete all of them."""
         self._delete(self._numbers())
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
 
     def _delete(self, numbers: list[int]) -> None:
-        """Also what a process left that was killed while it wrote, and nothing else."""
-        half = [
-            path
-            for path in self.folder.glob(".adequa-*.tmp")
-            if all(_is_ours(each.name) for each in path.iterdir())
-        ]
-        for path in [*half, *(self.folder / f"checkpoint-{number}" for number in numbers)]:
-            shutil.rmtree(path, ignore_errors=True)
+        for number in numbers:
+            shutil.rmtree(self.folder / f"checkpoint-{number}", ignore_errors=True)
 
     def _numbers(self) -> list[int]:
         if not self.folder.is_dir():
@@ -109,6 +104,39 @@ class Checkpoints:
                 f"{path} is no checkpoint that can be read ({error}); delete it to begin anew."
             ) from error
         return Snapshot(tensors, facts)
+
+
+@contextmanager
+def training_into(folder: Path) -> Iterator[None]:
+    """Keep other trainings out of a folder; raises at once where one is in it."""
+    with locked(folder) as holder:
+        if holder == "others":
+            raise AdequaError(
+                f"{folder} is being trained into by another command; wait for it, or name another "
+                "folder."
+            )
+        if holder == "us":
+            _delete_half_written(folder)
+        yield
+
+
+@contextmanager
+def training_saved(folder: Path) -> Iterator[bool]:
+    """Around the saving of what was trained: whether its checkpoints may go after that.
+
+    They may not where another training has begun in the folder. An empty folder goes by itself.
+    """
+    with locked(folder) as holder:
+        yield holder != "others"
+    with suppress(OSError):  # something else is in it
+        folder.rmdir()
+
+
+def _delete_half_written(folder: Path) -> None:
+    """Delete what a process left that was killed while it wrote a checkpoint, and nothing else."""
+    for path in folder.glob(".adequa-*.tmp"):
+        if path.is_dir() and all(_is_ours(each.name) for each in path.iterdir()):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_ours(name: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from adequa.errors import AdequaError
 from adequa.segments import IntArray
-from adequa.training.checkpoints import Checkpoints, Snapshot
+from adequa.training.checkpoints import Checkpoints
 from adequa.training.development import Development, Figures, criterion
 from adequa.training.gradients import (
     PairInputs,
@@ -28,22 +28,14 @@ from adequa.training.gradients import (
 )
 from adequa.training.monitor import Clock, Losses
 from adequa.training.objectives.contract import Loss, Objective
-from adequa.training.optimiser import (
-    FIRST,
-    SECOND,
-    Average,
-    Named,
-    Rates,
-    adamw,
-    moments,
-    restore_moments,
-    set_rates,
-)
+from adequa.training.optimiser import Average, Named, Rates, adamw, restore_moments, set_rates
 from adequa.training.pair_network import PairNetwork
 from adequa.training.processes import Processes
+from adequa.training.state import Best, State, resumed
 from adequa.training.steps import shuffled_steps, step_count
 
 _LOOKED_AT = 8  # pairs, to see whether scores are numbers
+_CHECKED_EVERY = 32  # steps: whether the loss still is a number; reading it waits for the device
 
 Keep: TypeAlias = Literal["best", "last"]
 Calibration: TypeAlias = Callable[[PairNetwork, PairInputs], None]
@@ -115,24 +107,11 @@ class Run:
     checkpoints: Checkpoints | None = None
     seconds_between_checkpoints: float = 300.0
     report: Callable[[Progress], None] = lambda _: None
+    note: Callable[[str], None] = lambda _: None  # what a user should know afterwards
 
 
-@dataclass(slots=True)
-class _State:
-    """What changes while a network is trained, beside its weights."""
-
-    leg: int = 0
-    step: int = 0  # steps done of the leg
-    start: Named = field(default_factory=dict)  # what every trial of a stage begins with
-    best: Named = field(default_factory=dict)  # of the stage
-    best_figure: float = -np.inf
-    best_figures: Figures = field(default_factory=dict)
-    chosen: list[int] = field(default_factory=list)  # the best trial of each stage so far
-    moments: dict[str, Named] = field(default_factory=dict)  # to go on with, after a stop
-    average: Average = field(default_factory=Average)
-    losses: Losses = field(default_factory=lambda: Losses(0.0, 0))  # since the last figures
-    figures: Figures = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
+class _DivergedError(AdequaError):
+    """A loss that is no number any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +131,11 @@ class _Leg:
         several = len(self.stage.trials)
         return self.stage.name + (f", {self.trial_number + 1} of {several}" if several > 1 else "")
 
+    @property
+    def is_last(self) -> bool:
+        """Whether no other trial of the stage follows."""
+        return self.trial_number + 1 == len(self.stage.trials)
+
     def evaluated_after(self) -> set[int]:
         """The steps after which figures are taken, the last one always."""
         steps, trial = self.trial.steps, self.trial
@@ -166,6 +150,7 @@ class Outcome:
     history: list[dict[str, Any]]
     chosen: list[int]  # the best trial of each stage
     figures: Figures  # of the weights that were kept in the end
+    given_up: list[tuple[int, int]]  # stages and trials, from 0, whose loss was no number any more
 
 
 def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
@@ -176,7 +161,7 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
         for trial in range(len(stage.trials))
     ]
     try:
-        state = _resumed(network, run.checkpoints)
+        state = resumed(network, run.checkpoints)
     except (KeyError, RuntimeError, TypeError) as error:
         raise AdequaError(
             "The checkpoint to go on from is of another network, or of another version of adequa; "
@@ -188,29 +173,34 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
             leg = legs[state.leg]
             if not state.step:
                 _begin(network, leg, state, run)
-            _walk(network, leg, state, run, clock)
-            if leg.trial_number + 1 == len(leg.stage.trials):
-                _put(network, state.best)
+            try:
+                _walk(network, leg, state, run, clock)
+            except _DivergedError as error:
+                _give_up(leg, state, run, error)
+            if leg.is_last:
+                state.chosen = [*state.chosen, state.best.trial]
+                _put(network, state.best.weights)
                 run.processes.follow_first(network.parameters())
             state.leg, state.step = state.leg + 1, 0
     network.eval()
-    return Outcome(state.history, state.chosen, state.best_figures)
+    return Outcome(state.history, state.chosen, state.best.figures, state.given_up)
 
 
-def _begin(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
+def _begin(network: PairNetwork, leg: _Leg, state: State, run: Run) -> None:
     """Make ready for a trial: its first weights, and the scale of what is learnt."""
     state.average, state.moments, state.losses = Average(), {}, Losses(0.0, 0)
     if leg.trial_number:
+        state.before = state.best
         _put(network, state.start)
         return
-    state.best, state.best_figure, state.figures = {}, -np.inf, {}
-    state.chosen = [*state.chosen, 0]
+    state.best = state.before = Best()
+    state.figures = {}
     if leg.stage.calibration is not None:
         leg.stage.calibration(network, run.inputs)
     state.start = _weights(network) if len(leg.stage.trials) > 1 else {}
 
 
-def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run, clock: Clock) -> None:
+def _walk(network: PairNetwork, leg: _Leg, state: State, run: Run, clock: Clock) -> None:
     """All steps of a trial, from where it is."""
     trial, steps = leg.trial, leg.trial.steps
     optimiser = adamw(network, trial.rates, trial.weight_decay)
@@ -231,14 +221,15 @@ def _walk(network: PairNetwork, leg: _Leg, state: _State, run: Run, clock: Clock
         state.step = step + 1
         if state.step in evaluated_after:
             _evaluate(network, leg, state, run)
+        elif state.step % _CHECKED_EVERY == 0:
+            _checked(float(state.losses.total), leg, state)
+        # The clocks of several processes differ: what is decided for all is decided above.
         if clock.report_is_due() or state.step == steps:
-            now = _checked(reported.mean(), leg, state)
-            run.report(Progress(leg.name, state.step, steps, now, state.figures))
+            run.report(Progress(leg.name, state.step, steps, reported.mean(), state.figures))
         # What took long is kept at the end of a trial too: what comes after it may fail.
         if run.checkpoints and (
             clock.checkpoint_is_due() or (state.step == steps and clock.is_long())
         ):
-            _checked(float(state.losses.total), leg, state)
             _keep(network, optimiser, state, run)
 
 
@@ -283,7 +274,7 @@ def _scaled(loss: Loss, factor: float) -> Loss:
     return lambda scores: factor * loss(scores)
 
 
-def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
+def _evaluate(network: PairNetwork, leg: _Leg, state: State, run: Run) -> None:
     """Take figures on development data, and keep the weights if they are the best so far."""
     loss = _checked(state.losses.mean(), leg, state)
     with _averaged(network, state.average):
@@ -294,22 +285,38 @@ def _evaluate(network: PairNetwork, leg: _Leg, state: _State, run: Run) -> None:
         figure = criterion(state.figures, leg.stage.objectives)
         is_last = state.step == leg.trial.steps
         # Without development data all figures are equal: the latest weights then stay.
-        if figure >= state.best_figure and (leg.stage.keep == "best" or is_last):
-            state.best, state.best_figure = _weights(network), figure
-            state.best_figures = state.figures
-            state.chosen[-1] = leg.trial_number
+        if figure >= state.best.figure and (leg.stage.keep == "best" or is_last):
+            state.best = Best(_weights(network), figure, state.figures, leg.trial_number)
     place = {"stage": leg.stage.name, "trial": leg.trial_number + 1, "step": state.step}
     state.history.append({**place, "loss": loss, **state.figures})
 
 
-def _checked(loss: float, leg: _Leg, state: _State) -> float:
+def _checked(loss: float, leg: _Leg, state: State) -> float:
     """The loss, or a sentence where it is no number: such weights are not worth keeping."""
     if not np.isfinite(loss):
-        raise AdequaError(
+        raise _DivergedError(
             f"The loss of {leg.name} was no number any more by step {state.step:,}; train with a "
             "smaller learning rate, or a longer warmup."
         )
     return loss
+
+
+def _give_up(leg: _Leg, state: State, run: Run, error: _DivergedError) -> None:
+    """Go on as if a trial had not been tried; raise the error where no other has come to anything.
+
+    What it came to before its loss was no number does not count: its settings alone would fail.
+    """
+    if leg.is_last and not state.before.weights:
+        raise error
+    state.best = state.before
+    own = {"stage": leg.stage.name, "trial": leg.trial_number + 1}
+    state.history = [each for each in state.history if not own.items() <= each.items()]
+    state.given_up = [*state.given_up, (leg.stage_number, leg.trial_number)]
+    trial = leg.trial
+    run.note(
+        f"{leg.name} (batch {trial.parts[0].batch}, learning rate {trial.rates.learning_rate:g}, "
+        f"epochs {trial.epochs:g}) is given up: its loss was no number any more."
+    )
 
 
 @contextmanager
@@ -326,52 +333,12 @@ def _averaged(network: PairNetwork, average: Average) -> Iterator[None]:
         _put(network, own)
 
 
-def _keep(network: PairNetwork, optimiser: torch.optim.AdamW, state: _State, run: Run) -> None:
+def _keep(network: PairNetwork, optimiser: torch.optim.AdamW, state: State, run: Run) -> None:
     """Write a checkpoint; every process is at the same step, and the first one writes."""
     if run.checkpoints is None or not run.processes.is_first:
         return
-    kept = {"network": dict(network.state_dict()), "start": state.start, "best": state.best}
-    kept |= {"average": state.average.mean, **moments(network, optimiser)}
-    facts = {
-        "leg": state.leg,
-        "step": state.step,
-        "best_figure": None if np.isinf(state.best_figure) else state.best_figure,
-        "best_figures": dict(state.best_figures),
-        "averaged": state.average.count,
-        "losses": [float(state.losses.total), state.losses.count],
-        "figures": dict(state.figures),
-        "history": state.history,
-        "chosen": state.chosen,
-    }
-    run.checkpoints.write(Snapshot(kept, facts))
-
-
-def _resumed(network: PairNetwork, checkpoints: Checkpoints | None) -> _State:
-    """Where to go on, with the network as it was there."""
-    snapshot = checkpoints.latest() if checkpoints else None
-    if snapshot is None:
-        return _State()
-    kept, facts = snapshot.tensors, snapshot.facts
-    network.load_state_dict(kept["network"])
-
-    def there(kind: str) -> Named:
-        return {name: tensor.to(network.device) for name, tensor in kept.get(kind, {}).items()}
-
-    best = facts["best_figure"]
-    return _State(
-        leg=facts["leg"],
-        step=facts["step"],
-        start=there("start"),
-        best=there("best"),
-        best_figure=-np.inf if best is None else best,
-        best_figures=facts["best_figures"],
-        moments={kind: there(kind) for kind in (FIRST, SECOND)},
-        average=Average(there("average"), facts["averaged"]),
-        losses=Losses(*facts["losses"]),
-        figures=facts["figures"],
-        history=facts["history"],
-        chosen=facts["chosen"],
-    )
+    if np.isfinite(float(state.losses.total)):  # else it is not worth keeping
+        run.checkpoints.write(state.snapshot(network, optimiser))
 
 
 def _weights(network: PairNetwork) -> Named:

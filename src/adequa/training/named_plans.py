@@ -14,7 +14,7 @@ from adequa.training.plan import DevelopmentPlan, Plan, plan_from
 # last weights stay.
 PREFERENCES: Mapping[str, Any] = {
     "objective": "preferences",
-    "batch": [32],
+    "batch": [48],
     "learning_rate": [5e-5],
     "epochs": [1],
     "keep": "last",
@@ -24,6 +24,8 @@ RATINGS: Mapping[str, Any] = {
     "batch": [16],
     "learning_rate": [2e-5],
     "epochs": [3],
+    "average": 0.3,  # the mean of late weights is steadier than the last or the best of them
+    "keep": "last",
 }
 # Shimanaka, Kajiwara and Komachi (2019, §4.1): the vector of the first token, a linear layer, and
 # a grid that is chosen from on a tenth of the ratings.
@@ -83,9 +85,9 @@ def named_plan(name: str, wishes: Wishes) -> Plan:
         **network,
         "encoder": wishes.encoder,
         "start": wishes.start,
-        "surface": wishes.surface,
         "seed": wishes.seed,
         "stage": stages,
+        **({"surface": True} if wishes.surface else {}),
         **({"references": wishes.references} if wishes.references else {}),
     }
     if wishes.sample:

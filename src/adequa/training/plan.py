@@ -42,6 +42,16 @@ _MOST_OF = {int: 10**9, float: float("inf")}  # of settings that are not among t
 _ABOVE_ZERO = ("learning_rate", "epochs", "layer_decay", "clip", "weight")
 _BELOW_ONE = ("dropout", "share")
 _READABLE = 25  # digits
+# Settings of the head, and what they are where neither the plan nor a start says it.
+HEAD: Mapping[str, Any] = {
+    "pooling": "mean",
+    "layers": "",
+    "hidden_layers": 0,
+    "units": 768,
+    "dropout": 0.1,
+    "surface": False,
+}
+UNSAID: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class SourcePlan:
     split: int = 4  # items that the preferences on a segment are dealt to; 0: each is its own
     teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
     batch: tuple[int, ...] = (16,)
-    pool: int = 0  # batches sorted by length together; 0: 50 for preferences, 1 for numbers
+    pool: int = 0  # batches sorted by length together; 0: 8 for preferences, 1 for numbers
     weight: float = 1.0  # of its loss, beside that of others
 
 
@@ -91,41 +101,61 @@ class DevelopmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that makes a metric, beside the data themselves."""
+    """All that makes a metric, beside the data themselves.
+
+    With a start, a setting of the head that nobody has said stays `UNSAID`: the start has it.
+
+    >>> Plan(encoder="bert").units, Plan(start="my-metric").units, Plan(start="mine", units=9).units
+    (768, None, 9)
+    """
 
     encoder: str = ""  # a folder, or a model on the hub
     start: str = ""  # a saved pair regressor to go on from, in place of an encoder
-    pooling: str = "mean"
-    layers: str = ""
-    hidden_layers: int = 0
-    units: int = 768
-    dropout: float = 0.1
-    surface: bool = False  # features of case, punctuation and spacing beside the encoder
+    pooling: str = UNSAID
+    layers: str = UNSAID
+    hidden_layers: int = UNSAID
+    units: int = UNSAID
+    dropout: float = UNSAID
+    surface: bool = UNSAID  # features of case, punctuation and spacing beside the encoder
     references: str = ""  # what counts of several; unsaid: as the start has it, else the best
-    max_length: int = 0  # tokens of a pair; 0 for as many as the encoder takes
+    max_length: int = 0  # tokens of a pair; 0 for as many as the encoder takes, or the start read
     most_tokens: int = 32_768  # read at once, padding included: the less, the less memory
     seed: int = 0
     development: DevelopmentPlan = field(default_factory=DevelopmentPlan)
     stage: tuple[StagePlan, ...] = ()
 
+    def __post_init__(self) -> None:
+        for key, value in HEAD.items():
+            if getattr(self, key) is UNSAID and not self.start:
+                object.__setattr__(self, key, value)
+
     def checked(self, where: str) -> Plan:
         """The plan itself, or a sentence on what is wrong in it."""
-        return plan_from(asdict(self), where)
+        return plan_from(self.table(), where)
+
+    def table(self) -> dict[str, Any]:
+        """The plan as `plan_from` reads it, without what is unsaid."""
+        return {key: value for key, value in asdict(self).items() if value is not UNSAID}
 
 
 def read_plan(path: FilePath) -> Plan:
     """The plan in a TOML file."""
+    return plan_from(read_table(path), str(path))
+
+
+def read_table(path: FilePath) -> dict[str, Any]:
+    """What a TOML file says, whether or not it is a plan."""
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415  # not there in older versions
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        read = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        read: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
         raise AdequaError(f"{path} is no TOML file: {error}.") from error
-    return plan_from(read, str(path))
+    return read
 
 
 def plan_from(read: Mapping[str, Any], where: str) -> Plan:
