@@ -35,9 +35,9 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert run(monkeypatch, capsys, *named, "-o", "both") == (
         0,
         "both: the mean of 2 metrics\n\n"
-        "part  name  kind   learnt from\n"
-        "1     one   blend  mine.tsv\n"
-        "2     two   blend  mine.tsv\n\n"
+        "part  name  kind   learnt from  share\n"
+        "1     one   blend  mine.tsv     1\n"
+        "2     two   blend  mine.tsv     1\n\n"
         "saved in both; use it with: adequa score -m both -t FILE -r FILE\n",
         "",
     )
@@ -47,6 +47,9 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     )
     assert (code, shown.splitlines()[0]) == (0, "mine: the mean of 3 metrics")
     assert note.startswith("note: the parts learnt from different ratings (mine.tsv; other.tsv);")
+    shares = ("--share", "3", "--share", "1")
+    assert run(monkeypatch, capsys, *named, *shares, "-o", "shared", "-q")[0] == 0
+    assert scores("shared") == pytest.approx([3.25, 1.75, 1.75])
     quiet = run(monkeypatch, capsys, *named, "-m", "other", "-o", "silent", "-q")
     assert quiet == (0, "", "")
 
@@ -55,12 +58,14 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     ("arguments", "said"),
     [
         (("-m", "one", "-o", "new"), "An ensemble needs at least two metrics."),
+        (("-m", "one", "-m", "two", "--share", "2", "-o", "new"), "2 metrics and 1 shares"),
+        (("-m", "one", "-m", "two", "--share", "2", "--share", "0", "-o", "new"), "above 0, not 0"),
         (("-m", "one", "-m", "bleu", "-o", "new"), "bleu is no saved metric"),
         (("-m", "one", "-m", "two", "-o", "one"), "one is there already"),
         (("-m", "one", "-m", "two", "-o", "chrf"), 'A metric cannot be called "chrf"'),
         (("-m", "one", "-m", "two", "-o", "one/new"), "one/new lies in "),
     ],
-    ids=["one", "lexical", "there", "name", "inside"],
+    ids=["one", "fewer shares", "no share", "lexical", "there", "name", "inside"],
 )
 def test_the_command_says_one_sentence(
     arguments: tuple[str, ...],

@@ -124,6 +124,24 @@ def test_the_squared_error_is_never_above_the_mean_of_the_parts(
     assert (mean - judged) ** 2 <= math.fsum(errors) / len(said) * (1 + 1e-9) + 1e-6
 
 
+def test_shares_by_hand() -> None:
+    both()
+    made = Ensemble.of(["one", "two"], "shared", shares=[3, 1]).save("shared")
+    assert scores("shared") == pytest.approx([(3 * 3 + 4) / 4, (3 + 4) / 4, (3 + 4) / 4])
+    assert "|parts:one,two|shares:3,1|" in str(made.signature(1))
+    assert str(load_metric("shared").signature(1)) == str(made.signature(1))
+    equal = Ensemble.of(["one", "two"], "both", shares=[2, 2])
+    assert equal.score(SOME).segments.tolist() == scores("both")
+    assert str(equal.signature(1)) == str(load_metric("both").signature(1))
+
+
+@pytest.mark.parametrize("share", [0, -1, float("nan"), float("inf")])
+def test_shares_that_make_no_sense(share: float) -> None:
+    both()
+    with pytest.raises(AdequaError, match="share of two must be above 0, not"):
+        Ensemble.of(["one", "two"], shares=[1, share])
+
+
 def test_the_signature_names_the_parts() -> None:
     made = both()
     one, two = (load_metric(name) for name in ("one", "two"))
@@ -155,7 +173,7 @@ def test_what_is_in_the_folder() -> None:
     ]  # fmt: skip
     card = Path("both/README.md").read_text()
     assert card.startswith("# both\n\nThe mean of the scores of 2 metrics.")
-    assert "\n| 2 | two | blend | mine.tsv |\n" in card
+    assert "\n| 2 | two | blend | mine.tsv | 1 |\n" in card
     files = json.loads(Path("both/metric.json").read_text())["files"]
     assert list(files) == ["parts/1/metric.json", "parts/2/metric.json"]
     for name, digest in files.items():

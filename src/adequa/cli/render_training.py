@@ -40,9 +40,12 @@ def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
 def ensemble_report(made: Ensemble, folder: str) -> Iterator[str]:
     """The report of an ensemble that was just put together and saved."""
     rows = [
-        ["part", "name", "kind", "learnt from"],
+        ["part", "name", "kind", "learnt from", "share"],
         *(
-            [str(number), part.metric.name, part.metric.kind, "; ".join(part.learnt_from())]
+            [
+                *(str(number), part.metric.name, part.metric.kind),
+                *("; ".join(part.learnt_from()), f"{part.share:g}"),
+            ]
             for number, part in enumerate(made.parts, 1)
         ),
     ]

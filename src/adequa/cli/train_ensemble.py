@@ -22,6 +22,13 @@ def ensemble(
         ),
     ],
     output: OutputOption,
+    share: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="N",
+            help="How much a metric counts, once for each -m in its place. Default: all the same.",
+        ),
+    ] = None,
     name: NameOption = None,
     quiet: Quiet = False,
 ) -> None:
@@ -31,7 +38,7 @@ def ensemble(
     from adequa.learned.ensemble import Ensemble
 
     called = checked_target(output, name)
-    made = Ensemble.of(metric, called)
+    made = Ensemble.of(metric, called, share or ())
     made.save(output)
     if quiet:
         return

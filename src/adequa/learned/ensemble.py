@@ -1,8 +1,9 @@
 """Ensembles: the mean of the scores of several saved metrics is itself a metric.
 
-Nothing is learnt. The parts should speak on one scale, as metrics do that were trained on the same
-ratings; where they do not, a blend learns from ratings what each of them counts. All parts lie in
-the folder of the ensemble, so that it can be moved as one.
+Nothing is learnt; a part may count more or less than others, as it is told. The parts should speak
+on one scale, as metrics do that were trained on the same ratings; where they do not, a blend learns
+from ratings what each of them counts. All parts lie in the folder of the ensemble, so that it can
+be moved as one.
 """
 
 from __future__ import annotations
@@ -42,10 +43,13 @@ class Part:
     folder: Path
     digest: str  # sha256 of its metric.json, which speaks for its weights and settings
     settings: Mapping[str, str] = field(default_factory=dict)  # given to it beside those saved
+    share: float = 1.0  # how much it counts beside the others
 
     @classmethod
-    def of(cls, specification: str) -> Part:
+    def of(cls, specification: str, share: float = 1.0) -> Part:
         """A part as it is named on the command line: a folder, and settings after a colon."""
+        if not 0 < share < float("inf"):
+            raise AdequaError(f"The share of {specification} must be above 0, not {share:g}.")
         metric = _as_part(load_metric(specification), specification)
         folder = specification
         if not Path(specification).is_dir():
@@ -53,7 +57,7 @@ class Part:
         place = Path(folder).resolve()
         written = in_full(specification)[len(str(place)) + 1 :]
         given = dict(each.split("=", 1) for each in written.split(",") if each)
-        return cls(metric, place, digest_of(place / saved.DESCRIPTION), given)
+        return cls(metric, place, digest_of(place / saved.DESCRIPTION), given, share)
 
     def learnt_from(self) -> tuple[str, ...]:
         """The names of the ratings that it was trained on."""
@@ -70,6 +74,7 @@ class Part:
             "kind": self.metric.kind,
             "weights": self.metric.digest_,
             "settings": dict(self.settings),
+            "share": self.share,
         }
 
 
@@ -96,17 +101,28 @@ class Ensemble(MeanMetric):
         self.columns = tuple(dict.fromkeys(name for metric in metrics for name in metric.columns))
 
     @classmethod
-    def of(cls, metrics: Sequence[str], name: str = "ensemble") -> Ensemble:
-        """The ensemble of saved metrics, each named as on the command line."""
-        return cls(tuple(map(Part.of, metrics)), name)
+    def of(
+        cls, metrics: Sequence[str], name: str = "ensemble", shares: Sequence[float] = ()
+    ) -> Ensemble:
+        """The ensemble of saved metrics, each named as on the command line; shares count for it.
+
+        Without shares, all count the same.
+        """
+        shares = shares or [1.0] * len(metrics)
+        if len(shares) != len(metrics):
+            raise AdequaError(
+                f"There are {len(metrics)} metrics and {len(shares)} shares; give one for each, "
+                "or none."
+            )
+        return cls(tuple(map(Part.of, metrics, shares)), name)
 
     def score_segments(self, segments: Segments) -> FloatArray:
         total = np.zeros(len(segments))
         for part in self.parts:
             # In batches, also where another part makes this corpus come as a whole.
             found = batched_statistics(part.metric, segments, lambda _: None)
-            total += part.metric.segment_scores(found)
-        return total / len(self.parts)
+            total += part.share * part.metric.segment_scores(found)
+        return total / sum(part.share for part in self.parts)
 
     def remarks(self) -> tuple[str, ...]:
         # Parts with one encoder say the same of it.
@@ -116,10 +132,16 @@ class Ensemble(MeanMetric):
         """The names of all ratings that a part was trained on."""
         return tuple(dict.fromkeys(name for part in self.parts for name in part.learnt_from()))
 
+    @property
+    def shares(self) -> str:
+        """How much each part counts, as signatures and reports show it."""
+        return ",".join(f"{part.share:.12g}" for part in self.parts)
+
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         metrics = [part.metric for part in self.parts]
         return (
             ("parts", ",".join(metric.name for metric in metrics)),
+            *((("shares", self.shares),) if len({part.share for part in self.parts}) > 1 else ()),
             ("settings", _settings_digest(metrics)),
             ("weights", ".".join(metric.digest_[: saved.DIGITS] for metric in metrics)),
             ("version", __version__),
@@ -181,7 +203,7 @@ class Ensemble(MeanMetric):
                     f"Part {number} of {folder} cannot be loaded; settings for it alone are "
                     f"written -m {folder}:part{number}.NAME=VALUE. The reason: {error}"
                 ) from error
-            parts.append(Part(metric, place.resolve(), digest, kept))
+            parts.append(Part(metric, place.resolve(), digest, kept, float(fact.get("share", 1.0))))
             refusals.append(refused)
         _check_taken(folder, offered.to_all, refusals)
         ensemble = cls(tuple(parts), description.name)
@@ -324,10 +346,11 @@ def _settings_digest(metrics: Sequence[Metric]) -> str:
 def _card(ensemble: Ensemble) -> str:
     """The text for people, in Markdown."""
     rows = [
-        f"| {number} | {part.metric.name} | {part.metric.kind} | {_cell(part)} |"
+        f"| {number} | {part.metric.name} | {part.metric.kind} | {_cell(part)} | {part.share:g} |"
         for number, part in enumerate(ensemble.parts, 1)
     ]
-    table = "\n".join(["| part | name | kind | learnt from |", "| ---: | --- | --- | --- |", *rows])
+    head = ["| part | name | kind | learnt from | share |", "| ---: | --- | --- | --- | ---: |"]
+    table = "\n".join([*head, *rows])
     return (
         f"# {ensemble.name}\n\n"
         f"The mean of the scores of {len(rows)} metrics. Made with adequa {__version__}.\n\n"

@@ -81,10 +81,10 @@ class NamedPlan:
                 yield name
 
 
-def planned(*names: str) -> Scores:
+def planned(*names: str, shares: tuple[float, ...] = ()) -> Scores:
     """How the metric scores a dataset that a plan trains; of several names, the mean of theirs.
 
-    Names are those of plans, or of recipes where there is no plan.
+    Names are those of plans, or of recipes where there is no plan. Shares are those of the mean.
     """
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
@@ -94,9 +94,10 @@ def planned(*names: str) -> Scores:
         if len(folders) == 1:
             metric = load_metric(str(folders[0]))
             return _scored(metric, judgements, progress, _said(names[0], metric))
-        together = Ensemble.of(list(map(str, folders)))
-        said = map(_said, names, (part.metric for part in together.parts))
-        return _scored(together, judgements, progress, f"the mean of {'; '.join(said)}")
+        together = Ensemble.of(list(map(str, folders)), shares=shares)
+        said = "; ".join(map(_said, names, (part.metric for part in together.parts)))
+        mean = f"the mean, in shares of {together.shares}," if shares else "the mean"
+        return _scored(together, judgements, progress, f"{mean} of {said}")
 
     return scored
 
