@@ -16,9 +16,11 @@ from adequa.learned.pair_parts import Judged
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
+from adequa.training.objectives.damage import DamageOrder
 from adequa.training.objectives.distillation import Distillation
 from adequa.training.objectives.preferences import PreferenceOrder
 from adequa.training.objectives.ratings import RatingRegression
+from adequa.training.perturbations.registry import PERTURBATIONS
 from adequa.training.plan import DevelopmentPlan, SourcePlan, StagePlan
 from tiny_pair_data import (  # needs PyTorch
     PREFERENCES,
@@ -244,6 +246,39 @@ def test_the_digest_changes_with_the_data() -> None:
     # A teacher may say something a little different the next time: no other data for that.
     assert digest(*base, factor=1 + 1e-9) == digests[0]
     assert len(set(digests)) == len(digests)
+
+
+def test_texts_and_references_are_ahead_of_their_damaged_selves() -> None:
+    output, references = "It did not cost 300 euros.", ("It was not 300 euros.", "Not 300 euros.")
+    bad = ("Bad.", "|".join(references), 0)  # what is done to it may mend it
+    judged = rated((output, "|".join(references), 1), ("No.", "Never.", 2), bad)
+    stage = StagePlan("damage", damages=3, spared=("case",), margin=0.7)
+    data = collected(stage, given=[judged], development=DevelopmentPlan(share=0))
+    ((source,),) = data.stages
+    objective = source.objective
+    assert isinstance(objective, DamageOrder)
+    assert objective.margin == 0.7
+    edges = [
+        (data.texts[objective.pairs[one]], data.texts[objective.pairs[other]])
+        for one, other in zip(objective.better, objective.worse, strict=True)
+    ]
+    # The output beside each of its references, and the first reference beside itself.
+    wholes = {(r, output) for r in references} | {(references[0],) * 2, ("Never.", "No.")}
+    assert {whole for whole, _ in edges} == wholes | {("Never.", "Never.")}
+    assert all(one[0] == other[0] and one[1] != other[1] for one, other in edges)
+    assert sum(whole == (references[0], output) for whole, _ in edges) == 3
+    # The same damage stands beside every reference.
+    assert (
+        len({other for (_, other) in (worse for whole, worse in edges if whole[1] == output)}) == 3
+    )
+    assert source.facts["texts"] == 4
+    assert not set(source.facts["damages"]) & {k for k, p in PERTURBATIONS.items() if p.held_out}
+    assert sum(source.facts["damages"].values()) == len(edges) - 3
+
+
+def test_texts_that_cannot_be_damaged() -> None:
+    said = sentence(StagePlan("damage", spared=("cases",)), given=[rated(("a b", "c d", 1))])
+    assert said.startswith('There is no group of damage named "cases". Did you mean "case"?')
 
 
 def test_texts_that_no_one_judged_are_distilled(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.training.objectives.contract import Objective, Task  # noqa: E402  # needs PyTorch
+from adequa.training.objectives.damage import damage_order  # noqa: E402
 from adequa.training.objectives.distillation import Distillation  # noqa: E402
 from adequa.training.objectives.preferences import preference_order  # noqa: E402
 from adequa.training.objectives.ratings import RatingRegression  # noqa: E402
@@ -52,6 +53,15 @@ def test_squared_error_by_hand(kind: type[RatingRegression] | type[Distillation]
     assert gradient.tolist() == [0, 2 * 1.5, 2 * 2]
     assert task.weight == 2  # divided by it, the sum is a mean
     assert objective.lengths(np.array([7, 8, 9])).tolist() == [9, 7, 8]
+
+
+def test_damage_costs_what_is_missing_of_the_margin() -> None:
+    order = damage_order(np.array([0, 2, 4]), np.array([1, 3, 5]), 0.5)
+    # Ahead by more than the margin, by less, and behind.
+    value, gradient = loss_and_gradient(all_items(order), np.array([2.0, 1.0, 1.0, 0.75, 0.0, 1.0]))
+    assert value == pytest.approx(0 + 0.25 + 1.5)
+    assert gradient.tolist() == [0, 0, -1, 1, -1, 1]
+    assert (len(order), order.name) == (3, "damage")
 
 
 def test_logistic_loss_by_hand() -> None:

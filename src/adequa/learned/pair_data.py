@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -27,9 +27,12 @@ from adequa.learned.references import reference_leaders
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.training.development import Development
 from adequa.training.objectives.contract import Objective
+from adequa.training.objectives.damage import damage_order
 from adequa.training.objectives.distillation import Distillation
 from adequa.training.objectives.preferences import preference_order
 from adequa.training.objectives.ratings import RatingRegression
+from adequa.training.perturbations.damage import damaged
+from adequa.training.perturbations.registry import trained_kinds
 from adequa.training.plan import Plan, SourcePlan
 
 Load: TypeAlias = Callable[[str], Judgements]
@@ -131,8 +134,8 @@ class _Reading:
         return found
 
     def _of_kind(self, name: str, objective: str) -> Part:
-        # A teacher says something of any texts.
-        plain = self._plain(name) if objective == "distillation" else None
+        # A teacher says something of any texts, and any can be damaged.
+        plain = self._plain(name) if objective in _OF_TEXTS else None
         if plain is not None:
             return plain
         found = self._named(name)
@@ -153,7 +156,9 @@ _KINDS: Mapping[str, tuple[type[Judged], ...]] = {
     "ratings": (Ratings,),
     "preferences": (Preferences,),
     "distillation": (Ratings, Preferences),
+    "damage": (Ratings, Preferences),
 }
+_OF_TEXTS = ("distillation", "damage")  # whether anyone judged them or not
 
 
 def _digest(pool: Pool, stages: Iterable[Iterable[Source]], development: Development) -> str:
@@ -210,6 +215,8 @@ def _source(
         return _preferences(source, parts, pool, seed)
     if source.objective == "distillation":
         return _distillation(source, parts, pool, teach)
+    if source.objective == "damage":
+        return _damage(source, parts, pool, seed)
     return _ratings(parts, pool)
 
 
@@ -276,15 +283,7 @@ def _segments(part: Part, numbers: Mapping[tuple[str, str, str], int]) -> IntArr
 
 def _distillation(source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: Teach) -> Source:
     """Every different output of the data with what the teacher says of it."""
-    texts: dict[tuple[tuple[str, ...], str], None] = {}
-    for part in parts:
-        for side in part.sides:
-            rows = part.rows.tolist()
-            texts |= dict.fromkeys((side.references[row], side.hypotheses[row]) for row in rows)
-    segments = Segments(
-        hypotheses=tuple(hypothesis for _, hypothesis in texts),
-        references=tuple(references for references, _ in texts),
-    )
+    segments = _outputs(parts)
     pairs, rows_of_pairs = pool.add(segments, np.arange(len(segments)))
     taught = teach(source.teacher, segments)[rows_of_pairs]
     scale = float(taught.mean()), float(taught.std()) or 1.0
@@ -295,6 +294,53 @@ def _distillation(source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: 
         "teacher": list(source.teacher),
     }
     return Source(Distillation(pairs, (taught - scale[0]) / scale[1]), scale, facts)
+
+
+def _outputs(parts: Sequence[Part]) -> Segments:
+    """Every different output of the data, with its references."""
+    texts: dict[tuple[tuple[str, ...], str], None] = {}
+    for part in parts:
+        for side in part.sides:
+            rows = part.rows.tolist()
+            texts |= dict.fromkeys((side.references[row], side.hypotheses[row]) for row in rows)
+    return Segments(
+        hypotheses=tuple(hypothesis for _, hypothesis in texts),
+        references=tuple(references for references, _ in texts),
+    )
+
+
+def _good(part: Part) -> Part:
+    """The outputs that damage can only make worse: a dropped negation may mend a bad one."""
+    if part.kind == "ratings":
+        part = part.select(np.flatnonzero(part.ratings >= np.median(part.ratings)))
+    return replace(part, sides=part.sides[:1])  # of preferences the better ones
+
+
+def _damage(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) -> Source:
+    """Every different good output, and every reference as its own output, beside damaged ones."""
+    found = _outputs(list(map(_good, parts)))
+    perfect = tuple(dict.fromkeys(several[0] for several in found.references))
+    whole = Segments(
+        hypotheses=(*found.hypotheses, *perfect),
+        references=(*found.references, *((text,) for text in perfect)),
+    )
+    damage = damaged(
+        whole.hypotheses,
+        trained_kinds(source.spared),
+        seed=seed,
+        others=perfect,
+        each=source.damages,
+    )
+    if not len(damage):
+        raise AdequaError("None of the texts to damage can be damaged; give others, or spare less.")
+    before = whole.select(damage.rows.tolist())
+    after = replace(before, hypotheses=damage.texts)
+    one, other = (pool.add(texts, np.arange(len(damage)))[0] for texts in (before, after))
+    facts = _facts("damage", parts, [one, other]) | {
+        "texts": len(whole),
+        "damages": dict(sorted(Counter(damage.kinds).items())),
+    }
+    return Source(damage_order(one, other, source.margin), None, facts)
 
 
 def _facts(objective: str, parts: Sequence[Part], columns: list[np.ndarray]) -> dict[str, Any]:

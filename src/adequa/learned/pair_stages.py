@@ -71,7 +71,7 @@ def _pool(source: SourcePlan) -> int:
     Long texts are rated lower, so that a batch of them alone would pull all scores down; which of
     two outputs of a segment is better has little to do with its length.
     """
-    return source.pool or (_POOL if source.objective == "preferences" else 1)
+    return source.pool or (_POOL if source.objective in {"preferences", "damage"} else 1)
 
 
 def _calibration(sources: Sequence[Source], *, fresh: bool) -> Calibration | None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath
 
-OBJECTIVES = ("ratings", "preferences", "distillation")
+OBJECTIVES = ("ratings", "preferences", "distillation", "damage")
 _CHOICES = {
     "objective": OBJECTIVES,
     "schedule": ("linear", "cosine", "constant"),
@@ -25,7 +25,7 @@ _CHOICES = {
 }
 _MAY_BE_UNSAID = ("references",)
 # The smallest and the largest value that makes sense; a larger one is a slip, and may take forever.
-_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1}
+_LEAST = {"batch": 1, "units": 1, "most_tokens": 1, "rows": 1, "damages": 1}
 _MOST: Mapping[str, float] = {
     "warmup": 1.0,
     "average": 1.0,
@@ -64,6 +64,9 @@ class SourcePlan:
     sample: int = 0  # so many rows, drawn at random; 0 for all
     split: int = 4  # items that the preferences on a segment are dealt to; 0: each is its own
     teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
+    damages: int = 1  # ways in which each text is damaged
+    spared: tuple[str, ...] = ()  # groups of damage that are not done, such as "case"
+    margin: float = 0.3  # that a text should be ahead of its damaged self, in spreads of ratings
     batch: tuple[int, ...] = (16,)
     pool: int = 0  # batches sorted by length together; 0: 8 for preferences, 1 for numbers
     weight: float = 1.0  # of its loss, beside that of others

@@ -48,9 +48,13 @@ class PreferenceOrder(Objective):
         def loss(scores: Tensor) -> Tensor:
             ends = to_device(np.stack([better, worse]), scores.device)
             counts = to_device(weights.astype(np.float32), scores.device)
-            return (softplus(scores[ends[1]] - scores[ends[0]]) * counts).sum()
+            return (self.losses(scores[ends[0]] - scores[ends[1]]) * counts).sum()
 
         return Task(self.pairs[taken], loss, float(weights.sum()))
+
+    def losses(self, leads: Tensor) -> Tensor:
+        """The loss of each preference, from how far the better one is ahead."""
+        return softplus(-leads)
 
 
 def preference_order(better: IntArray, worse: IntArray, groups: npt.ArrayLike) -> PreferenceOrder:
