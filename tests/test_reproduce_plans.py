@@ -40,11 +40,12 @@ def plans_of(system: System, dataset: str, monkeypatch: pytest.MonkeyPatch) -> l
         found.append(named)
         return folder
 
-    def end(*_: object) -> None:
+    def end(*_: object, **__: object) -> None:
         raise FoundError
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(planned, "_trained", noted)
+    monkeypatch.setattr(planned, "is_saved", lambda _: True)  # what has no plan
     monkeypatch.setattr(planned, "load_metric", end)
     monkeypatch.setattr(Ensemble, "of", end)
     monkeypatch.setattr(trained, "load_dataset", lambda name: replace(RATED, name=name))
@@ -61,7 +62,7 @@ def test_rows_have_plans_that_do_what_the_label_says(
     name: str, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = plans_of(system, table(name).dataset, monkeypatch)
-    assert len({each.plan.seed for each in found}) == (3 if "ensemble" in system.label else 1)
+    assert len(found) == 1  # an ensemble has a metric without a plan beside it
     everything = list(found)
     for each in everything:  # and what they begin with and are taught by, as far as it has plans
         everything += [NamedPlan.read(name) for name in each.others() if name not in RECIPES]
@@ -79,7 +80,7 @@ def test_rows_have_plans_that_do_what_the_label_says(
 
 def test_there_are_the_rows() -> None:
     assert [name for name, _ in PLANNED] == [
-        *["wmt12"] * 3, "wmt16", *["wmt17"] * 5, *["wmt17-systems"] * 2, *["wmt18-systems"] * 2,
+        *["wmt12"] * 2, "wmt16", *["wmt17"] * 5, *["wmt17-systems"] * 2, *["wmt18-systems"] * 2,
     ]  # fmt: skip
 
 

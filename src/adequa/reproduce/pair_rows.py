@@ -22,7 +22,6 @@ DISTILLED = System(
 ENSEMBLE = System(
     name="pair-mpnet-ensemble",
     label=f"{_LABEL}, ensemble",
-    scores=planned("distilled", "distilled-2", "preferences-ratings-3"),
+    scores=planned("distilled", "svr-mpnet-layers", shares=(1.0, 0.15)),
     cost="gpu",
 )
-PAIR_ROWS = (PREFERENCES, DISTILLED, ENSEMBLE)
