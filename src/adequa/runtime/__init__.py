@@ -1,1 +1,1 @@
-"""What encoders and metrics run on: batches by length, the cache of vectors."""
+"""What encoders and metrics run on: batches by length, caches on disk, ONNX without PyTorch."""

@@ -1,0 +1,143 @@
+"""A scorer of pairs from a folder with `model.onnx` and `tokenizer.json`, without PyTorch.
+
+Pairs stream through: they are taken in chunks, so that memory stays the same however many there
+are. Identical pairs are scored once, and pairs of similar length together. The same pairs give the
+same bits in every run; other neighbours move a score by rounding alone, if at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adequa.datasets.cache import digest_of
+from adequa.errors import AdequaError
+from adequa.runtime.batches import cheapest_batches, distinct
+from adequa.runtime.cpus import available_cpus
+from adequa.runtime.onnx_model import Device, OnnxModel
+from adequa.runtime.pair_scores import Pair, PairScores
+from adequa.runtime.pair_tokens import PairReader
+from adequa.runtime.recent_scores import RecentScores
+from adequa.runtime.score_cache import ScoreCache
+from adequa.runtime.windows import one_score
+
+MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
+MAX_LENGTH = "max_length"  # the entry of a model's own notes that says how much it can read
+
+_USUAL_LENGTH = 512  # tokens, where a model does not say
+_CHUNK_PAIRS = 8192
+_CHUNK_CHARACTERS = 4_000_000
+# Tokens of a batch, padding included. On a CPU, larger batches save little and cost memory: twice
+# as many took 150 MB more on a model of 33 million weights in 32 bits.
+_BATCH_TOKENS: dict[Device, int] = {"cpu": 4096, "cuda": 32768}
+_EACH = 64  # tokens that could be read in the time that it takes to begin a batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairSession:
+    """An open scorer of pairs. Not for use after a fork: its threads stay behind."""
+
+    folder: Path
+    device: Device
+    model: OnnxModel
+    reader: PairReader
+    batch_tokens: int
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        *,
+        device: Device = "cpu",
+        threads: int | None = None,
+        max_length: int | None = None,
+    ) -> PairSession:
+        """The scorer of a folder.
+
+        By default there are as many threads as CPUs, and pairs may be as long as the model says in
+        its metadata (`max_length`, in tokens), or else 512.
+        """
+        for name in (MODEL, TOKENIZER):
+            if not (folder / name).is_file():
+                raise AdequaError(f"{folder} holds no {name}, so it is no folder of a scorer.")
+        model = OnnxModel.open(folder / MODEL, device, threads or available_cpus())
+        length = max_length if max_length is not None else _said_length(model)
+        reader = PairReader.open(folder / TOKENIZER, length)
+        return cls(folder, device, model, reader, _BATCH_TOKENS[device])
+
+    @property
+    def digest(self) -> str:
+        """A hexadecimal digest of all that changes a score, for a cache and a signature.
+
+        It is worked out from the files each time.
+        """
+        files = [digest_of(self.folder / name) for name in (MODEL, TOKENIZER)]
+        written = "\n".join([*files, str(self.reader.max_length)])
+        return hashlib.sha256(written.encode()).hexdigest()
+
+    def score(self, pairs: Iterable[Pair], cache: ScoreCache | None = None) -> PairScores:
+        """The scores of pairs of a hypothesis and a reference."""
+        return PairScores.joined(list(self.stream(pairs, cache)))
+
+    def stream(
+        self, pairs: Iterable[Pair], cache: ScoreCache | None = None
+    ) -> Iterator[PairScores]:
+        """The scores of any number of pairs, in their order, a part at a time."""
+        kept = RecentScores() if cache is None else cache
+        for chunk in _chunks(pairs):
+            different, at = distinct(chunk)
+            yield self._through(different, kept).at(at)
+
+    def _through(self, pairs: list[Pair], cache: ScoreCache | RecentScores) -> PairScores:
+        """The scores of different pairs: from the cache, or made and put there."""
+        keys = cache.keys(pairs)
+        scored, found = cache.get(keys)
+        missing = np.flatnonzero(~found)
+        if len(missing):
+            new = self._scored([pairs[at] for at in missing])
+            cache.put([keys[at] for at in missing], new)
+            scored.fill(missing, new)
+        return scored
+
+    def _scored(self, pairs: Sequence[Pair]) -> PairScores:
+        """The scores of different pairs, from the model."""
+        rows = self.reader.read(pairs)
+        scores = np.empty(len(rows.pairs))
+        # Room for two rows at least: a row alone would be read twice.
+        tokens = max(self.batch_tokens, 2 * self.reader.max_length)
+        for batch in cheapest_batches(rows.lengths, max_tokens=tokens, each=_EACH):
+            scores[batch] = self.model.run(rows.padded(batch))
+        counts = np.bincount(rows.pairs, minlength=len(pairs)).astype(np.int32)
+        first = np.cumsum(counts) - counts
+        scored = PairScores(scores[first], counts)
+        weights = rows.lengths - rows.special
+        for pair in np.flatnonzero(counts > 1):
+            part = slice(first[pair], first[pair] + counts[pair])
+            scored.scores[pair] = one_score(scores[part], weights[part])
+        return scored
+
+
+def _said_length(model: OnnxModel) -> int:
+    """How many tokens a model says that it can read."""
+    said = model.notes.get(MAX_LENGTH, str(_USUAL_LENGTH))
+    if not said.isdecimal():
+        raise AdequaError(f'{model.path} says "{said}" for its {MAX_LENGTH}, which is no number.')
+    return int(said)
+
+
+def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Pairs a chunk at a time: so many, or so much text, whichever is reached first."""
+    chunk: list[Pair] = []
+    characters = 0
+    for pair in pairs:
+        chunk.append(pair)
+        characters += len(pair[0]) + len(pair[1])
+        if len(chunk) >= _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk

@@ -1,0 +1,111 @@
+"""Windows: every token in exactly one, none too long, cut where a reader would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adequa.errors import AdequaError
+from adequa.runtime.windows import INSIDE, SENTENCE, WORD, Kinds, kinds_of_cuts, one_score, windows
+
+KINDS = st.lists(st.integers(0, 2), max_size=400).map(lambda kinds: np.array(kinds, dtype=np.int8))
+
+
+@given(KINDS, KINDS, st.integers(2, 60))
+def test_every_token_is_in_one_window_and_none_is_too_long(
+    hypothesis: Kinds, reference: Kinds, limit: int
+) -> None:
+    found = windows(hypothesis, reference, limit)
+    for cuts, kinds in ((found.hypothesis, hypothesis), (found.reference, reference)):
+        assert cuts[0] == 0
+        assert cuts[-1] == len(kinds)
+        assert (np.diff(cuts) >= 0).all()
+        assert len(cuts) == len(found) + 1
+    assert found.lengths.max() <= limit
+    assert found.lengths.sum() == len(hypothesis) + len(reference)
+
+
+@given(KINDS, KINDS, st.integers(8, 60))
+def test_there_are_hardly_more_windows_than_needed(
+    hypothesis: Kinds, reference: Kinds, limit: int
+) -> None:
+    """Cuts fall on whole tokens, which makes a window longer by one of each text at most."""
+    total = len(hypothesis) + len(reference)
+    assert len(windows(hypothesis, reference, limit)) <= max(-(-total // (limit - 2)), 1)
+
+
+@given(KINDS, KINDS, st.integers(2, 60))
+def test_cuts_stay_near_equal_shares(hypothesis: Kinds, reference: Kinds, limit: int) -> None:
+    found = windows(hypothesis, reference, limit)
+    for cuts, kinds in ((found.hypothesis, hypothesis), (found.reference, reference)):
+        even = np.arange(len(found) + 1) * len(kinds) / len(found)
+        assert np.abs(cuts - even).max() <= 0.2 * len(kinds) / len(found) + 0.5
+
+
+def test_a_cut_moves_to_the_end_of_a_sentence_and_else_of_a_word() -> None:
+    kinds = np.full(100, INSIDE, dtype=np.int8)
+    kinds[[44, 53]] = WORD
+    assert windows(kinds, kinds, 140).hypothesis.tolist() == [0, 53, 100]
+    kinds[58] = SENTENCE
+    assert windows(kinds, kinds, 140).hypothesis.tolist() == [0, 58, 100]
+    kinds[30] = SENTENCE  # too far
+    assert windows(kinds, kinds, 140).hypothesis.tolist() == [0, 58, 100]
+    # No room to move that far.
+    assert windows(kinds, kinds, 106).hypothesis.tolist() == [0, 53, 100]
+    assert windows(kinds, kinds, 100).hypothesis.tolist() == [0, 50, 100]
+
+
+def test_texts_of_unequal_length_are_cut_at_equal_shares() -> None:
+    found = windows(np.zeros(60, np.int8), np.zeros(30, np.int8), 30)
+    assert found.hypothesis.tolist() == [0, 20, 40, 60]
+    assert found.reference.tolist() == [0, 10, 20, 30]
+    empty = windows(np.zeros(0, np.int8), np.zeros(30, np.int8), 10)
+    assert empty.hypothesis.tolist() == [0, 0, 0, 0]
+
+
+def test_what_fits_is_one_window() -> None:
+    assert len(windows(np.zeros(5, np.int8), np.zeros(5, np.int8), 10)) == 1
+    assert len(windows(np.zeros(0, np.int8), np.zeros(0, np.int8), 10)) == 1
+
+
+def test_a_window_holds_a_token_of_each_at_least() -> None:
+    with pytest.raises(AdequaError, match="A window of 1 tokens"):
+        windows(np.zeros(5, np.int8), np.zeros(5, np.int8), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "kind"),
+    [
+        ("one two", 4, WORD),
+        ("one two", 3, WORD),  # a token that begins with its space
+        ("one two", 5, INSIDE),
+        ("one two", 0, INSIDE),
+        ("One. Two", 5, SENTENCE),
+        ("One. Two", 4, SENTENCE),
+        ("One.\n\nTwo", 6, SENTENCE),
+        ('"One." Two', 7, SENTENCE),
+        ("Why?) Two", 6, SENTENCE),
+        ("3.14", 2, INSIDE),
+        ("one , two", 6, WORD),
+        ("一。二", 2, SENTENCE),
+        ("一二", 1, INSIDE),
+        ("'' two", 3, WORD),
+    ],
+)
+def test_what_stands_before_a_token(text: str, start: int, kind: int) -> None:
+    assert kinds_of_cuts(text, [(start, start + 1)]).tolist() == [kind]
+
+
+@given(st.text(), st.data())
+def test_any_text_can_be_cut(text: str, data: st.DataObject) -> None:
+    starts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
+    kinds = kinds_of_cuts(text, [(start, start) for start in starts])
+    assert len(kinds) == len(starts)
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 50)), min_size=1))
+def test_one_score_lies_among_those_of_the_windows(parts: list[tuple[float, int]]) -> None:
+    scores, lengths = (np.array(column) for column in zip(*parts, strict=True))
+    assert scores.min() - 1e-9 <= one_score(scores, lengths) <= scores.max() + 1e-9
