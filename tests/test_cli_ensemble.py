@@ -58,8 +58,14 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     ("arguments", "said"),
     [
         (("-m", "one", "-o", "new"), "An ensemble needs at least two metrics."),
-        (("-m", "one", "-m", "two", "--share", "2", "-o", "new"), "2 metrics and 1 shares"),
-        (("-m", "one", "-m", "two", "--share", "2", "--share", "0", "-o", "new"), "above 0, not 0"),
+        (
+            ("-m", "one", "-m", "two", "--share", "2", "-o", "new"),
+            "of 2 metrics takes as many shares, not 1",
+        ),
+        (
+            ("-m", "one", "-m", "two", "--share", "2", "--share", "0", "-o", "new"),
+            "a number above 0, not 0",
+        ),
         (("-m", "one", "-m", "bleu", "-o", "new"), "bleu is no saved metric"),
         (("-m", "one", "-m", "two", "-o", "one"), "one is there already"),
         (("-m", "one", "-m", "two", "-o", "chrf"), 'A metric cannot be called "chrf"'),

@@ -138,8 +138,18 @@ def test_shares_by_hand() -> None:
 @pytest.mark.parametrize("share", [0, -1, float("nan"), float("inf")])
 def test_shares_that_make_no_sense(share: float) -> None:
     both()
-    with pytest.raises(AdequaError, match="share of two must be above 0, not"):
+    with pytest.raises(AdequaError, match="two must be a number above 0, not"):
         Ensemble.of(["one", "two"], shares=[1, share])
+
+
+@pytest.mark.parametrize("share", [0, -3, float("nan")])
+def test_a_saved_share_that_makes_no_sense(share: float) -> None:
+    both()
+    path = Path("both/metric.json")
+    described = json.loads(path.read_text())
+    described["settings"]["parts"][1]["share"] = share
+    path.write_text(json.dumps(described))
+    assert "must be a number above 0" in refused("both")
 
 
 def test_the_signature_names_the_parts() -> None:

@@ -242,3 +242,19 @@ def test_severity_changes_nothing_where_none_is_meant(kind: str) -> None:
     made = {damaged_text(text, kind, s, seed=3, context=context) for s in (0.1, 0.5, 1.0)}
     assert len(made) == 1
     assert None not in made
+
+
+def test_nothing_left_to_damage_with() -> None:
+    groups = {kind.group for kind in PERTURBATIONS.values()}
+    for spared in (groups, groups - {"pronoun"}):  # whose only kind is never trained on
+        with pytest.raises(AdequaError, match="No kind of damage is left"):
+            trained_kinds(spared)
+    assert not len(damaged(["It cost 300 euros."], (), seed=0))
+
+
+def test_groups_are_drawn_before_kinds() -> None:
+    """Kinds that few texts allow are not crowded out by groups of many kinds."""
+    texts = [f"He did not pay {number} euros in 1999." for number in range(200, 800)]
+    made = damaged(texts, trained_kinds(), seed=0, each=1)
+    groups = Counter(PERTURBATIONS[kind].group for kind in made.kinds)
+    assert min(groups["negation"], groups["number"]) > 600 / len(groups) / 2

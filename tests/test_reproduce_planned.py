@@ -256,6 +256,22 @@ def test_a_teacher_may_not_have_seen_what_is_tested(plans: Path, fitted: Fitted)
     assert not fitted
 
 
+def test_plans_that_need_themselves(plans: Path, fitted: Fitted) -> None:
+    (plans / "taught.toml").write_text(TAUGHT.replace("rated-0", "taught"))
+    said = sentence(lambda: planned("taught")(RATED, UNSEEN))
+    assert said.startswith("plans/taught.toml begins with, or is taught by, what it makes itself")
+    assert not fitted
+
+
+def test_a_metric_whose_teacher_has_another_plan_now_is_not_used(plans: Path) -> None:
+    (plans / "taught.toml").write_text(TAUGHT)
+    planned("taught")(RATED, UNSEEN)
+    path = plans / "rated-0.toml"
+    path.write_text(path.read_text().replace("3e-3", "2e-3"))
+    said = sentence(lambda: planned("taught")(RATED, UNSEEN))
+    assert "was trained by another plan than plans/rated-0.toml is now" in said
+
+
 def test_a_metric_of_another_plan_is_not_used(plans: Path, fitted: Fitted) -> None:
     before = planned("rated-0")(RATED, UNSEEN)
     path, folder = plans / "rated-0.toml", trained_folder() / "rated-0"

@@ -189,6 +189,24 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
     assert f"most_tokens to {tokens // 2}" in str(caught.value)
 
 
+def test_too_little_memory_counts_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained, objective = network(), OBJECTIVES["ratings"]
+    monkeypatch.setattr(gradients, "_READING", {"cpu": 0})
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
+    plain, left = trained.forward, 2
+
+    def full(*of: object) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        return plain(*of)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trained, "forward", full)
+    with pytest.raises(AdequaError, match=f"^{ROWS.lengths[[3, 0, 7, 13, 9]].sum()} tokens"):
+        found(trained, INPUTS, objective)
+
+
 def test_too_little_memory_for_the_weights_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
     with (

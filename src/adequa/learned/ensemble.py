@@ -45,11 +45,15 @@ class Part:
     settings: Mapping[str, str] = field(default_factory=dict)  # given to it beside those saved
     share: float = 1.0  # how much it counts beside the others
 
+    def __post_init__(self) -> None:
+        if not 0 < self.share < float("inf"):
+            raise AdequaError(
+                f"The share of {self.folder} must be a number above 0, not {self.share:g}."
+            )
+
     @classmethod
     def of(cls, specification: str, share: float = 1.0) -> Part:
         """A part as it is named on the command line: a folder, and settings after a colon."""
-        if not 0 < share < float("inf"):
-            raise AdequaError(f"The share of {specification} must be above 0, not {share:g}.")
         metric = _as_part(load_metric(specification), specification)
         folder = specification
         if not Path(specification).is_dir():
@@ -111,8 +115,8 @@ class Ensemble(MeanMetric):
         shares = shares or [1.0] * len(metrics)
         if len(shares) != len(metrics):
             raise AdequaError(
-                f"There are {len(metrics)} metrics and {len(shares)} shares; give one for each, "
-                "or none."
+                f"An ensemble of {len(metrics)} metrics takes as many shares, not {len(shares)}; "
+                "give one for each, or none."
             )
         return cls(tuple(map(Part.of, metrics, shares)), name)
 

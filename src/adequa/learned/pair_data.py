@@ -316,6 +316,16 @@ def _good(part: Part) -> Part:
     return replace(part, sides=part.sides[:1])  # of preferences the better ones
 
 
+def _source_texts(parts: Sequence[Part], texts: Segments) -> list[str | None]:
+    """What each of these texts is a translation of, as far as its first reference tells."""
+    found: dict[str, str] = {}
+    for part in parts:
+        side = part.sides[0]
+        for row in part.rows.tolist() if side.sources is not None else ():
+            found.setdefault(side.references[row][0], (side.sources or ())[row])
+    return [found.get(several[0]) or None for several in texts.references]
+
+
 def _damage(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) -> Source:
     """Every different good output, and every reference as its own output, beside damaged ones."""
     found = _outputs(list(map(_good, parts)))
@@ -328,6 +338,7 @@ def _damage(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) ->
         whole.hypotheses,
         trained_kinds(source.spared),
         seed=seed,
+        sources=_source_texts(parts, whole),
         others=perfect,
         each=source.damages,
     )

@@ -65,13 +65,18 @@ class NamedPlan:
         for stage in self.plan.stage:
             yield from (stage, *stage.beside)
 
-    def datasets(self) -> Iterator[tuple[str, str]]:
+    def datasets(self, above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
         """Where data are named that it learns from, or chooses on, itself or through others."""
+        if self.name in above:
+            raise AdequaError(
+                f"{self.path} begins with, or is taught by, what it makes itself; name another "
+                "start or teacher."
+            )
         learnt = (name for source in self.sources() for name in source.data)
         for dataset in (*learnt, *self.plan.development.data):
             yield str(self.path), dataset
         for name in self.others():
-            yield from _datasets(name)
+            yield from _datasets(name, (*above, self.name))
 
     def others(self) -> Iterator[str]:
         """What is trained before it: its start and its teachers, where they have such a name."""
@@ -102,12 +107,12 @@ def planned(*names: str, shares: tuple[float, ...] = ()) -> Scores:
     return scored
 
 
-def _datasets(name: str) -> Iterator[tuple[str, str]]:
+def _datasets(name: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """All that is learnt from, or chosen on, to make what has this name; and where that stands."""
     if name in RECIPES:
         yield from ((name, dataset) for dataset in RECIPES[name].datasets)
     else:
-        yield from NamedPlan.read(name).datasets()
+        yield from NamedPlan.read(name).datasets(above)
 
 
 def _made(name: str, progress: Progress) -> Path:
@@ -153,7 +158,7 @@ def fine_tuned(first: str, second: str, others: tuple[str, ...]) -> Scores:
             metric = _loaded(folder)
             scores[fold.rows] = _scored(metric, fold.tested, progress, "").scores
             weights[fold.pair] = metric.digest_[:DIGITS]
-        settings = _settings(going_on, metric, weights, encoder=begun.plan.encoder)
+        settings = _settings(going_on, metric, weights)
         return Scored(scores, f"{_settings(begun, beginning)}; for each pair then {settings}")
 
     return scored
@@ -207,6 +212,10 @@ def _trained(
     """
     if is_saved(str(folder)):
         _check_kept(named, folder)
+        for name in named.others():  # what it was taught by has to be what their plans say, too
+            other = trained_folder() / name
+            if name not in RECIPES and is_saved(str(other)):
+                _check_kept(NamedPlan.read(name), other)
         return folder
     check_new_folder(folder)
     followed = _with_others(named, start, progress)
@@ -285,14 +294,13 @@ def _settings(
     named: NamedPlan,
     metric: PairRegressor,
     weights: Mapping[str, str] | None = None,
-    encoder: str = "",
 ) -> str:
     """What tells others how a metric was made; weights where there are several, by pair."""
     facts = metric.training_
     fields = {
         "plan": named.name,
         "sha256": named.digest[:DIGITS],
-        "encoder": Path(encoder or named.plan.encoder or named.plan.start).name,
+        "encoder": metric.encoder,
         "data": facts["data"],
         "seed": named.plan.seed,
         "references": metric.references,

@@ -36,7 +36,9 @@ _NOTES = (
 )
 _LATER_YEARS = (
     "Trained on the preferences of WMT13 to WMT16 and the ratings of WMT15 and WMT16, which are "
-    "later years than the one tested; the paper's own systems learnt from WMT11."
+    "later years than the one tested; the paper's own systems learnt from WMT11. How it was made "
+    "is said below the table of WMT17; nothing was chosen on these data. An earlier version with "
+    "preferences and ratings had 43.17, and the mean of three pair regressors 43.62."
 )
 
 

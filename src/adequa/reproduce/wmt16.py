@@ -61,8 +61,8 @@ TABLE = Table(
         "The pair regressor begins with one pass over the preferences of WMT12 to WMT15, and goes "
         "on for each language pair with three over the other ratings; none of WMT16's own "
         "preferences is learnt from, which share references with it. Nothing was chosen on this "
-        "table: the settings are those of WMT17's rows. An earlier version, with four passes over "
-        "the preferences and batches of ratings sorted by length, had .821.",
+        "table: the settings are those of `plans/preferences-ratings-2.toml`. An earlier version, "
+        "with four passes over the preferences and batches of ratings sorted by length, had .821.",
     ),
     systems=(
         System(
@@ -115,9 +115,8 @@ TABLE = Table(
             cost="gpu",
             note="It learns from the preferences of WMT12 to WMT15 once, and goes on for each "
             "language pair with the ratings of WMT15 and of the other pairs; from the preferences "
-            "of WMT16, which are of the same test sets, it never learns. It was trained on one GPU "
-            "by the functions that `adequa reproduce wmt16` calls, scored there in bf16, and is "
-            "the only fine-tuned metric that was measured here.",
+            "of WMT16, which are of the same test sets, it never learns. It was trained and scored "
+            "on one GPU by `adequa reproduce wmt16`.",
         ),
     ),
 )

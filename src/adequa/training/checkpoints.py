@@ -135,7 +135,9 @@ def training_saved(folder: Path) -> Iterator[bool]:
 def _delete_half_written(folder: Path) -> None:
     """Delete what a process left that was killed while it wrote a checkpoint, and nothing else."""
     for path in folder.glob(".adequa-*.tmp"):
-        if path.is_dir() and all(_is_ours(each.name) for each in path.iterdir()):
+        if path.is_file():  # of what teachers said
+            path.unlink(missing_ok=True)
+        elif path.is_dir() and all(_is_ours(each.name) for each in path.iterdir()):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -44,10 +44,7 @@ class PairInputs:
         device = network.device
         inputs = {name: to_device(table, device) for name, table in self.rows.padded(pairs).items()}
         beside = None if self.surface is None else to_device(self.surface[pairs], device)
-        with (
-            memory_watched(device, inputs["input_ids"].numel()),
-            torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"),
-        ):
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             return network(inputs, beside)  # type: ignore[no-any-return]
 
     def tokens(self, pairs: IntArray) -> int:
@@ -76,9 +73,9 @@ def accumulate(
     if len(parts) > 1 and tokens > inputs.most_tokens:
         return _read_twice(network, inputs, pairs, loss, seed)
     _seeded(seed)
-    read = torch.cat([inputs.scores(network, pairs[part]) for part in parts])
-    value = loss(read[to_device(np.argsort(np.concatenate(parts)), network.device)])
-    with memory_watched(network.device, tokens):
+    with memory_watched(network.device, tokens):  # all parts are held until the gradients are there
+        read = torch.cat([inputs.scores(network, pairs[part]) for part in parts])
+        value = loss(read[to_device(np.argsort(np.concatenate(parts)), network.device)])
         value.backward()  # type: ignore[no-untyped-call]
     return value.detach()
 
@@ -92,7 +89,8 @@ def _read_twice(
     with torch.no_grad():
         for number, part in enumerate(parts):
             _seeded((*seed, number))
-            scores[part] = inputs.scores(network, pairs[part])
+            with memory_watched(network.device, inputs.tokens(pairs[part])):
+                scores[part] = inputs.scores(network, pairs[part])
     value = loss(scores.requires_grad_())
     value.backward()  # type: ignore[no-untyped-call]
     change = scores.grad
@@ -100,8 +98,8 @@ def _read_twice(
         raise TypeError("a loss depends on the scores")
     for number, part in enumerate(parts):
         _seeded((*seed, number))  # what was dropped out before is dropped out again
-        again = inputs.scores(network, pairs[part])
         with memory_watched(network.device, inputs.tokens(pairs[part])):
+            again = inputs.scores(network, pairs[part])
             (again * change[part]).sum().backward()  # type: ignore[no-untyped-call]
     return value.detach()
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath
+from adequa.training.perturbations.registry import trained_kinds
 
 OBJECTIVES = ("ratings", "preferences", "distillation", "damage")
 _CHOICES = {
@@ -36,6 +37,8 @@ _MOST: Mapping[str, float] = {
     "epochs": 10_000.0,
     "evaluations": 10_000,
     "hidden_layers": 100,
+    "damages": 100,
+    "margin": 100.0,
     "seed": 2**63 - 1,
 }
 _MOST_OF = {int: 10**9, float: float("inf")}  # of settings that are not among these
@@ -190,11 +193,24 @@ def _check_stages(plan: Plan, where: str) -> None:
             raise AdequaError(
                 f"{where}: a teacher goes with the objective distillation, and it with a teacher."
             )
+        _check_damage(source, where)
     if any(len(source.batch) > 1 for stage in plan.stage for source in stage.beside):
         raise AdequaError(
             f"{where}: the batch of what is learnt beside should be one number; only what a "
             "stage itself learns can have several to choose from."
         )
+
+
+def _check_damage(source: SourcePlan, where: str) -> None:
+    """Raise where the settings of damage say nothing, or leave nothing."""
+    plain = SourcePlan(source.objective)
+    for key in ("damages", "spared", "margin"):
+        if source.objective != "damage" and getattr(source, key) != getattr(plain, key):
+            raise AdequaError(f"{where}: {key} goes with the objective damage.")
+    try:
+        trained_kinds(source.spared)
+    except AdequaError as error:
+        raise AdequaError(f"{where}: spared: {error}") from error
 
 
 Built = TypeVar("Built")

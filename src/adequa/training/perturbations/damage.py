@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import zip_longest
 from random import Random
 
 import numpy as np
@@ -37,7 +38,7 @@ class Damage:
 
 def damaged(
     texts: Sequence[str],
-    kinds: Sequence[str] = (),
+    kinds: Sequence[str] | None = None,
     *,
     seed: int,
     severities: Sequence[float] = SEVERITIES,
@@ -45,17 +46,18 @@ def damaged(
     others: Sequence[str] = (),
     each: int | None = None,
 ) -> Damage:
-    """Every kind of damage (all, if none is named) done to every text it can be done to.
+    """Every kind of damage (all, without kinds) done to every text it can be done to.
 
     A severity is drawn from `severities` for each. `sources` are those of the texts, one by one;
     `others` are sentences of the corpus that hallucinations are made of. With `each`, a text is
-    damaged in that many ways at most, drawn from those that apply.
+    damaged in that many ways at most, drawn from those that apply: first the group, then the kind.
 
     >>> made = damaged(["It cost 300 euros.", "No."], ["number_changed", "empty"], seed=1)
     >>> made.rows, made.kinds, made.texts[1:]
     (array([0, 0, 1]), ('number_changed', 'empty', 'empty'), ('', ''))
     """
-    found = [perturbation(name) for name in dict.fromkeys(kinds or PERTURBATIONS)]
+    named = PERTURBATIONS if kinds is None else kinds
+    found = [perturbation(name) for name in dict.fromkeys(named)]
     _check(texts, severities, sources, each)
     rows: list[int] = []
     names: list[str] = []
@@ -100,7 +102,7 @@ def _of_one(
     own = _number(text)
     plain = " ".join(text.split())
     if each is not None:
-        kinds = _generator(seed, own, "order").sample(kinds, len(kinds))
+        kinds = _drawn(kinds, _generator(seed, own, "order"))
     count = 0
     for kind in kinds:
         if count == each:
@@ -115,6 +117,19 @@ def _of_one(
                 yield kind.name, severity, result
                 count += 1
                 break
+
+
+def _drawn(kinds: Sequence[Perturbation], random: Random) -> list[Perturbation]:
+    """The kinds in random order, one of each group before a second of any.
+
+    Many kinds of damage to characters apply to every text, and few to numbers to some: drawn
+    evenly, the kinds of the former would crowd out the latter.
+    """
+    groups: dict[str, list[Perturbation]] = {}
+    for kind in random.sample(kinds, len(kinds)):
+        groups.setdefault(kind.group, []).append(kind)
+    turns = zip_longest(*random.sample(list(groups.values()), len(groups)))
+    return [kind for turn in turns for kind in turn if kind is not None]
 
 
 def _number(text: str) -> int:

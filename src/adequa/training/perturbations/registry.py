@@ -151,4 +151,7 @@ def trained_kinds(leaving_out: Iterable[str] = ()) -> tuple[str, ...]:
             f'There is no group of damage named "{unknown[0]}".{nearest(unknown[0], known)}'
             f" The groups are {', '.join(known)}."
         )
-    return tuple(k.name for k in _KINDS if not k.held_out and k.group not in groups)
+    found = tuple(k.name for k in _KINDS if not k.held_out and k.group not in groups)
+    if not found:
+        raise AdequaError("No kind of damage is left to train on; spare fewer groups.")
+    return found
