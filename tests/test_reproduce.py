@@ -149,6 +149,7 @@ def test_every_system_of_every_table_is_measured(name: str) -> None:
         ("wmt17", "pair-mpnet-ratings", 0.794),
         ("wmt17", "pair-mpnet-distilled", 0.850),
         ("wmt17", "pair-mpnet-ensemble", 0.855),
+        ("wmt12", "pair-mpnet-ensemble", 44.0),
         ("wmt16", "pair-mpnet-preferences-ratings", 0.78),
     ],
 )
