@@ -132,8 +132,11 @@ def test_a_damaged_file_changes_no_score(tmp_path: Path, kind: str) -> None:
         path.write_bytes(damaged(content, kind, random.Random(f"{kind} {seed}")))
         cache = opened(path)
         for _ in range(2):  # a damaged file may come to light when it is written only
-            missing = [p for p, there in zip(PAIRS[:400], found(cache, PAIRS[:400])) if not there]  # noqa: B905  # as many
-            put(cache, missing)
+            there = found(cache, PAIRS[:400])
+            put(
+                cache,
+                [pair for pair, is_there in zip(PAIRS[:400], there, strict=True) if not is_there],
+            )
         # It serves again, or there is a note that says why not.
         assert all(found(cache, PAIRS[:400])) or cache.notes
 
