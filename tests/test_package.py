@@ -7,7 +7,10 @@ import subprocess
 import sys
 from importlib import metadata
 
-HEAVY = ("numpy", "scipy", "sacrebleu", "rapidfuzz", "rich.progress", "pyarrow", "torch")
+HEAVY = (
+    *("numpy", "scipy", "sacrebleu", "rapidfuzz", "rich.progress", "pyarrow", "torch"),
+    *("onnxruntime", "tokenizers", "sqlite3"),
+)
 
 
 def modules_after(statement: str) -> set[str]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Kept, Preferences, RatedSystems, Ratings
 from adequa.learned.pair_parts import Judged
+from adequa.segments import Segments
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
@@ -293,6 +294,16 @@ def test_texts_that_no_one_judged_are_distilled(tmp_path: Path) -> None:
     other.write_text("mt\tref\na\tr\n")
     wanted = replace(stage, data=(str(other),), lp=("cs-en",))
     assert sentence(wanted) == "other.tsv has no language pairs to choose from."
+
+
+def test_outputs_of_systems_are_distilled() -> None:
+    outputs = Segments(("a", "bb", "a"), (("r",), ("s",), ("r",)), ids={"lp": ("cs-en",) * 3})
+    human = Ratings(np.array([1.0]), {"lp": ("cs-en",), "system": ("x",)}, name="systems")
+    stage = StagePlan("distillation", data=("systems",), teacher=("t",))
+    data = collected(stage, files={"systems": RatedSystems(human, outputs)})
+    assert learnt_pairs(data) == {("r", "a"), ("s", "bb")}
+    said = sentence(stage, files={"systems": RatedSystems(human)})
+    assert said == "There are no outputs of the systems in systems."
 
 
 def test_a_judged_file_is_distilled_as_judgements(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_pairs_seen_before_are_not_scored_again(
         return scored(self, pairs)
 
     monkeypatch.setattr(PairSession, "_scored", counted)
-    found = session.score([*PAIRS, *PAIRS[::-1]])
+    found = session.score([*PAIRS, *PAIRS[::-1]], RecentScores())
     assert asked == PAIRS
     np.testing.assert_array_equal(found.scores[:6], found.scores[:5:-1])
 
@@ -347,3 +347,12 @@ def test_threads_are_those_available(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("adequa.runtime.pair_session.available_cpus", lambda: 3)
     session = PairSession.open(tiny_scorer(tmp_path))
     assert session.model.session.get_session_options().intra_op_num_threads == 3
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
+def test_packages_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    folder = tiny_scorer(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f"needs {package}, which cannot be imported" in refusal(folder)

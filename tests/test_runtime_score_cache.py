@@ -223,6 +223,7 @@ def test_an_empty_file_is_an_empty_cache(cache: ScoreCache) -> None:
     assert not any(found(cache, PAIRS[:9]))
     put(cache, PAIRS[:9])
     assert all(found(cache, PAIRS[:9]))
+    assert cache.notes == []
 
 
 def test_a_folder_that_cannot_be_made_costs_only_speed(tmp_path: Path) -> None:
@@ -276,6 +277,16 @@ def test_a_read_only_file_is_read(cache: ScoreCache, monkeypatch: pytest.MonkeyP
     assert found(later, PAIRS[:10]) == [True] * 9 + [False]
     put(later, PAIRS[9:10])
     assert "readonly" in str(later.problem)
+
+
+def test_a_lower_limit_makes_the_file_shorter(tmp_path: Path) -> None:
+    path = tmp_path / "scores.sqlite"
+    put(opened(path), [(f"long ago {number}", "") for number in range(5000)])
+    before = path.stat().st_size
+    for pair in PAIRS[:9]:
+        put(opened(path, limit=before // 4), [pair])
+    assert path.stat().st_size <= before // 4 * 1.2
+    assert all(found(opened(path), PAIRS[:9]))
 
 
 def test_the_oldest_go_first(tmp_path: Path) -> None:

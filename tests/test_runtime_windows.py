@@ -15,31 +15,29 @@ KINDS = st.lists(st.integers(0, 2), max_size=400).map(lambda kinds: np.array(kin
 
 @given(KINDS, KINDS, st.integers(2, 60))
 def test_every_token_is_in_one_window_and_none_is_too_long(
-    hypothesis: Kinds, reference: Kinds, limit: int
+    first: Kinds, second: Kinds, limit: int
 ) -> None:
-    found = windows(hypothesis, reference, limit)
-    for cuts, kinds in ((found.hypothesis, hypothesis), (found.reference, reference)):
+    found = windows(first, second, limit)
+    for cuts, kinds in ((found.first, first), (found.second, second)):
         assert cuts[0] == 0
         assert cuts[-1] == len(kinds)
         assert (np.diff(cuts) >= 0).all()
         assert len(cuts) == len(found) + 1
     assert found.lengths.max() <= limit
-    assert found.lengths.sum() == len(hypothesis) + len(reference)
+    assert found.lengths.sum() == len(first) + len(second)
 
 
 @given(KINDS, KINDS, st.integers(8, 60))
-def test_there_are_hardly_more_windows_than_needed(
-    hypothesis: Kinds, reference: Kinds, limit: int
-) -> None:
+def test_there_are_hardly_more_windows_than_needed(first: Kinds, second: Kinds, limit: int) -> None:
     """Cuts fall on whole tokens, which makes a window longer by one of each text at most."""
-    total = len(hypothesis) + len(reference)
-    assert len(windows(hypothesis, reference, limit)) <= max(-(-total // (limit - 2)), 1)
+    total = len(first) + len(second)
+    assert len(windows(first, second, limit)) <= max(-(-total // (limit - 2)), 1)
 
 
 @given(KINDS, KINDS, st.integers(2, 60))
-def test_cuts_stay_near_equal_shares(hypothesis: Kinds, reference: Kinds, limit: int) -> None:
-    found = windows(hypothesis, reference, limit)
-    for cuts, kinds in ((found.hypothesis, hypothesis), (found.reference, reference)):
+def test_cuts_stay_near_equal_shares(first: Kinds, second: Kinds, limit: int) -> None:
+    found = windows(first, second, limit)
+    for cuts, kinds in ((found.first, first), (found.second, second)):
         even = np.arange(len(found) + 1) * len(kinds) / len(found)
         assert np.abs(cuts - even).max() <= 0.2 * len(kinds) / len(found) + 0.5
 
@@ -47,22 +45,22 @@ def test_cuts_stay_near_equal_shares(hypothesis: Kinds, reference: Kinds, limit:
 def test_a_cut_moves_to_the_end_of_a_sentence_and_else_of_a_word() -> None:
     kinds = np.full(100, INSIDE, dtype=np.int8)
     kinds[[44, 53]] = WORD
-    assert windows(kinds, kinds, 140).hypothesis.tolist() == [0, 53, 100]
+    assert windows(kinds, kinds, 140).first.tolist() == [0, 53, 100]
     kinds[58] = SENTENCE
-    assert windows(kinds, kinds, 140).hypothesis.tolist() == [0, 58, 100]
+    assert windows(kinds, kinds, 140).first.tolist() == [0, 58, 100]
     kinds[30] = SENTENCE  # too far
-    assert windows(kinds, kinds, 140).hypothesis.tolist() == [0, 58, 100]
+    assert windows(kinds, kinds, 140).first.tolist() == [0, 58, 100]
     # No room to move that far.
-    assert windows(kinds, kinds, 106).hypothesis.tolist() == [0, 53, 100]
-    assert windows(kinds, kinds, 100).hypothesis.tolist() == [0, 50, 100]
+    assert windows(kinds, kinds, 106).first.tolist() == [0, 53, 100]
+    assert windows(kinds, kinds, 100).first.tolist() == [0, 50, 100]
 
 
 def test_texts_of_unequal_length_are_cut_at_equal_shares() -> None:
     found = windows(np.zeros(60, np.int8), np.zeros(30, np.int8), 30)
-    assert found.hypothesis.tolist() == [0, 20, 40, 60]
-    assert found.reference.tolist() == [0, 10, 20, 30]
+    assert found.first.tolist() == [0, 20, 40, 60]
+    assert found.second.tolist() == [0, 10, 20, 30]
     empty = windows(np.zeros(0, np.int8), np.zeros(30, np.int8), 10)
-    assert empty.hypothesis.tolist() == [0, 0, 0, 0]
+    assert empty.first.tolist() == [0, 0, 0, 0]
 
 
 def test_what_fits_is_one_window() -> None:

@@ -21,7 +21,6 @@ from adequa.training.objectives.ratings import RatingRegression  # noqa: E402
 from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
 
 ROWS = random_rows(14)
-CPU = torch.device("cpu")
 INPUTS = PairInputs(ROWS, most_tokens=10_000)
 PARTS = replace(INPUTS, most_tokens=20)  # one or two texts at once
 OBJECTIVES = {
@@ -57,7 +56,7 @@ def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> Non
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
     objective, trained = OBJECTIVES[kind], network()
-    assert len(PARTS.parts(objective.task(np.arange(len(objective))).pairs, CPU)) > 2
+    assert len(PARTS.parts(objective.task(np.arange(len(objective))).pairs, trained)) > 2
     assert_same(found(trained, PARTS, objective), found(trained, INPUTS, objective))
 
 
@@ -65,9 +64,9 @@ def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
 def test_parts_of_similar_length_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     objective, trained = OBJECTIVES[kind], network()
     at_once = found(trained, INPUTS, objective)
-    monkeypatch.setattr(gradients, "_READING", {"cpu": 0})  # as if a part cost nothing
+    monkeypatch.setattr(gradients, "_READING_ON_CPU", 0)  # as if a part cost nothing
     pairs = objective.task(np.arange(len(objective))).pairs
-    parts = [pairs[part] for part in INPUTS.parts(pairs, CPU)]
+    parts = [pairs[part] for part in INPUTS.parts(pairs, trained)]
     assert all(len({*ROWS.lengths[part].tolist()}) == 1 for part in parts)
     assert len(parts) > 2
     readings = 0
@@ -191,7 +190,7 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_too_little_memory_counts_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     trained, objective = network(), OBJECTIVES["ratings"]
-    monkeypatch.setattr(gradients, "_READING", {"cpu": 0})
+    monkeypatch.setattr(gradients, "_READING_ON_CPU", 0)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
     plain, left = trained.forward, 2
 

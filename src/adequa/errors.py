@@ -11,11 +11,11 @@ class AdequaError(Exception):
 
 
 class UnknownSettingError(AdequaError):
-    """A setting that a saved metric does not have."""
+    """A setting that a metric does not have."""
 
     def __init__(self, sentence: str, where: str, key: str) -> None:
         super().__init__(sentence)
-        self.where, self.key = where, key  # the folder, and the name of the setting
+        self.where, self.key = where, key  # the metric or its folder, and the name of the setting
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

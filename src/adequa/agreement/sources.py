@@ -44,9 +44,6 @@ class Progress:
 
 UNSEEN = Progress()
 
-# What to evaluate: a metric with its settings or a path, as on the command line, or an object.
-Specification: TypeAlias = str | Metric | ScoreFile
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -98,6 +95,10 @@ class Source:
         return self.sign * self.metric.system_scores(totals)
 
 
+# What to evaluate: a metric with its settings or a path, as on the command line, or an object.
+Specification: TypeAlias = str | Metric | ScoreFile | Source
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
     """What is to be scored: texts where there are any, and the ids by which files find them."""
@@ -131,12 +132,15 @@ def both_sides(preferences: Preferences) -> Texts:
     return Texts(sides, segments, preferences.kept, sides=2, judgement_ids=ids)
 
 
-def sources(specifications: Sequence[Specification]) -> tuple[Source, ...]:
+def sources(
+    specifications: Sequence[Specification], load: Callable[[str], Metric] = load_metric
+) -> tuple[Source, ...]:
     """Metrics and score files, as the command line names them or as objects, under names of theirs.
 
-    Where two have one name, the words of the command line tell them apart.
+    Where two have one name, the words of the command line tell them apart. `load` makes a metric of
+    its words.
     """
-    found = [_source(specification) for specification in specifications]
+    found = [_source(specification, load) for specification in specifications]
     names = [source.name for source in found]
     shown = [
         specification
@@ -150,7 +154,9 @@ def sources(specifications: Sequence[Specification]) -> tuple[Source, ...]:
     return tuple(replace(source, name=name) for source, name in zip(found, shown, strict=True))
 
 
-def _source(specification: Specification) -> Source:
+def _source(specification: Specification, load: Callable[[str], Metric]) -> Source:
+    if isinstance(specification, Source):
+        return specification
     if isinstance(specification, Metric):
         return Source(specification.name, specification.higher_is_better, metric=specification)
     if isinstance(specification, ScoreFile):
@@ -163,7 +169,7 @@ def _source(specification: Specification) -> Source:
         )
     path, settings = _file_of(specification)
     if path is None:
-        metric = load_metric(specification)
+        metric = load(specification)
         return Source(metric.name, metric.higher_is_better, metric=metric)
     higher = _direction(path, settings.pop("higher_is_better", "true"))
     file = read_score_file(path, metric=settings.get("metric"))

@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
-from adequa.cli.options import Output, Pairs, Quiet, Split
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
+    DeviceOption,
+    NoCache,
+    Output,
+    Pairs,
+    Quiet,
+    Split,
+)
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -132,6 +142,9 @@ def evaluate(
         Format | None,
         typer.Option("--format", help="Default: text, or by the ending of the output file."),
     ] = None,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
     plot: Annotated[
         str | None,
@@ -175,9 +188,11 @@ def evaluate(
         exclude_references=exclude_references,
         exclude_outliers=exclude_outliers,
     )
-    found = _evaluate(_loaded(dataset, outputs), metrics, protocol, selection, quiet)
+    loading = Loading(device, None if no_cache else cache_size)
+    judgements = _loaded(dataset, outputs)
+    found = _evaluate(judgements, metrics, loading, protocol, selection, quiet)
     if not quiet:
-        for note in found.notes:
+        for note in dict.fromkeys(found.notes):
             tell(f"note: {note}")
     write(_rendered(found, format_ or _format_of(output)), output)
     if plot is not None:
@@ -201,17 +216,20 @@ def _loaded(dataset: str, outputs: Path | None) -> Judgements:
 def _evaluate(
     judgements: Judgements,
     metrics: Sequence[str],
+    loading: Loading,
     protocol: Protocol,
     selection: Selection,
     quiet: bool,
 ) -> Agreement:
     from adequa.agreement.evaluate import evaluate as measure
-    from adequa.agreement.sources import Progress
+    from adequa.agreement.sources import Progress, sources
     from adequa.cli.progress import progress
 
+    found = sources(metrics, loading)
+    loading.check_device()
     with progress("Scoring", None, quiet=quiet) as work:
         seen = Progress(work.scored, work.stage)
-        return measure(judgements, metrics, protocol, selection=selection, progress=seen)
+        return measure(judgements, found, protocol, selection=selection, progress=seen)
 
 
 def _format_of(output: str | None) -> Format:

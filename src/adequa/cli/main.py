@@ -11,7 +11,17 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli import analyse, datasets, encoders, evaluate, metrics, reproduce, score, train
+from adequa.cli import (
+    analyse,
+    datasets,
+    encoders,
+    evaluate,
+    metrics,
+    reproduce,
+    robustness,
+    score,
+    train,
+)
 from adequa.cli.notes import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
@@ -31,6 +41,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("encoders")(encoders.encoders)
 app.add_typer(train.app, name="train")
 app.command("analyse")(analyse.analyse)
+app.command("robustness")(robustness.robustness)
 app.command("reproduce")(reproduce.reproduce)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
@@ -14,5 +15,33 @@ Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only this split
 Output = Annotated[
     str | None,  # and no Path, which would drop the slash of a folder
     typer.Option("-o", "--output", metavar="FILE", help="Write here instead of standard output."),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option("--no-cache", help="Neither read nor keep scores of trained metrics on disk."),
+]
+CacheSize = Annotated[
+    int,
+    typer.Option(
+        "--cache-size",
+        min=1,
+        metavar="MB",
+        help="How much of them is kept, in the file scores.sqlite of the cache folder: "
+        "ADEQUA_CACHE, or that of the system (~/.cache/adequa).",
+    ),
+]
+CACHE_SIZE = 256  # MB: some four million scores
+
+
+class Device(str, Enum):
+    """What trained metrics run on."""
+
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+DeviceOption = Annotated[
+    Device | None,
+    typer.Option("--device", help="What trained metrics run on. Default: as each metric has it."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")]

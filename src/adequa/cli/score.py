@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from adequa.cli.completion import complete_metric
+from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
-from adequa.cli.options import Output, Quiet
+from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -76,7 +77,7 @@ def score(
             "--metric",
             metavar="NAME|FOLDER[:SETTING=VALUE,...]",
             help="A metric, or the folder of a trained one; repeat for more. "
-            f"Default: {' and '.join(DEFAULT_METRICS)}.",
+            f"Default: {' and '.join([', '.join(DEFAULT_METRICS[:-1]), DEFAULT_METRICS[-1]])}.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -95,6 +96,9 @@ def score(
         int | None,
         typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
     ] = None,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
@@ -104,7 +108,9 @@ def score(
     """
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
-    metrics = _labelled(metric or DEFAULT_METRICS)
+    loading = Loading(device, None if no_cache else cache_size)
+    metrics = _labelled(metric or DEFAULT_METRICS, loading)
+    loading.check_device()
     beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
     keep = [*beside, *([] if by is None or by in beside else [by])]
     read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], keep)
@@ -113,16 +119,14 @@ def score(
     results = _score(read, paths, metrics, segments, by, quiet)
     if not quiet:
         remarks = (remark for found in metrics.values() for remark in found.remarks())
-        for note in (*_notes(results), *remarks):
+        for note in dict.fromkeys((*_notes(results), *remarks)):
             tell(f"note: {note}")
     write(_rendered(results, format_ or _format_of(output), decimals), output)
 
 
-def _labelled(specifications: Sequence[str]) -> dict[str, Metric]:
+def _labelled(specifications: Sequence[str], load: Callable[[str], Metric]) -> dict[str, Metric]:
     """Metrics by the name of their column: as short as tells them apart."""
-    from adequa.metrics.registry import load_metric
-
-    metrics = {specification: load_metric(specification) for specification in specifications}
+    metrics = {specification: load(specification) for specification in specifications}
     names = [metric.name for metric in metrics.values()]
     return {
         metric.name if names.count(metric.name) == 1 else specification: metric

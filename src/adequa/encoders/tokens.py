@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adequa.errors import AdequaError
+from adequa.runtime.half_characters import refuse_halves
 
 _CHUNK = 8192  # texts given to the tokenizer at a time, which bounds the memory of its lists
 
@@ -110,17 +110,5 @@ class Reader:
                 **settings,
             )
         except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
-            for text in chain.from_iterable(texts):
-                _check_characters(text, error)
+            refuse_halves(chain.from_iterable(texts), error)
             raise
-
-
-def _check_characters(text: str, error: Exception) -> None:
-    """Raise a sentence where a text cannot be written in UTF-8, as files can."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as half:
-        raise AdequaError(
-            f"A text holds {half.object[half.start]!a} at character {half.start + 1:,}, which "
-            "is half a character (a surrogate) that no tokenizer reads; correct the text."
-        ) from error

@@ -18,6 +18,7 @@ from adequa.judgements import Ids, Ratings
 from adequa.learned.cards import card
 from adequa.learned.contract import UNSEEN, LearnedMetric, Training
 from adequa.learned.ensemble import Ensemble
+from adequa.learned.packed_pair import PackedPair
 from adequa.learned.references import reference_groups
 from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
 from adequa.learned.support_vectors import SupportVectors
@@ -30,9 +31,10 @@ from adequa.metrics.settings import check_choice, check_settings
 from adequa.segments import FloatArray, Segments
 from adequa.training.distances import Features
 
-# All metrics of the table, and shorter n-grams: the published Blend has BLEU and NIST by order too.
+# All metrics of the table that are not trained themselves, and shorter n-grams: the published Blend
+# has BLEU and NIST by order too.
 LEXICAL = (
-    *METRICS,
+    *(name for name, entry in METRICS.items() if not entry.is_trained),
     *(f"bleu:max_ngram_order={order}" for order in (1, 2, 3)),
     *(f"nist:max_ngram_order={order}" for order in (1, 2)),
 )
@@ -124,6 +126,10 @@ class Blend(LearnedMetric):
     def remarks(self) -> tuple[str, ...]:
         return tuple(remark for part in self.parts for remark in part.remarks())
 
+    def keep_scores(self, file: Path, limit: int) -> None:
+        for part in self.parts:
+            part.keep_scores(file, limit)
+
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
             ("metrics", ",".join((*map(_named, self.metrics, self.parts), *self.columns))),
@@ -198,7 +204,7 @@ def _moved(metrics: Sequence[str], folder: Path, settings: Mapping[str, str]) ->
 
 def _named(specification: str, part: Metric) -> str:
     """A part as signatures show it: a trained one by its weights, since paths differ."""
-    if isinstance(part, LearnedMetric | Ensemble):
+    if isinstance(part, LearnedMetric | Ensemble | PackedPair):
         return f"{part.name}@{part.digest_[:DIGITS]}"
     return specification
 

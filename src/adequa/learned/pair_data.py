@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, Preferences, Ratings
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.learned.pair_development import check_choice, development_of, held_out_references
 from adequa.learned.pair_parts import (
     Judged,
@@ -22,6 +22,7 @@ from adequa.learned.pair_parts import (
     of_language_pairs,
     plain_part,
     sampled,
+    system_part,
 )
 from adequa.learned.references import reference_leaders
 from adequa.segments import FloatArray, IntArray, Segments
@@ -112,6 +113,7 @@ class _Reading:
     def __init__(self, given: Sequence[Judged], load: Load) -> None:
         self._given, self._load = given, cache(load)
         self._part, self._plain = cache(judged_part), cache(plain_part)
+        self._system = cache(system_part)
 
     def judged(self, name: str) -> Part:
         """The judgements of a file or dataset."""
@@ -138,6 +140,8 @@ class _Reading:
         plain = self._plain(name) if objective in _OF_TEXTS else None
         if plain is not None:
             return plain
+        if objective in _OF_TEXTS and isinstance(rated := self._load(name), RatedSystems):
+            return self._system(rated)
         found = self._named(name)
         if not isinstance(found, _KINDS[objective]):
             raise AdequaError(f"{name} holds no {objective}, which this stage learns from.")

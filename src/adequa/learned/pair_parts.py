@@ -15,7 +15,7 @@ from adequa.errors import AdequaError
 from adequa.io.language_pairs import language_pair
 from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
 from adequa.io.text import ignore
-from adequa.judgements import Kept, Preferences, Ratings, all_kept
+from adequa.judgements import Kept, Preferences, RatedSystems, Ratings, all_kept
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
@@ -130,6 +130,15 @@ def plain_part(name: str) -> Part | None:
     texts = concatenate([replace(batch, sources=None) for batch in batches])
     kept = all_kept(len(texts))
     return _part("texts", Path(name).name, (texts,), texts.ids.get("lp"), kept)
+
+
+def system_part(rated: RatedSystems) -> Part:
+    """The outputs of systems as plain texts; what people said of the systems is left aside."""
+    texts = rated.outputs
+    if texts is None:
+        raise AdequaError(f"There are no outputs of the systems in {rated.ratings.name}.")
+    kept = all_kept(len(texts))
+    return _part("texts", rated.ratings.name, (texts,), texts.ids.get("lp"), kept)
 
 
 def of_language_pairs(part: Part, pairs: tuple[str, ...]) -> Part:

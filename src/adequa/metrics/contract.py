@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 
@@ -88,6 +89,13 @@ class Metric(ABC):
     def remarks(self) -> tuple[str, ...]:
         """What a user should know of the scores that were given, such as texts that were cut."""
         return ()
+
+    def keep_scores(self, file: Path, limit: int) -> None:
+        """Keep scores on disk between runs, in a file of at most about `limit` bytes.
+
+        Metrics that are quicker than a disk keep none. The file may hold the scores of several.
+        """
+        del file, limit
 
     def segment_signature(self, reference_count: int | None) -> Signature:
         """The signature of segment scores, where their settings differ from the system score's."""

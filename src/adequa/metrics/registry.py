@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.io.truth import TRUTH
 from adequa.metrics import saved
 from adequa.metrics.contract import Metric
@@ -24,6 +24,7 @@ class Entry:
 
     target: str
     summary: str
+    is_trained: bool = False
 
 
 _IN_WORDS = {
@@ -35,6 +36,11 @@ _IN_WORDS = {
 }
 
 METRICS: dict[str, Entry] = {
+    "adequa": Entry(
+        "adequa.pretrained.metric:Adequa",
+        "what people would say, by a small trained model that ships with adequa",
+        is_trained=True,
+    ),
     "bleu": Entry("adequa.metrics.bleu:Bleu", "n-gram precision with a brevity penalty"),
     "sentbleu": Entry(
         "adequa.metrics.sentbleu:SentBleu", "smoothed sentence BLEU, the WMT metrics-task baseline"
@@ -170,9 +176,11 @@ def _kinds(found: type[Metric], key: str) -> tuple[Any, ...]:
     known = settings_of(found)
     if key not in known:
         listed = ", ".join(known) or "none"
-        raise AdequaError(
+        raise UnknownSettingError(
             f'{found.name} has no setting named "{key}".{nearest(key, known)}'
-            f" Its settings: {listed}."
+            f" Its settings: {listed}.",
+            found.name,
+            key,
         )
     wanted = get_type_hints(found)[key]
     return get_args(wanted) or (wanted,)

@@ -35,6 +35,7 @@ KINDS = {
     "blend": "adequa.learned.blend:Blend",
     "embedding-regressor": "adequa.learned.embedding_regressor:EmbeddingRegressor",
     "ensemble": "adequa.learned.ensemble:Ensemble",
+    "packed-pair": "adequa.learned.packed_pair:PackedPair",
     "pair-regressor": "adequa.learned.pair_regressor:PairRegressor",
 }
 
@@ -49,7 +50,7 @@ class Description:
     training: Mapping[str, Any] = field(default_factory=dict)  # the data it learnt from
     agreement: Mapping[str, Any] = field(default_factory=dict)  # measured while it was trained
     versions: Mapping[str, str] = field(default_factory=dict)
-    digest: str = ""  # sha256 of the file of weights
+    digest: str = ""  # sha256 of the file of weights; empty where there is none
     files: Mapping[str, str] = field(default_factory=dict)  # sha256 of further files, by place
     format: int = FORMAT
 
@@ -75,20 +76,19 @@ def is_saved(path: str) -> bool:
 def save(
     folder: Path,
     description: Description,
-    arrays: Mapping[str, np.ndarray],
+    arrays: Mapping[str, np.ndarray] | None,
     card: str,
     also: Callable[[Path], Mapping[str, str] | None] = lambda _: None,
 ) -> Description:
     """Write a metric's folder, whole or not at all; returns the description as it is written.
 
     `also` writes what else belongs into the folder, such as an encoder, and returns the digests of
-    files that loading is to check, by their place in the folder.
+    files that loading is to check, by their place in the folder. Without `arrays`, they hold all
+    weights.
     """
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
-    weights = packed.getvalue()
+    weights = None if arrays is None else _packed(arrays)
     described = asdict(description) | {
-        "digest": hashlib.sha256(weights).hexdigest(),
+        "digest": "" if weights is None else hashlib.sha256(weights).hexdigest(),
         "versions": {
             "adequa": __version__,
             "numpy": np.__version__,
@@ -98,13 +98,20 @@ def save(
     }
     with atomic_folder(folder) as target:
         described["files"] = dict(also(target) or {})
-        (target / WEIGHTS).write_bytes(weights)
+        if weights is not None:
+            (target / WEIGHTS).write_bytes(weights)
         (target / DESCRIPTION).write_text(
             json.dumps(described, ensure_ascii=False, allow_nan=False, indent=1) + "\n",
             encoding="utf-8",
         )
         (target / CARD).write_text(card, encoding="utf-8")
     return Description(**described)
+
+
+def _packed(arrays: Mapping[str, np.ndarray]) -> bytes:
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
+    return packed.getvalue()
 
 
 def load(path: str, settings: Mapping[str, str]) -> Metric:
@@ -181,6 +188,8 @@ def _check_files(folder: Path, description: Description) -> None:
 
 
 def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:
+    if not description.digest:
+        return {}
     path = folder / WEIGHTS
     try:
         weights = path.read_bytes()

@@ -24,6 +24,7 @@ from pathlib import Path
 
 _ASKED = 500  # keys in one question, below the limit of every SQLite
 _KEPT = 0.9  # of the limit, when the oldest entries are dropped
+_SLACK = 1.2  # of the limit: a file beyond it, as a higher limit left it, is made shorter
 _CHECKSUM = 4  # bytes
 _ATTEMPTS, _PAUSE = 50, 0.02  # to be alone with a damaged file; seconds between two
 
@@ -50,11 +51,13 @@ class CacheFile:
     """Values of one size by key, in one table of a file of at most about `limit` bytes."""
 
     # What a subclass says: its table, the bytes of a page, the mark of its files if they have one
-    # (SQLite's application id), and seconds to wait for another process to finish writing.
+    # (SQLite's application id), seconds to wait for another process to finish writing, and whether
+    # to wait for the disk, without which the whole file may be lost should the power fail.
     table: str
     page_size: int
     mark: int | None = None
     wait: float = 60.0
+    wait_for_disk: bool = True
 
     def __init__(self, path: Path, size: int, limit: int) -> None:
         self.path = path
@@ -70,7 +73,8 @@ class CacheFile:
         if not keys or not self.path.exists():
             return
         with self._survived(), _shared(self.path), closing(self._reading()) as connection:
-            for key, kept in self._entries(connection, keys):
+            # Another process may have made the file just now, and nothing in it yet.
+            for key, kept in () if _is_new(connection) else self._entries(connection, keys):
                 value = _verified(key, kept, self._size)
                 if value is not None:
                     yield key, value
@@ -101,12 +105,14 @@ class CacheFile:
             )
             self._drop_oldest(connection)
             connection.execute("COMMIT")
+            if self.path.stat().st_size > _SLACK * self.limit:
+                # As a script: a statement would free one page each time it is asked.
+                connection.executescript("PRAGMA incremental_vacuum")
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         """Make the table where the file is new, and leave a file alone that is somebody else's."""
         if self.mark is not None:
-            tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
-            if not tables:
+            if _is_new(connection):
                 connection.execute(f"PRAGMA application_id = {self.mark}")
             self._check_mark(connection)
         connection.execute(
@@ -140,9 +146,11 @@ class CacheFile:
         try:
             connection.text_factory = bytes
             connection.execute(f"PRAGMA page_size = {self.page_size}")
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             with suppress(sqlite3.OperationalError):  # another process may just be doing it
                 connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            surely = "NORMAL" if self.wait_for_disk else "OFF"
+            connection.execute(f"PRAGMA synchronous = {surely}")
         except BaseException:
             connection.close()
             raise
@@ -163,8 +171,9 @@ class CacheFile:
         try:
             # A damaged entry may claim to be text and be none.
             connection.text_factory = bytes
-            connection.execute(f"SELECT 1 FROM {self.table} LIMIT 1").fetchall()  # noqa: S608  # a constant
-            self._check_mark(connection)
+            if not _is_new(connection):
+                connection.execute(f"SELECT 1 FROM {self.table} LIMIT 1").fetchall()  # noqa: S608  # a constant
+                self._check_mark(connection)
         except BaseException:
             connection.close()
             raise
@@ -202,6 +211,11 @@ class CacheFile:
         self.problem = problem
         if problem not in self.notes:
             self.notes.append(problem)
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    """Whether a database holds nothing at all."""
+    return not connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
 
 
 def _is_damage(error: Exception) -> bool:

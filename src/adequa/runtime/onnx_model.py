@@ -84,8 +84,7 @@ class OnnxModel:
 
 def _providers(device: Device) -> list[Any]:
     """What onnxruntime shall run on, the CPU last, for what a GPU cannot do."""
-    import onnxruntime  # noqa: PLC0415  # slow to import, and only here
-
+    onnxruntime = _onnxruntime()
     if device not in get_args(Device):
         raise AdequaError(f'"{device}" is no device; there are {" and ".join(get_args(Device))}.')
     if device == "cpu":
@@ -101,9 +100,7 @@ def _providers(device: Device) -> list[Any]:
 
 def _options(threads: int) -> onnxruntime.SessionOptions:
     """Settings of onnxruntime."""
-    import onnxruntime  # noqa: PLC0415  # slow to import, and only here
-
-    options = onnxruntime.SessionOptions()
+    options = _onnxruntime().SessionOptions()
     options.log_severity_level = _FATAL_ONLY
     # Said outright, as by default it takes a thread for each core it sees, also where a container
     # grants the time of a few. Layers follow one another: nothing to do between operators.
@@ -121,8 +118,7 @@ def _options(threads: int) -> onnxruntime.SessionOptions:
 def _session(
     path: Path, providers: list[Any], options: onnxruntime.SessionOptions
 ) -> onnxruntime.InferenceSession:
-    import onnxruntime  # noqa: PLC0415  # slow to import, and only here
-
+    onnxruntime = _onnxruntime()
     try:
         path.open("rb").close()
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
@@ -133,6 +129,17 @@ def _session(
             f"{path} is no ONNX model that this onnxruntime ({onnxruntime.__version__}) can open: "
             f"{_first_line(error)}"
         ) from error
+
+
+def _onnxruntime() -> Any:
+    try:
+        import onnxruntime  # noqa: PLC0415  # slow to import, and only here
+    except ImportError as error:
+        raise AdequaError(
+            f"Scoring with this metric needs onnxruntime, which cannot be imported ({error}): "
+            "pip install onnxruntime."
+        ) from error
+    return onnxruntime
 
 
 def _kinds_of_inputs(

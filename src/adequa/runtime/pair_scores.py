@@ -1,4 +1,4 @@
-"""The scores of pairs of a hypothesis and a reference, and in how many windows each was read."""
+"""The scores of pairs of texts, and in how many windows each was read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Pair = tuple[str, str]  # hypothesis, reference
+Pair = tuple[str, str]  # two texts, in the order in which a model reads them
 Rows = npt.NDArray[np.intp]
 
 

@@ -18,11 +18,10 @@ from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
 from adequa.runtime.batches import cheapest_batches, distinct
 from adequa.runtime.cpus import available_cpus
+from adequa.runtime.kept_scores import KeptScores, through
 from adequa.runtime.onnx_model import Device, OnnxModel
 from adequa.runtime.pair_scores import Pair, PairScores
 from adequa.runtime.pair_tokens import PairReader
-from adequa.runtime.recent_scores import RecentScores
-from adequa.runtime.score_cache import ScoreCache
 from adequa.runtime.windows import one_score
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
@@ -79,29 +78,18 @@ class PairSession:
         written = "\n".join([*files, str(self.reader.max_length)])
         return hashlib.sha256(written.encode()).hexdigest()
 
-    def score(self, pairs: Iterable[Pair], cache: ScoreCache | None = None) -> PairScores:
-        """The scores of pairs of a hypothesis and a reference."""
-        return PairScores.joined(list(self.stream(pairs, cache)))
+    def score(self, pairs: Iterable[Pair], kept: KeptScores | None = None) -> PairScores:
+        """The scores of pairs, each as the model reads it."""
+        return PairScores.joined(list(self.stream(pairs, kept)))
 
-    def stream(
-        self, pairs: Iterable[Pair], cache: ScoreCache | None = None
-    ) -> Iterator[PairScores]:
+    def stream(self, pairs: Iterable[Pair], kept: KeptScores | None = None) -> Iterator[PairScores]:
         """The scores of any number of pairs, in their order, a part at a time."""
-        kept = RecentScores() if cache is None else cache
         for chunk in _chunks(pairs):
             different, at = distinct(chunk)
-            yield self._through(different, kept).at(at)
-
-    def _through(self, pairs: list[Pair], cache: ScoreCache | RecentScores) -> PairScores:
-        """The scores of different pairs: from the cache, or made and put there."""
-        keys = cache.keys(pairs)
-        scored, found = cache.get(keys)
-        missing = np.flatnonzero(~found)
-        if len(missing):
-            new = self._scored([pairs[at] for at in missing])
-            cache.put([keys[at] for at in missing], new)
-            scored.fill(missing, new)
-        return scored
+            scored = (
+                self._scored(different) if kept is None else through(kept, different, self._scored)
+            )
+            yield scored.at(at)
 
     def _scored(self, pairs: Sequence[Pair]) -> PairScores:
         """The scores of different pairs, from the model."""

@@ -6,7 +6,7 @@ held against is read once and not ten times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.runtime.batches import distinct
+from adequa.runtime.half_characters import refuse_halves
 from adequa.runtime.onnx_model import IDS, MASK, TYPES
 from adequa.runtime.pair_scores import Pair
 from adequa.runtime.windows import Kinds, kinds_of_cuts, windows
@@ -95,8 +96,13 @@ class PairReader:
     @classmethod
     def open(cls, path: Path, max_length: int) -> PairReader:
         """A tokenizer from its file."""
-        from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
-
+        try:
+            from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
+        except ImportError as error:
+            raise AdequaError(
+                f"Scoring with this metric needs tokenizers, which cannot be imported ({error}): "
+                "pip install tokenizers."
+            ) from error
         try:
             tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -143,7 +149,7 @@ class PairReader:
         first = np.cumsum(counts) - counts
         for row, part in parts.items():
             where = slice(first[row], first[row] + len(part))
-            cuts = np.stack([part.hypothesis, part.reference], axis=1)
+            cuts = np.stack([part.first, part.second], axis=1)
             begins[where] += cuts[:-1]
             lengths[where] = np.diff(cuts, axis=0)
         return begins, lengths, pairs
@@ -176,7 +182,7 @@ class PairReader:
             try:
                 encoded = self.tokenizer.encode_batch_fast(some, add_special_tokens=False)
             except Exception as error:  # tokenizers raises no class of its own
-                _refuse_halves(some, error)
+                refuse_halves(some, error)
                 raise AdequaError(f"The tokenizer cannot read a text: {error}.") from error
             rows = [each.ids for each in encoded]
             lengths.append(np.fromiter(map(len, rows), np.int64, len(rows)))
@@ -201,8 +207,7 @@ def _ranges(begin: Places, length: Places) -> Places:
 
 def _template(path: Path, tokenizer: Tokenizer) -> Template:
     """How a tokenizer puts two texts together, found out by giving it two."""
-    probes = (*_PROBES, *tokenizer.get_vocab(with_added_tokens=False))
-    encoded = next(filter(None, (_probed(tokenizer, probe) for probe in probes)), None)
+    encoded = next(filter(None, (_probed(tokenizer, probe) for probe in _probes(tokenizer))), None)
     if encoded is None:
         raise AdequaError(f"{path} is a tokenizer that reads no pairs of texts.")
     sides, types = encoded.sequence_ids, encoded.type_ids
@@ -219,6 +224,12 @@ def _template(path: Path, tokenizer: Tokenizer) -> Template:
     )
 
 
+def _probes(tokenizer: Tokenizer) -> Iterator[str]:
+    """Texts to try; the whole vocabulary, which takes its time to list, only if it comes to it."""
+    yield from _PROBES
+    yield from tokenizer.get_vocab(with_added_tokens=False)
+
+
 def _probed(tokenizer: Tokenizer, probe: str) -> Encoding | None:
     """A text paired with itself, if the tokenizer finds tokens in both."""
     try:
@@ -226,16 +237,3 @@ def _probed(tokenizer: Tokenizer, probe: str) -> Encoding | None:
     except Exception:  # noqa: BLE001  # a word that it does not know; it has no class of error
         return None
     return encoded if {0, 1} <= set(encoded.sequence_ids) else None
-
-
-def _refuse_halves(texts: Sequence[str], error: Exception) -> None:
-    """Raise a sentence where a text cannot be written in UTF-8, as files can."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError as half:
-        character = half.object[half.start]
-        text = next(text for text in texts if character in text)
-        raise AdequaError(
-            f"A text holds {character!a} at character {text.index(character) + 1:,}, which is half "
-            "a character (a surrogate) that no tokenizer reads; correct the text."
-        ) from error

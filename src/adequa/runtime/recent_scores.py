@@ -23,7 +23,7 @@ class RecentScores:
         self._taken: list[bytes | None] = [None] * limit
 
     def keys(self, pairs: Sequence[Pair]) -> list[bytes]:
-        """The keys of pairs of a hypothesis and a reference."""
+        """The keys of pairs."""
         return [text_key(*pair) for pair in pairs]
 
     def get(self, keys: Sequence[bytes]) -> tuple[PairScores, npt.NDArray[np.bool_]]:

@@ -34,6 +34,7 @@ class ScoreCache(CacheFile):
     page_size = 4096
     mark = 0x61647173  # "adqs"
     wait = 10.0
+    wait_for_disk = False  # it would take longer than to score a few short texts
 
     def __init__(self, path: Path, model: str, precision: str, limit: int = DEFAULT_LIMIT) -> None:
         super().__init__(path, _ENTRY.itemsize, limit)
@@ -42,7 +43,7 @@ class ScoreCache(CacheFile):
         self._given_up = False
 
     def keys(self, pairs: Sequence[Pair]) -> list[bytes]:
-        """The keys of pairs of a hypothesis and a reference."""
+        """The keys of pairs."""
         return [text_key(self.model, self.precision, *pair) for pair in pairs]
 
     def get(self, keys: Sequence[bytes]) -> tuple[PairScores, Found]:

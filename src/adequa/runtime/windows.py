@@ -1,4 +1,4 @@
-"""Windows: a pair too long for its model is read in parts, hypothesis and reference side by side.
+"""Windows: a pair too long for its model is read in parts, both texts side by side.
 
 Both texts are cut into equally many windows at equal shares of their lengths, as a translation says
 things in much the same order as its reference. A cut moves to the end of a sentence near by, or
@@ -33,33 +33,31 @@ _CLOSING = frozenset("\"'”’»)]}」』）")  # what may stand between an end
 class Windows:
     """Where the windows of a pair begin, in tokens, and behind them where the last one ends."""
 
-    hypothesis: Cuts
-    reference: Cuts
+    first: Cuts  # of the two texts
+    second: Cuts
 
     def __len__(self) -> int:
-        return len(self.hypothesis) - 1
+        return len(self.first) - 1
 
     @property
     def lengths(self) -> npt.NDArray[np.intp]:
         """Tokens of each window."""
-        return np.diff(self.hypothesis) + np.diff(self.reference)
+        return np.diff(self.first) + np.diff(self.second)
 
 
-def windows(hypothesis: Kinds, reference: Kinds, limit: int) -> Windows:
+def windows(first: Kinds, second: Kinds, limit: int) -> Windows:
     """The fewest windows of at most `limit` tokens; of each text, what stands before each token.
 
     >>> cut = windows(np.zeros(7, np.int8), np.zeros(5, np.int8), limit=6)
-    >>> cut.hypothesis.tolist(), cut.reference.tolist()
+    >>> cut.first.tolist(), cut.second.tolist()
     ([0, 4, 7], [0, 2, 5])
     """
     if limit < _SHORTEST:
-        raise AdequaError(
-            f"A window of {limit} tokens cannot hold a token of hypothesis and reference each."
-        )
-    total = len(hypothesis) + len(reference)
+        raise AdequaError(f"A window of {limit} tokens cannot hold a token of both texts.")
+    total = len(first) + len(second)
     for parts in count(max(-(-total // limit), 1)):
         for near in _NEAR:
-            found = Windows(_cuts(hypothesis, parts, near), _cuts(reference, parts, near))
+            found = Windows(_cuts(first, parts, near), _cuts(second, parts, near))
             if found.lengths.max() <= limit:
                 return found
     raise AssertionError  # windows of one token each fit

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -106,6 +107,14 @@ class PairNetwork(nn.Module):
     def device(self) -> torch.device:
         """Where the weights are."""
         return self.output.weight.device
+
+    @cached_property
+    def inner_weights(self) -> int:
+        """How many weights a token meets: those of all layers, without the tables of tokens."""
+        tables = (m for m in self.encoder.modules() if isinstance(m, nn.Embedding))
+        looked_up = sum(table.weight.numel() for table in tables)
+        every = sum(int(weight.numel()) for weight in self.encoder.parameters())
+        return every - looked_up
 
     def head_arrays(self) -> dict[str, np.ndarray]:
         """All weights that are not the encoder's."""

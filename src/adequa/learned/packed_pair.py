@@ -1,0 +1,234 @@
+"""A packed metric: a trained pair regressor that scores with onnxruntime, without PyTorch.
+
+Its folder holds the network as `model.onnx`, its tokenizer, and in metric.json what else a score is
+made of: the weights of surface features, and the map from raw scores to 0–1. Two laws hold by rule
+and not by training: a hypothesis that is its reference word for word scores 1, and an empty one 0.
+All others lie between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+
+from adequa.encoders.surface import SURFACE, surface_features
+from adequa.errors import AdequaError
+from adequa.learned.references import OfSeveral, one_a_segment
+from adequa.learned.score_map import ScoreMap
+from adequa.metrics.contract import MeanMetric
+from adequa.metrics.english import looks_foreign
+from adequa.metrics.saved import DIGITS, Description
+from adequa.metrics.settings import check_between, check_choice, check_settings, whole_number
+from adequa.runtime.batches import distinct
+from adequa.runtime.kept_scores import through
+from adequa.runtime.onnx_model import Device
+from adequa.runtime.pair_scores import Pair, PairScores
+from adequa.runtime.pair_session import MODEL, TOKENIZER, PairSession
+from adequa.runtime.recent_scores import RecentScores
+from adequa.runtime.score_cache import ScoreCache
+from adequa.segments import FloatArray, Segments
+from adequa.version import __version__
+
+MOST_THREADS = 1024  # far beyond use, and far from what a system refuses
+# Raised when the same model would be given a pair otherwise, such as in other windows: what was
+# kept on disk before is then of no use.
+_READING = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurfaceWeights:
+    """What surface features add to a raw score: their standardisation is part of the weights."""
+
+    weights: FloatArray
+    offset: float
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], folder: Path) -> SurfaceWeights:
+        """From the table of metric.json."""
+        if list(table["names"]) != list(SURFACE):
+            raise AdequaError(
+                f"{folder} was made with other surface features than this version of adequa has: "
+                f"{', '.join(map(str, table['names']))}."
+            )
+        weights, offset = np.array(table["weights"], np.float64), float(table["offset"])
+        if weights.shape != (len(SURFACE),) or not np.isfinite([*weights, offset]).all():
+            raise ValueError("the weights of surface features are not one number each")
+        return cls(weights, offset)
+
+    def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> FloatArray:
+        """What is added for each pair; summed row by row, so that neighbours change no bit."""
+        rows = surface_features(hypotheses, references).astype(np.float64)
+        return np.asarray((rows * self.weights).sum(axis=1) + self.offset)
+
+
+@dataclass(eq=False)
+class PackedPair(MeanMetric):
+    """A packed metric from its folder; `adequa.load_metric` loads one."""
+
+    folder: Path
+    name: str
+    score_map: ScoreMap
+    surface: SurfaceWeights | None = None
+    lowercase: bool = False  # the texts, before the tokenizer sees them
+    references: OfSeveral = "best"
+    device: Device = "cpu"
+    threads: int | None = None  # as many as CPUs where None
+    digest_: str = field(default="", repr=False)  # of all that makes a score
+    model_digest_: str = field(default="", repr=False)  # of all that makes a raw one
+
+    kind: ClassVar[str] = "packed-pair"
+    higher_is_better = True
+    range = (0.0, 1.0)
+
+    # Over all calls: pairs that were read in windows, hypotheses that are no English, and all.
+    too_long_: int = field(default=0, init=False)
+    foreign_: int = field(default=0, init=False)
+    seen_: int = field(default=0, init=False)
+    _recent: RecentScores = field(default_factory=RecentScores, init=False, repr=False)
+    _disk: ScoreCache | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def load(
+        cls,
+        description: Description,
+        arrays: Mapping[str, np.ndarray],
+        folder: Path,
+        /,
+        **settings: str,
+    ) -> PackedPair:
+        """The metric of a folder; its model is opened when there is something to score."""
+        del arrays  # the weights are in the model
+        check_settings(folder, settings, ("device", "references", "threads"))
+        kept, files = description.settings, description.files
+        if not {MODEL, TOKENIZER} <= {*files} or not isinstance(kept["lowercase"], bool):
+            raise ValueError("it does not say which model and tokenizer it goes with")
+        device = settings.get("device", "cpu")
+        references = settings.get("references", kept["references"])
+        check_choice("device", device, get_args(Device))
+        check_choice("references", references, get_args(OfSeveral))
+        threads = settings.get("threads")
+        if threads is not None:
+            check_between("threads", whole_number("threads", threads), 1, MOST_THREADS)
+        shaping = [kept[key] for key in ("surface", "map", "lowercase")]
+        return cls(
+            folder=folder,
+            name=description.name,
+            score_map=ScoreMap.of(kept["map"]),
+            surface=None if kept["surface"] is None else SurfaceWeights.of(kept["surface"], folder),
+            lowercase=kept["lowercase"],
+            references="best" if references == "best" else "mean",
+            device="cuda" if device == "cuda" else "cpu",
+            threads=None if threads is None else int(threads),
+            digest_=_digest(sorted(files.items()), shaping),
+            model_digest_=_digest(files[MODEL], files[TOKENIZER], _READING),
+        )
+
+    @cached_property
+    def session(self) -> PairSession:
+        """The model. A run whose scores are all known from before does without."""
+        return PairSession.open(self.folder, device=self.device, threads=self.threads)
+
+    def keep_scores(self, file: Path, limit: int) -> None:
+        # Where rounding differs, so do the scores that are kept.
+        precision = f"{self.device}, onnxruntime {_onnxruntime_version()}"
+        self._disk = ScoreCache(file, self.model_digest_, precision, limit)
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        pairs, at = distinct(
+            [
+                (hypothesis.strip(), reference.strip())
+                for hypothesis, several in zip(
+                    segments.hypotheses, segments.references, strict=True
+                )
+                for reference in several
+            ]
+        )
+        scores = np.array([_by_rule(*pair) for pair in pairs])
+        unruled = np.flatnonzero(np.isnan(scores))
+        if len(unruled):
+            raw = self._raw([pairs[row] for row in unruled.tolist()])
+            scores[unruled] = self.score_map(raw)
+        return one_a_segment(scores[at], segments, self.references)
+
+    def _raw(self, pairs: list[Pair]) -> FloatArray:
+        """The raw scores of different pairs of a hypothesis and a reference."""
+        hypotheses, references = ([pair[side] for pair in pairs] for side in (0, 1))
+        said = list(dict.fromkeys(hypotheses))
+        self.seen_ += len(said)
+        self.foreign_ += int(looks_foreign(said).sum())
+        # In the order of the network's training: the reference comes first.
+        read, at = distinct([(self._cased(r), self._cased(h)) for h, r in pairs])
+        scored = through(self._recent, read, self._kept_or_made)
+        self.too_long_ += scored.too_long
+        raw = scored.scores[at]
+        return raw if self.surface is None else raw + self.surface(hypotheses, references)
+
+    def _kept_or_made(self, pairs: list[Pair]) -> PairScores:
+        if self._disk is None:
+            return self._made(pairs)
+        return through(self._disk, pairs, self._made)
+
+    def _made(self, pairs: list[Pair]) -> PairScores:
+        return self.session.score(pairs)
+
+    def _cased(self, text: str) -> str:
+        return text.lower() if self.lowercase else text
+
+    def remarks(self) -> tuple[str, ...]:
+        found = []
+        if self.too_long_:
+            found.append(
+                f"{self.name} read {_counted(self.too_long_, 'pair')} of hypothesis and reference "
+                f"in windows, as they are longer than {self.session.reader.max_length} tokens."
+            )
+        if self.foreign_:
+            found.append(
+                f"{_counted(self.foreign_, 'hypothesis', 'hypotheses')} of {self.seen_:,} that "
+                f"{self.name} scored are plainly not in English, the one language that it knows; "
+                "-m chrf is for every language."
+            )
+        return (*found, *(() if self._disk is None else self._disk.notes))
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("references", self.references),
+            ("weights", self.digest_[:DIGITS]),
+            ("version", __version__),
+        )
+
+
+def _by_rule(hypothesis: str, reference: str) -> float:
+    """The score of a pair that needs no model to say it, or NaN.
+
+    >>> _by_rule("so  it is", "so it\\nis"), _by_rule("", "so it is"), _by_rule("so", "so it is")
+    (1.0, 0.0, nan)
+    """
+    words = hypothesis.split()
+    if words == reference.split():
+        return 1.0
+    return float("nan") if words else 0.0
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _counted(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def _onnxruntime_version() -> str:
+    """Without importing it, which takes longer than all else where all scores are kept."""
+    for package in ("onnxruntime", "onnxruntime-gpu"):
+        with suppress(PackageNotFoundError):
+            return version(package)
+    return "of another name"

@@ -1,0 +1,1 @@
+"""A trained pair regressor as an ONNX graph of whole numbers, for machines without PyTorch."""

@@ -1,0 +1,50 @@
+"""A whole packed metric around the tiny scorer, whose scores can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adequa.datasets.cache import digest_of
+from adequa.encoders.surface import SURFACE, surface_features
+from adequa.learned.score_map import ScoreMap
+from adequa.metrics.saved import Description, save
+from adequa.runtime.pair_session import MODEL, TOKENIZER
+from tiny_onnx import by_hand, tiny_scorer, tiny_tokenizer
+
+MAP = ScoreMap(unrelated=-2.0, reference=3.0)
+WEIGHTS = [0.5, -0.25, 0.125, 0.3, 0.2, -0.4, 0.1, 0.6, -0.7, 0.05]
+OFFSET = -0.3
+SETTINGS: Mapping[str, Any] = {
+    "references": "best",
+    "lowercase": False,
+    "encoder": "tiny",
+    "plan": None,
+    "surface": {"names": list(SURFACE), "weights": WEIGHTS, "offset": OFFSET},
+    "map": {"unrelated": MAP.unrelated, "reference": MAP.reference},
+}
+
+
+def tiny_packed(
+    folder: Path, *, name: str = "tiny", model: Mapping[str, Any] | None = None, **settings: Any
+) -> Path:
+    """The folder of a packed metric, with these settings in place of the usual ones."""
+
+    def written(target: Path) -> dict[str, str]:
+        tiny_scorer(target, **(model or {}))
+        return {place: digest_of(target / place) for place in (MODEL, TOKENIZER)}
+
+    described = Description(kind="packed-pair", name=name, settings={**SETTINGS, **settings})
+    save(folder, described, None, f"# {name}\n", written)
+    return folder
+
+
+def packed_by_hand(hypothesis: str, reference: str) -> float:
+    """The score of a pair that no rule decides: the reference comes first in what is read."""
+    encoded = tiny_tokenizer().encode(reference.strip(), hypothesis.strip())
+    features = surface_features([hypothesis], [reference])[0].astype(np.float64)
+    raw = by_hand(encoded.ids, encoded.type_ids) + features @ np.array(WEIGHTS) + OFFSET
+    return float(MAP(np.array([raw]))[0])
