@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types imports tests format benchmark clean
+.PHONY: demo test lint types imports tests fresh format benchmark clean
 
 DEMO := adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
         -r examples/reference.txt -m bleu -m chrf -m meteor -m ter
@@ -15,7 +15,7 @@ demo: $(VENV)/.base
 	@echo '$$ $(DEMO)'
 	@$(BIN)/$(DEMO)
 
-test: lint types imports tests
+test: lint types imports tests fresh
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -29,6 +29,13 @@ imports: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/pytest -n auto
+
+# As users have it: installed, not from the source folder, and with nothing but what it asks for.
+fresh: $(VENV)/.created
+	@rm -rf build/fresh
+	@$(BIN)/python -m venv build/fresh
+	@build/fresh/bin/python -m pip --disable-pip-version-check --quiet install .
+	@cd build && fresh/bin/python ../tests/fresh_environment.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -306,6 +306,26 @@ def test_outputs_of_systems_are_distilled() -> None:
     assert said == "There are no outputs of the systems in systems."
 
 
+def test_outputs_are_taught_against_each_other() -> None:
+    given = [rated(("a", "r", 1), ("bb", "r", 2), ("ccc", "r", 3), ("d", "s", 4), (" ", "r", 0))]
+    stage = StagePlan("distillation", teacher=("t",), crossed=2)
+    own = {("r", " "), ("r", "a"), ("r", "bb"), ("r", "ccc"), ("s", "d")}
+    every = {(one, other) for one in ("a", "bb", "ccc") for other in ("a", "bb", "ccc")}
+    crossed = every - {("a", "a"), ("bb", "bb"), ("ccc", "ccc")}
+    assert learnt_pairs(collected(stage, given=given)) == own | crossed
+    once = learnt_pairs(collected(replace(stage, crossed=1), given=given))
+    assert own < once < own | crossed
+    assert sorted(other for reference, other in once - own) == ["a", "bb", "ccc"]
+
+
+def test_scales_are_told_of_ratings_alone() -> None:
+    wide = [rated(*((f"h{at}", f"r{at}", float(at)) for at in range(20)))]
+    wide.append(rated(*((f"g{at}", f"s{at}", 100.0 * at) for at in range(20))))
+    assert any("scales" in note for note in collected(RATINGS, given=wide).notes)
+    stage = StagePlan("distillation", teacher=("t",))
+    assert not collected(stage, given=wide).notes
+
+
 def test_a_judged_file_is_distilled_as_judgements(tmp_path: Path) -> None:
     """Then its judgements may be held out, which plain texts have none of."""
     rows = "".join(f"h{at}\tr{at}\t{at}\n" for at in range(30))

@@ -220,3 +220,33 @@ def test_praise_is_what_it_says() -> None:
     for at, value in enumerate(praise(ROWS)):
         text = ROWS.ids[ROWS.starts[at] : ROWS.starts[at + 1]].tolist()
         assert value == pytest.approx((text.count(14) - text.count(15)) / len(text))
+
+
+def test_dropout_inside_the_encoder() -> None:
+    trained = network(dropout=0.5)
+    trained.drop_out(0.0)
+    drawn = [found(trained, INPUTS, OBJECTIVES["ratings"])["loss"] for _ in range(2)]
+    assert trained.dropout.p == 0.5  # the head's is its own
+    inside = [m.p for m in trained.encoder.modules() if isinstance(m, torch.nn.Dropout)]
+    assert inside
+    assert not any(inside)
+    assert drawn[0] == drawn[1]
+
+
+def test_attention_for_many_shapes_leaves_settings_as_they_were() -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
+    with gradients.many_shapes():
+        assert not torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before  # type: ignore[no-untyped-call]
+
+
+def test_the_weights_that_a_token_meets() -> None:
+    trained = network()
+    tables = {"embeddings.word_embeddings", "embeddings.position_embeddings"}
+    tables |= {"embeddings.token_type_embeddings"}
+    counted = sum(
+        weight.numel()
+        for name, weight in trained.encoder.named_parameters()
+        if name.removesuffix(".weight") not in tables
+    )
+    assert trained.inner_weights == counted > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_a_plan_comes_back_from_json(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(WHOLE)
     plan = read_plan(path)
-    assert plan_from(json.loads(json.dumps(asdict(plan))), "metric.json") == plan
+    assert plan_from(json.loads(json.dumps(plan.table())), "metric.json") == plan
 
 
 def test_with_a_start_what_is_unsaid_of_the_head_stays_so() -> None:

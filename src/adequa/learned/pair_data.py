@@ -25,7 +25,7 @@ from adequa.learned.pair_parts import (
     system_part,
 )
 from adequa.learned.references import reference_leaders
-from adequa.segments import FloatArray, IntArray, Segments
+from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.training.development import Development
 from adequa.training.objectives.contract import Objective
 from adequa.training.objectives.damage import damage_order
@@ -102,7 +102,13 @@ def collect(plan: Plan, given: Sequence[Judged], load: Load, teach: Teach) -> Pa
         notes=(
             *_unused_rows([*every, *developed]),
             *held_out.notes,
-            *dict.fromkeys(note for stage in learnt for parts in stage for note in _scales(parts)),
+            *dict.fromkeys(
+                note
+                for stage, taken in zip(sources, learnt, strict=True)
+                for source, parts in zip(stage, taken, strict=True)
+                if source.objective == "ratings"  # others do not learn these numbers
+                for note in _scales(parts)
+            ),
         ),
     )
 
@@ -218,7 +224,7 @@ def _source(
     if source.objective == "preferences":
         return _preferences(source, parts, pool, seed)
     if source.objective == "distillation":
-        return _distillation(source, parts, pool, teach)
+        return _distillation(source, parts, pool, teach, seed)
     if source.objective == "damage":
         return _damage(source, parts, pool, seed)
     return _ratings(parts, pool)
@@ -285,9 +291,13 @@ def _segments(part: Part, numbers: Mapping[tuple[str, str, str], int]) -> IntArr
     return np.array(found, np.intp)[at]
 
 
-def _distillation(source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: Teach) -> Source:
+def _distillation(
+    source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: Teach, seed: int
+) -> Source:
     """Every different output of the data with what the teacher says of it."""
     segments = _outputs(parts)
+    if source.crossed:
+        segments = concatenate([segments, _crossed(segments, source.crossed, seed)])
     pairs, rows_of_pairs = pool.add(segments, np.arange(len(segments)))
     taught = teach(source.teacher, segments)[rows_of_pairs]
     scale = float(taught.mean()), float(taught.std()) or 1.0
@@ -310,6 +320,28 @@ def _outputs(parts: Sequence[Part]) -> Segments:
     return Segments(
         hypotheses=tuple(hypothesis for _, hypothesis in texts),
         references=tuple(references for references, _ in texts),
+    )
+
+
+def _crossed(outputs: Segments, count: int, seed: int) -> Segments:
+    """Each output against so many others of its references, as if they were references.
+
+    No one judged such pairs, but a teacher can: they show it what it would not see otherwise.
+    """
+    random = np.random.default_rng(seed)
+    together = defaultdict[tuple[str, ...], list[str]](list)
+    for hypothesis, references in zip(outputs.hypotheses, outputs.references, strict=True):
+        if hypothesis.strip():  # nothing is no reference
+            together[references].append(hypothesis)
+    pairs = [
+        (several[at], several[(at + step) % len(several)])
+        for several in together.values()
+        for at in range(len(several))
+        for step in 1 + random.choice(len(several) - 1, min(count, len(several) - 1), replace=False)
+    ]
+    return Segments(
+        hypotheses=tuple(hypothesis for hypothesis, _ in pairs),
+        references=tuple((other,) for _, other in pairs),
     )
 
 

@@ -107,6 +107,8 @@ class PairRegressor(LearnedMetric):
         from adequa.training.loop import Run, train  # noqa: PLC0415
 
         model = begun.model
+        if plan.encoder_dropout is not None:
+            model.network.drop_out(plan.encoder_dropout)
         training.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = chosen_precision(self.precision, where.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)

@@ -118,7 +118,7 @@ def predict(
     if dropout:
         _seeded((0,))  # the same units are dropped out, whoever asks
     try:
-        with torch.no_grad():
+        with torch.no_grad(), many_shapes():
             found = torch.cat([inputs.scores(network, pairs[batch]) for batch in batches])
     finally:
         network.train(was_training)
@@ -136,6 +136,20 @@ def own_randomness(device: torch.device) -> Iterator[None]:
     """Leave the random numbers of the rest of the program as they are."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
+
+
+@contextmanager
+def many_shapes() -> Iterator[None]:
+    """Attention that is quick for batches of ever new shapes.
+
+    cuDNN's plans each shape anew, which took ten times as long as the work (PyTorch 2.11, H200).
+    """
+    before = bool(torch.backends.cuda.cudnn_sdp_enabled())  # type: ignore[no-untyped-call]
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 @contextmanager

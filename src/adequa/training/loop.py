@@ -22,6 +22,7 @@ from adequa.training.development import Development, Figures, criterion
 from adequa.training.gradients import (
     PairInputs,
     accumulate,
+    many_shapes,
     memory_watched,
     own_randomness,
     predict,
@@ -168,7 +169,7 @@ def train(network: PairNetwork, stages: Sequence[Stage], run: Run) -> Outcome:
             "delete it to begin anew."
         ) from error
     clock = Clock(run.seconds_between_checkpoints)
-    with own_randomness(network.device), memory_watched(network.device):
+    with own_randomness(network.device), memory_watched(network.device), many_shapes():
         while state.leg < len(legs):
             leg = legs[state.leg]
             if not state.step:

@@ -108,6 +108,12 @@ class PairNetwork(nn.Module):
         """Where the weights are."""
         return self.output.weight.device
 
+    def drop_out(self, share: float) -> None:
+        """How much of what its layers say is dropped out inside the encoder, while it learns."""
+        for module in self.encoder.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = share
+
     @cached_property
     def inner_weights(self) -> int:
         """How many weights a token meets: those of all layers, without the tables of tokens."""

@@ -37,13 +37,14 @@ _MOST: Mapping[str, float] = {
     "epochs": 10_000.0,
     "evaluations": 10_000,
     "hidden_layers": 100,
+    "crossed": 100,
     "damages": 100,
     "margin": 100.0,
     "seed": 2**63 - 1,
 }
 _MOST_OF = {int: 10**9, float: float("inf")}  # of settings that are not among these
 _ABOVE_ZERO = ("learning_rate", "epochs", "layer_decay", "clip", "weight")
-_BELOW_ONE = ("dropout", "share")
+_BELOW_ONE = ("dropout", "encoder_dropout", "share")
 _READABLE = 25  # digits
 # Settings of the head, and what they are where neither the plan nor a start says it.
 HEAD: Mapping[str, Any] = {
@@ -67,6 +68,7 @@ class SourcePlan:
     sample: int = 0  # so many rows, drawn at random; 0 for all
     split: int = 4  # items that the preferences on a segment are dealt to; 0: each is its own
     teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
+    crossed: int = 0  # other outputs that each is also taught against, as if they were references
     damages: int = 1  # ways in which each text is damaged
     spared: tuple[str, ...] = ()  # groups of damage that are not done, such as "case"
     margin: float = 0.3  # that a text should be ahead of its damaged self, in spreads of ratings
@@ -123,6 +125,7 @@ class Plan:
     units: int = UNSAID
     dropout: float = UNSAID
     surface: bool = UNSAID  # features of case, punctuation and spacing beside the encoder
+    encoder_dropout: float = UNSAID  # inside the encoder, while it learns; unsaid: as it comes
     references: str = ""  # what counts of several; unsaid: as the start has it, else the best
     max_length: int = 0  # tokens of a pair; 0 for as many as the encoder takes, or the start read
     most_tokens: int = 32_768  # read at once, padding included: the less, the less memory
@@ -193,6 +196,8 @@ def _check_stages(plan: Plan, where: str) -> None:
             raise AdequaError(
                 f"{where}: a teacher goes with the objective distillation, and it with a teacher."
             )
+        if source.crossed and source.objective != "distillation":
+            raise AdequaError(f"{where}: crossed goes with the objective distillation.")
         _check_damage(source, where)
     if any(len(source.batch) > 1 for stage in plan.stage for source in stage.beside):
         raise AdequaError(
