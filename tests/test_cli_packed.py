@@ -19,6 +19,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 FILES = ("-t", "hyp.txt", "-r", "ref.txt")
+RATINGS = EXAMPLES / "ratings.tsv"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -133,19 +134,32 @@ def test_several_processes_share_a_cache(adequa: Run, place: Path) -> None:
         assert out.decode() == expected
 
 
-def test_evaluate_keeps_scores_too(adequa: Run, place: Path) -> None:
-    def evaluated(*more: str) -> subprocess.CompletedProcess[str]:
-        return adequa(
-            "evaluate", EXAMPLES / "ratings.tsv", "-m", place / "metric", "-m", "chrf",
-            "--resamples", "20", *more,
-        )  # fmt: skip
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["evaluate", str(RATINGS), "--resamples", "20"],
+        ["analyse", str(RATINGS)],
+        ["robustness", "--data", str(RATINGS), "--group", "empty", "--kind", "negation_added"],
+    ],
+    ids=["evaluate", "analyse", "robustness"],
+)
+def test_other_verbs_keep_scores_too(adequa: Run, place: Path, verb: list[str]) -> None:
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        return adequa(*verb, "-m", place / "metric", "-m", "chrf", *more)
 
-    without = evaluated("--no-cache")
+    without = run("--no-cache")
     assert without.returncode == 0
     assert not kept(place).exists()
-    first, second = evaluated(), evaluated("--device", "cpu")
+    first, second = run(), run("--device", "cpu")
     assert first.stdout == second.stdout == without.stdout
     assert kept(place).exists()
+
+
+def test_analyse_tells_of_the_texts(adequa: Run, place: Path) -> None:
+    tiny_packed(place / "short", model={"notes": {"max_length": "12"}})
+    shown = adequa("analyse", RATINGS, "-m", place / "short", "-m", "chrf")
+    assert shown.returncode == 0
+    assert "of hypothesis and reference in windows, as they are longer than 12" in shown.stderr
 
 
 def test_what_is_told_of_the_texts(adequa: Run, place: Path) -> None:
@@ -186,7 +200,15 @@ def test_devices(adequa: Run, place: Path) -> None:
             "--device goes with trained metrics, and there is none among these: bleu, chrf.",
         ),
         (
-            ["evaluate", str(EXAMPLES / "ratings.tsv"), "-m", "chrf", "--device", "cuda"],
+            ["evaluate", str(RATINGS), "-m", "chrf", "--device", "cuda"],
+            "--device goes with trained metrics, and there is none among these: chrf.",
+        ),
+        (
+            ["analyse", str(RATINGS), "-m", "chrf", "-m", "ter", "--device", "cpu"],
+            "--device goes with trained metrics, and there is none among these: chrf, ter.",
+        ),
+        (
+            ["robustness", *FILES, "-m", "chrf", "--device", "cpu"],
             "--device goes with trained metrics, and there is none among these: chrf.",
         ),
         (
@@ -194,7 +216,7 @@ def test_devices(adequa: Run, place: Path) -> None:
             "metric: device is given more than once.",
         ),
     ],
-    ids=["score", "evaluate", "twice"],
+    ids=["score", "evaluate", "analyse", "robustness", "twice"],
 )
 def test_devices_that_nobody_asked_for(
     adequa: Run, place: Path, arguments: list[str], said: str

@@ -31,6 +31,7 @@ from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_encoders import write_words
+from tiny_packed import tiny_packed
 
 SOME = Segments(("a b c d", "a b x y", "p q"), (("a b c d",), ("a b c d",), ("a b c d",)))
 
@@ -251,6 +252,13 @@ def test_metrics_that_cannot_be_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "one gives lower scores to better translations" in sentence(
         lambda: Ensemble.of(["one", "two"])
     )
+
+
+def test_a_packed_metric_is_no_part() -> None:
+    blend("one", 1.0)
+    tiny_packed(Path("packed"))
+    said = sentence(lambda: Ensemble.of(["one", "packed"]))
+    assert said.startswith("packed is a packed metric, whose scores lie from 0 to 1 and not on the")
 
 
 def test_parts_that_are_damaged_missing_or_others() -> None:

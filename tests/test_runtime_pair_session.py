@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -103,6 +104,8 @@ def test_batches_and_threads_change_no_score(
     found = other.score(many_pairs()).scores
     np.testing.assert_allclose(found, session.score(many_pairs()).scores, atol=ROUNDING)
     assert found.tobytes() == other.score(many_pairs()).scores.tobytes()
+    alone = replace(session, batch_tokens=tokens)  # one thread
+    assert found.tobytes() == alone.score(many_pairs()).scores.tobytes()
 
 
 def test_a_row_alone_is_read_twice(session: PairSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +349,43 @@ def test_devices(tmp_path: Path) -> None:
 def test_threads_are_those_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adequa.runtime.pair_session.available_cpus", lambda: 3)
     session = PairSession.open(tiny_scorer(tmp_path))
-    assert session.model.session.get_session_options().intra_op_num_threads == 3
+    assert session.callers == 3
+    assert session.model.session.get_session_options().intra_op_num_threads == 1
+    assert PairSession.open(session.folder, threads=2).callers == 2
+
+
+def test_batches_are_run_by_several_threads_at_once(session: PairSession) -> None:
+    together, first = threading.Barrier(3), [1, 2, 3]
+
+    class Watched:
+        def run(self, _: None, fed: dict[str, Any]) -> Any:
+            if first:
+                first.pop()
+                together.wait(timeout=60)  # for the two other threads
+            return session.model.session.run(None, fed)
+
+    model = OnnxModel(session.model.path, Watched(), session.model.kinds)
+    watched = replace(session, model=model, batch_tokens=1, callers=3)
+    pairs = many_pairs()[:90]
+    before = threading.active_count()
+    found = watched.score(pairs)
+    assert threading.active_count() == before
+    np.testing.assert_allclose(found.scores, session.score(pairs).scores, atol=ROUNDING)
+
+
+def test_the_first_batch_that_fails_is_told(session: PairSession) -> None:
+    lengths: list[int] = []
+
+    class Failing:
+        def run(self, _: None, fed: dict[str, Any]) -> Any:
+            lengths.append(fed["input_ids"].shape[1])
+            raise ValueError("no more memory")
+
+    model = OnnxModel(session.model.path, Failing(), session.model.kinds)
+    failing = replace(session, model=model, batch_tokens=1, callers=2)
+    with pytest.raises(AdequaError, match=r"cannot be run on \d+ rows of (\d+) tokens: no") as told:
+        failing.score(many_pairs())
+    assert f"rows of {max(lengths)} tokens" in str(told.value)
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])

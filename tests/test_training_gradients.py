@@ -234,10 +234,10 @@ def test_dropout_inside_the_encoder() -> None:
 
 
 def test_attention_for_many_shapes_leaves_settings_as_they_were() -> None:
-    before = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
+    before = torch.backends.cuda.cudnn_sdp_enabled()
     with gradients.many_shapes():
-        assert not torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
-    assert torch.backends.cuda.cudnn_sdp_enabled() == before  # type: ignore[no-untyped-call]
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
 
 
 def test_the_weights_that_a_token_meets() -> None:

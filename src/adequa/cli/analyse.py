@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from itertools import chain
 from pathlib import Path
@@ -12,8 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
-from adequa.cli.options import Output, Pairs, Quiet, Split
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
+    DeviceOption,
+    NoCache,
+    Output,
+    Pairs,
+    Quiet,
+    Split,
+)
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -98,6 +109,9 @@ def analyse(
         Format | None,
         typer.Option("--format", help="Default: text, or by the ending of the output file."),
     ] = None,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
@@ -120,7 +134,8 @@ def analyse(
     named = [*metrics, *encoders]
     inputs = [dataset, *named, *chain(*(re.split("[:,]", name) for name in named))]
     _check_files(output, listing, inputs)
-    found = _analysed(dataset, metrics, encoders, (settings, selection), quiet)
+    loading = Loading(device, None if no_cache else cache_size)
+    found = _analysed(dataset, metrics, loading, encoders, (settings, selection), quiet)
     if not quiet:
         for note in found.notes:
             tell(f"note: {note}")
@@ -158,25 +173,31 @@ def _check_files(output: str | None, listing: str | None, inputs: Sequence[str])
 def _analysed(
     dataset: str,
     metrics: Sequence[str],
+    loading: Loading,
     encoders: Sequence[str],
     choices: tuple[AnalysisSettings, Selection],
     quiet: bool,
 ) -> Analysis:
     from adequa.agreement.error_analysis import analyse as analysed
-    from adequa.agreement.sources import Progress
+    from adequa.agreement.sources import Progress, sources
     from adequa.cli.progress import progress
     from adequa.datasets.load import load_dataset
 
     settings, selection = choices
+    judgements = load_dataset(dataset)
+    compared = sources(metrics, loading)
+    loading.check_device()
     with progress("Scoring", None, quiet=quiet) as work:
-        return analysed(
-            load_dataset(dataset),
-            metrics,
+        found = analysed(
+            judgements,
+            compared,
             settings,
             encoders=encoders,
             selection=selection,
             progress=Progress(work.scored, work.stage),
         )
+    remarks = (note for source in compared if source.metric for note in source.metric.remarks())
+    return replace(found, notes=tuple(dict.fromkeys((*found.notes, *remarks))))
 
 
 def _format_of(output: str | None) -> Format:

@@ -14,8 +14,10 @@ import typer
 from adequa.cli import (
     analyse,
     datasets,
+    differences,
     encoders,
     evaluate,
+    export,
     metrics,
     reproduce,
     robustness,
@@ -38,8 +40,10 @@ app.command("score")(score.score)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)
+app.command("differences")(differences.differences)
 app.command("encoders")(encoders.encoders)
 app.add_typer(train.app, name="train")
+app.command("export")(export.export)
 app.command("analyse")(analyse.analyse)
 app.command("robustness")(robustness.robustness)
 app.command("reproduce")(reproduce.reproduce)

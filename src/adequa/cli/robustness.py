@@ -11,8 +11,18 @@ import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.evaluate import DEFAULT_METRICS
+from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
-from adequa.cli.options import Output, Pairs, Quiet, Split
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
+    DeviceOption,
+    NoCache,
+    Output,
+    Pairs,
+    Quiet,
+    Split,
+)
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
@@ -111,6 +121,9 @@ def robustness(
         Format | None,
         typer.Option("--format", help="Default: text, or by the ending of the output file."),
     ] = None,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
@@ -144,9 +157,10 @@ def robustness(
         texts, name = _parallel(hypothesis or [], reference or [], source)
     else:
         texts, name = _judged(data or DEFAULT_DATA, selection)
-    found = _measured(texts, name, metrics, settings, confidence, quiet)
+    loading = Loading(device, None if no_cache else cache_size)
+    found = _measured(texts, name, metrics, loading, settings, confidence, quiet)
     if not quiet:
-        for note in found.notes:
+        for note in dict.fromkeys(found.notes):
             tell(f"note: {note}")
     write(_rendered(found, format_, _SHOWN if examples else 0), output)
 
@@ -191,17 +205,20 @@ def _measured(
     texts: Segments,
     name: str,
     metrics: Sequence[str],
+    loading: Loading,
     settings: DamageSettings,
     confidence: float,
     quiet: bool,
 ) -> Robustness:
     from adequa.agreement.robustness import robustness as measure
-    from adequa.agreement.sources import Progress
+    from adequa.agreement.sources import Progress, sources
     from adequa.cli.progress import progress
 
+    found = sources(metrics, loading)
+    loading.check_device()
     with progress("Scoring", None, quiet=quiet) as work:
         seen = Progress(work.scored, work.stage)
-        return measure(texts, metrics, settings, confidence=confidence, dataset=name, progress=seen)
+        return measure(texts, found, settings, confidence=confidence, dataset=name, progress=seen)
 
 
 def _format_of(output: str | None) -> Format:

@@ -23,6 +23,7 @@ import numpy as np
 from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.learned.contract import LearnedMetric
+from adequa.learned.packed_pair import PackedPair
 from adequa.metrics import saved
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import MeanMetric, Metric
@@ -275,6 +276,12 @@ def _check_taken(
 
 def _as_part(metric: Metric, specification: str) -> LearnedMetric | Ensemble:
     """The metric, if scores of it can be averaged with others."""
+    if isinstance(metric, PackedPair):
+        raise AdequaError(
+            f"{specification} is a packed metric, whose scores lie from 0 to 1 and not on the "
+            "scale of ratings; name the metric that it was packed from, or use `adequa train "
+            "blend`, which learns to put any metrics together."
+        )
     if not isinstance(metric, LearnedMetric | Ensemble):
         raise AdequaError(
             f"{specification} is no saved metric, and an ensemble is made of saved metrics on one "

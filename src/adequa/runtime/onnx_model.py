@@ -35,7 +35,7 @@ class OnnxModel:
 
     @classmethod
     def open(cls, path: Path, device: Device, threads: int) -> OnnxModel:
-        """A model from its file, for so many threads."""
+        """A model from its file, whose runs take so many threads each."""
         session = _session(path, _providers(device), _options(threads))
         if device == "cuda" and session.get_providers()[0] != _CUDA:
             raise AdequaError(
@@ -51,11 +51,11 @@ class OnnxModel:
         return found
 
     def run(self, inputs: Mapping[str, npt.NDArray[np.integer]]) -> npt.NDArray[np.float64]:
-        """One score a row.
+        """One score a row. Several threads may run it at once.
 
         A row alone is read twice: the product of a matrix and a single row is summed up in another
         order than that of several, and a score shall not depend on its neighbours. What is left of
-        that are the last bits of a few scores, where threads share out few rows.
+        that are the last bits of a few scores, in batches of other lengths.
         """
         rows = len(inputs[IDS])
         fed = {

@@ -3,6 +3,10 @@
 Pairs stream through: they are taken in chunks, so that memory stays the same however many there
 are. Identical pairs are scored once, and pairs of similar length together. The same pairs give the
 same bits in every run; other neighbours move a score by rounding alone, if at all.
+
+On a CPU every batch is read by one thread, and several batches at once: that is faster than threads
+that share each product out among them and wait for one another, and no score depends on how many
+threads there are.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from adequa.runtime.kept_scores import KeptScores, through
 from adequa.runtime.onnx_model import Device, OnnxModel
 from adequa.runtime.pair_scores import Pair, PairScores
 from adequa.runtime.pair_tokens import PairReader
+from adequa.runtime.shared_work import shared_out
 from adequa.runtime.windows import one_score
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
@@ -30,21 +35,23 @@ MAX_LENGTH = "max_length"  # the entry of a model's own notes that says how much
 _USUAL_LENGTH = 512  # tokens, where a model does not say
 _CHUNK_PAIRS = 8192
 _CHUNK_CHARACTERS = 4_000_000
-# Tokens of a batch, padding included. On a CPU, larger batches save little and cost memory: twice
-# as many took 150 MB more on a model of 33 million weights in 32 bits.
-_BATCH_TOKENS: dict[Device, int] = {"cpu": 4096, "cuda": 32768}
-_EACH = 64  # tokens that could be read in the time that it takes to begin a batch
+# Tokens of a batch, padding included. On a CPU larger ones save no time: eight times as many took
+# the same. Small ones are shared out evenly among threads, and take little memory.
+_BATCH_TOKENS: dict[Device, int] = {"cpu": 1024, "cuda": 32768}
+# Tokens that could be read in the time that it takes to begin a batch.
+_EACH: dict[Device, int] = {"cpu": 16, "cuda": 64}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairSession:
-    """An open scorer of pairs. Not for use after a fork: its threads stay behind."""
+    """An open scorer of pairs. Not for use after a fork."""
 
     folder: Path
     device: Device
     model: OnnxModel
     reader: PairReader
     batch_tokens: int
+    callers: int  # threads that run the model at once
 
     @classmethod
     def open(
@@ -63,10 +70,13 @@ class PairSession:
         for name in (MODEL, TOKENIZER):
             if not (folder / name).is_file():
                 raise AdequaError(f"{folder} holds no {name}, so it is no folder of a scorer.")
-        model = OnnxModel.open(folder / MODEL, device, threads or available_cpus())
+        threads = threads or available_cpus()
+        # A GPU takes one batch after the other, and what it leaves to the CPU is for all threads.
+        callers, within = (threads, 1) if device == "cpu" else (1, threads)
+        model = OnnxModel.open(folder / MODEL, device, within)
         length = max_length if max_length is not None else _said_length(model)
         reader = PairReader.open(folder / TOKENIZER, length)
-        return cls(folder, device, model, reader, _BATCH_TOKENS[device])
+        return cls(folder, device, model, reader, _BATCH_TOKENS[device], callers)
 
     @property
     def digest(self) -> str:
@@ -97,8 +107,10 @@ class PairSession:
         scores = np.empty(len(rows.pairs))
         # Room for two rows at least: a row alone would be read twice.
         tokens = max(self.batch_tokens, 2 * self.reader.max_length)
-        for batch in cheapest_batches(rows.lengths, max_tokens=tokens, each=_EACH):
-            scores[batch] = self.model.run(rows.padded(batch))
+        batches = cheapest_batches(rows.lengths, max_tokens=tokens, each=_EACH[self.device])
+        found = shared_out(lambda batch: self.model.run(rows.padded(batch)), batches, self.callers)
+        for batch, of_batch in zip(batches, found, strict=True):
+            scores[batch] = of_batch
         counts = np.bincount(rows.pairs, minlength=len(pairs)).astype(np.int32)
         first = np.cumsum(counts) - counts
         scored = PairScores(scores[first], counts)

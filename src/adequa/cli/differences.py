@@ -1,0 +1,169 @@
+"""`adequa differences`: how often do people agree with a difference of scores, by its size?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.evaluate import DEFAULT_METRICS
+from adequa.cli.loading import Loading
+from adequa.cli.notes import tell
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
+    DeviceOption,
+    NoCache,
+    Output,
+    Pairs,
+    Quiet,
+    Split,
+)
+from adequa.cli.output import check_output, write
+from adequa.errors import AdequaError
+
+if TYPE_CHECKING:
+    from adequa.agreement.noticed import DifferenceSettings, Noticed
+    from adequa.agreement.selection import Selection
+
+_ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown"}
+
+
+class Format(str, Enum):
+    """How the tables are written."""
+
+    text = "text"
+    json = "json"
+    tsv = "tsv"
+    markdown = "markdown"
+
+
+def differences(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="Datasets that `adequa datasets` lists, or files of judgements: preferences, "
+            "rated systems, or ratings. Pairs of several count together.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="NAME|FILE",
+            help="A metric with its settings, or a file of scores; repeat for more. "
+            f"Default: {' and '.join(DEFAULT_METRICS)}.",
+            autocompletion=complete_metric,
+        ),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X,X,...",
+            help="Where bins of differences start, besides 0: 0.01,0.02,0.05. Default: quantiles "
+            "of each metric, rounded.",
+        ),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="segment, or system. Default: segment, but for rated systems.",
+        ),
+    ] = None,
+    lp: Pairs = None,
+    split: Split = None,
+    min_difference: Annotated[
+        float,
+        typer.Option(metavar="X", help="Smallest difference of ratings that is a preference."),
+    ] = 25.0,
+    confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="Default: text, or by the ending of the output file."),
+    ] = None,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Tell how often people agree with a difference of scores, by its size."""
+    from adequa.agreement.noticed import DifferenceSettings
+    from adequa.agreement.selection import Selection
+    from adequa.io.language_pairs import language_pair
+
+    settings = DifferenceSettings(
+        level=level,  # type: ignore[arg-type]  # the settings check every word
+        edges=None if edges is None else _numbers(edges),
+        min_difference=min_difference,
+        confidence=confidence,
+    )
+    selection = Selection(
+        lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
+    )
+    for name in data:
+        if data.count(name) > 1:
+            raise AdequaError(f"{name} is given more than once; its pairs would count twice.")
+    metrics = metric or list(DEFAULT_METRICS)
+    if output is not None:
+        check_output(output, [*data, *(name.partition(":")[0] for name in metrics), *metrics])
+    loading = Loading(device, None if no_cache else cache_size)
+    found = _counted(data, metrics, loading, settings, selection, quiet)
+    if not quiet:
+        for note in dict.fromkeys(found.notes):
+            tell(f"note: {note}")
+    write(_rendered(found, format_ or _format_of(output)), output)
+
+
+def _numbers(written: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(number) for number in written.split(","))
+    except ValueError as error:
+        raise AdequaError(
+            f'--edges takes numbers with commas between them, such as 0.01,0.02, not "{written}".'
+        ) from error
+
+
+def _counted(
+    data: Sequence[str],
+    metrics: Sequence[str],
+    loading: Loading,
+    settings: DifferenceSettings,
+    selection: Selection,
+    quiet: bool,
+) -> Noticed:
+    from adequa.agreement.noticed import noticed
+    from adequa.agreement.sources import Progress, sources
+    from adequa.cli.progress import progress
+    from adequa.datasets.load import load_dataset
+
+    judgements = [load_dataset(name) for name in data]
+    found = sources(metrics, loading)
+    loading.check_device()
+    with progress("Scoring", None, quiet=quiet) as work:
+        seen = Progress(work.scored, work.stage)
+        return noticed(judgements, found, settings, selection=selection, progress=seen)
+
+
+def _format_of(output: str | None) -> Format:
+    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
+
+
+def _rendered(found: Noticed, format_: Format) -> Iterator[str]:
+    from adequa.cli import render_differences as render
+
+    render_as = {
+        Format.text: render.as_text,
+        Format.json: render.as_json,
+        Format.tsv: render.as_tsv,
+        Format.markdown: render.as_markdown,
+    }
+    return render_as[format_](found)
