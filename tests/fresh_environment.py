@@ -31,4 +31,5 @@ def main() -> None:
             sys.exit(f"{metric} does not put fluent before literal before broken: {scores}.")
 
 
-main()
+if __name__ == "__main__":
+    main()
