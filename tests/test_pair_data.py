@@ -318,6 +318,41 @@ def test_outputs_are_taught_against_each_other() -> None:
     assert sorted(other for reference, other in once - own) == ["a", "bb", "ccc"]
 
 
+def test_joined_texts_are_taught_the_mean_of_their_parts() -> None:
+    given = [rated(*((f"h{at} " * at, f"r{at}", float(at)) for at in range(40)))]
+    stage = StagePlan("distillation", teacher=("t",))
+    plain = collected(stage, given=given)
+    data = collected(replace(stage, joined=0.5), given=given)
+    (source,) = data.stages[0]
+    singles = len(plain.stages[0][0].objective)
+    assert source.facts["joined"] == len(source.objective) - singles == 5
+    assert isinstance(source.objective, Distillation)
+    assert source.scale is not None
+    mean, spread = source.scale
+    said = {
+        data.texts[pair]: target * spread + mean
+        for pair, target in zip(source.objective.pairs, source.objective.targets, strict=True)
+    }
+    assert {pair: said[pair] for pair in learnt_pairs(plain)} == pytest.approx(
+        {pair: len(pair[1]) for pair in learnt_pairs(plain)}
+    )
+    for reference, hypothesis in said.keys() - learnt_pairs(plain):
+        names = reference.split()
+        assert 2 <= len(names) <= 4
+        whole = [(name, f"h{name[1:]} " * int(name[1:])) for name in names]
+        assert hypothesis == " ".join(text for _, text in whole)
+        weights = [len(one) + len(other) for one, other in whole]
+        expected = np.average([said[pair] for pair in whole], weights=weights)
+        assert said[reference, hypothesis] == pytest.approx(expected)
+
+
+def test_damage_is_for_english() -> None:
+    texts = Segments(("It is so.", "Es ist so."), (("It is.",), ("Es ist.",)))
+    judged = Ratings(np.array([1.0, 1.0]), {"lp": ("de-en", "en-de")}, texts, name="both")
+    (source,) = collected(StagePlan("damage"), given=[judged]).stages[0]
+    assert source.facts["texts"] == 2  # the output into English, and its reference
+
+
 def test_scales_are_told_of_ratings_alone() -> None:
     wide = [rated(*((f"h{at}", f"r{at}", float(at)) for at in range(20)))]
     wide.append(rated(*((f"g{at}", f"s{at}", 100.0 * at) for at in range(20))))

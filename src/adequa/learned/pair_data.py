@@ -24,6 +24,7 @@ from adequa.learned.pair_parts import (
     sampled,
     system_part,
 )
+from adequa.learned.pair_texts import crossed, good, joined, outputs, source_texts
 from adequa.learned.references import reference_leaders
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.training.development import Development
@@ -295,76 +296,31 @@ def _distillation(
     source: SourcePlan, parts: Sequence[Part], pool: Pool, teach: Teach, seed: int
 ) -> Source:
     """Every different output of the data with what the teacher says of it."""
-    segments = _outputs(parts)
+    segments = outputs(parts)
     if source.crossed:
-        segments = concatenate([segments, _crossed(segments, source.crossed, seed)])
+        segments = concatenate([segments, crossed(segments, source.crossed, seed)])
     pairs, rows_of_pairs = pool.add(segments, np.arange(len(segments)))
-    taught = teach(source.teacher, segments)[rows_of_pairs]
+    said = teach(source.teacher, segments)
+    taught = said[rows_of_pairs]
     scale = float(taught.mean()), float(taught.std()) or 1.0
+    if source.joined:
+        together = joined(segments, source.joined, seed)
+        more, rows = pool.add(together.texts, np.arange(len(together.texts)))
+        pairs = np.concatenate([pairs, more])
+        taught = np.concatenate([taught, together.means(said)[rows]])
     # Who teaches, not what is said: the last digit of a score may be another the next time.
     teachers = np.frombuffer("\n".join(source.teacher).encode("utf-8", "surrogatepass"), np.uint8)
     facts = _facts("distillation", parts, [pairs, teachers]) | {
         "texts": len(segments),
+        "joined": len(pairs) - len(rows_of_pairs),
         "teacher": list(source.teacher),
     }
     return Source(Distillation(pairs, (taught - scale[0]) / scale[1]), scale, facts)
 
 
-def _outputs(parts: Sequence[Part]) -> Segments:
-    """Every different output of the data, with its references."""
-    texts: dict[tuple[tuple[str, ...], str], None] = {}
-    for part in parts:
-        for side in part.sides:
-            rows = part.rows.tolist()
-            texts |= dict.fromkeys((side.references[row], side.hypotheses[row]) for row in rows)
-    return Segments(
-        hypotheses=tuple(hypothesis for _, hypothesis in texts),
-        references=tuple(references for references, _ in texts),
-    )
-
-
-def _crossed(outputs: Segments, count: int, seed: int) -> Segments:
-    """Each output against so many others of its references, as if they were references.
-
-    No one judged such pairs, but a teacher can: they show it what it would not see otherwise.
-    """
-    random = np.random.default_rng(seed)
-    together = defaultdict[tuple[str, ...], list[str]](list)
-    for hypothesis, references in zip(outputs.hypotheses, outputs.references, strict=True):
-        if hypothesis.strip():  # nothing is no reference
-            together[references].append(hypothesis)
-    pairs = [
-        (several[at], several[(at + step) % len(several)])
-        for several in together.values()
-        for at in range(len(several))
-        for step in 1 + random.choice(len(several) - 1, min(count, len(several) - 1), replace=False)
-    ]
-    return Segments(
-        hypotheses=tuple(hypothesis for hypothesis, _ in pairs),
-        references=tuple((other,) for _, other in pairs),
-    )
-
-
-def _good(part: Part) -> Part:
-    """The outputs that damage can only make worse: a dropped negation may mend a bad one."""
-    if part.kind == "ratings":
-        part = part.select(np.flatnonzero(part.ratings >= np.median(part.ratings)))
-    return replace(part, sides=part.sides[:1])  # of preferences the better ones
-
-
-def _source_texts(parts: Sequence[Part], texts: Segments) -> list[str | None]:
-    """What each of these texts is a translation of, as far as its first reference tells."""
-    found: dict[str, str] = {}
-    for part in parts:
-        side = part.sides[0]
-        for row in part.rows.tolist() if side.sources is not None else ():
-            found.setdefault(side.references[row][0], (side.sources or ())[row])
-    return [found.get(several[0]) or None for several in texts.references]
-
-
 def _damage(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) -> Source:
     """Every different good output, and every reference as its own output, beside damaged ones."""
-    found = _outputs(list(map(_good, parts)))
+    found = outputs(list(map(good, parts)))
     perfect = tuple(dict.fromkeys(several[0] for several in found.references))
     whole = Segments(
         hypotheses=(*found.hypotheses, *perfect),
@@ -374,7 +330,7 @@ def _damage(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) ->
         whole.hypotheses,
         trained_kinds(source.spared),
         seed=seed,
-        sources=_source_texts(parts, whole),
+        sources=source_texts(parts, whole),
         others=perfect,
         each=source.damages,
     )

@@ -31,6 +31,7 @@ _MOST: Mapping[str, float] = {
     "warmup": 1.0,
     "average": 1.0,
     "layer_decay": 1.0,
+    "joined": 1.0,
     "learning_rate": 1.0,
     "weight_decay": 1.0,
     "head_rate": 10_000.0,
@@ -69,6 +70,7 @@ class SourcePlan:
     split: int = 4  # items that the preferences on a segment are dealt to; 0: each is its own
     teacher: tuple[str, ...] = ()  # metrics whose mean is distilled
     crossed: int = 0  # other outputs that each is also taught against, as if they were references
+    joined: float = 0.0  # a share of all that is also taught two to four texts at a time
     damages: int = 1  # ways in which each text is damaged
     spared: tuple[str, ...] = ()  # groups of damage that are not done, such as "case"
     margin: float = 0.3  # that a text should be ahead of its damaged self, in spreads of ratings
@@ -196,8 +198,9 @@ def _check_stages(plan: Plan, where: str) -> None:
             raise AdequaError(
                 f"{where}: a teacher goes with the objective distillation, and it with a teacher."
             )
-        if source.crossed and source.objective != "distillation":
-            raise AdequaError(f"{where}: crossed goes with the objective distillation.")
+        for key in ("crossed", "joined"):
+            if getattr(source, key) and source.objective != "distillation":
+                raise AdequaError(f"{where}: {key} goes with the objective distillation.")
         _check_damage(source, where)
     if any(len(source.batch) > 1 for stage in plan.stage for source in stage.beside):
         raise AdequaError(
