@@ -71,7 +71,7 @@ def accumulate(
     parts = inputs.parts(pairs, network)
     tokens = sum(inputs.tokens(pairs[part]) for part in parts)
     if len(parts) > 1 and tokens > inputs.most_tokens:
-        return _read_twice(network, inputs, pairs, loss, seed)
+        return _read_twice(network, inputs, pairs, parts, loss, seed=seed)
     _seeded(seed)
     with memory_watched(network.device, tokens):  # all parts are held until the gradients are there
         read = torch.cat([inputs.scores(network, pairs[part]) for part in parts])
@@ -81,10 +81,15 @@ def accumulate(
 
 
 def _read_twice(
-    network: PairNetwork, inputs: PairInputs, pairs: IntArray, loss: Loss, seed: tuple[int, ...]
+    network: PairNetwork,
+    inputs: PairInputs,
+    pairs: IntArray,
+    parts: list[IntArray],
+    loss: Loss,
+    *,
+    seed: tuple[int, ...],
 ) -> Tensor:
     """The same in the memory of one part."""
-    parts = inputs.parts(pairs, network)
     scores = torch.empty(len(pairs), device=network.device)
     with torch.no_grad():
         for number, part in enumerate(parts):
