@@ -55,7 +55,7 @@ def test_the_command(run: Run, trained: str) -> None:
     figures = dict(re.findall(r"^(.*?) {2,}(\S.*)$", table, flags=re.MULTILINE))
     assert list(figures) == [
         "size", "correlation with fp32, 20 pairs", "largest difference of a score",
-        "raw score that becomes 0 (unrelated)", "raw score that becomes 1 (the reference)",
+        "raw score of an unrelated text (near 0)", "raw score of the reference (near 1)",
     ]  # fmt: skip
     assert last == "saved in small; use it with: adequa score -m small -t FILE -r FILE"
     found = description("small")
@@ -65,7 +65,7 @@ def test_the_command(run: Run, trained: str) -> None:
     assert facts["data"] == "rated.tsv, ranked.tsv"
     assert facts["pairs"] == facts["tested"] == 20
     assert figures["correlation with fp32, 20 pairs"] == f"{facts['correlation']:.5f}"
-    assert figures["raw score that becomes 0 (unrelated)"] == f"{ends['unrelated']:.3f}"
+    assert figures["raw score of an unrelated text (near 0)"] == f"{ends['unrelated']:.3f}"
     trained_with = json.loads((Path(trained) / "metric.json").read_text())["versions"]
     assert found["training"]["versions"] == trained_with
     references = ["the cat", "the mat", "the dog ran away ."]
@@ -86,6 +86,23 @@ def test_32_bits_quietly_under_another_name(run: Run, trained: str) -> None:
     assert isinstance(regressor, PairRegressor)
     order = regressor.score(TEXTS).segments.argsort()
     assert np.diff(load_metric("plain").score(TEXTS).segments[order]).min() > -1e-5
+
+
+def test_longer_pairs_than_asked_are_read_in_windows(run: Run, trained: str) -> None:
+    command = ("export", trained, "--data", "rated.tsv", "-q", "-o")
+    assert run(*command, "short", "--max-length", "8") == (0, "", "")
+    assert description("short")["training"]["packed"]["max_length"] == 8
+    assert "Pairs of more than 8 tokens are read in windows" in Path("short/README.md").read_text()
+    found = adequa.score(["the dog sat on the mat ."], ["the dog ran away ."], metric="short")
+    assert found.remarks == (
+        "short read 1 pair of hypothesis and reference in windows, as they are longer than 8 "
+        "tokens.",
+    )
+    for length, said in (("4", "max_length must be 5 or more"), ("999", "between 1 and ")):
+        code, shown, error = run(*command, "none", "--max-length", length)
+        assert (code, shown, error.count("\n")) == (2, "", 1)
+        assert said in error
+        assert not Path("none").exists()
 
 
 def test_few_pairs_are_told_of(run: Run, trained: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -107,7 +108,59 @@ def test_the_size_of_the_cache(adequa: Run, place: Path) -> None:
     assert isinstance(metric, PackedPair)
     assert metric._disk is not None
     assert (metric._disk.path, metric._disk.limit) == (kept(place), 3_000_000)
-    assert adequa("score", *FILES, "--cache-size", "0").returncode == 2
+    for size in ("0", "1000001", "9" * 400):
+        refused = adequa("score", *FILES, "--cache-size", size)
+        assert refused.returncode == 2
+        assert "Invalid value for '--cache-size'" in refused.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the cache folder is not in the home")
+def test_nothing_but_our_own_is_left_in_the_home(place: Path) -> None:
+    """onnxruntime would keep a file of its own there, and report to its makers."""
+    home = place / "home"
+    home.mkdir()
+    ours = {"ADEQUA_CACHE", "XDG_CACHE_HOME", "ORT_DISABLE_TELEMETRY"}
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    found = subprocess.run(
+        [sys.executable, "-m", "adequa", "score", *FILES, "-m", "metric"],
+        cwd=place, env={**environment, "HOME": str(home)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+    left = [path for path in home.rglob("*") if path.is_file()]
+    assert {path.parent.name for path in left} == {"adequa"}
+    assert KEPT in {path.name for path in left}
+
+
+def test_a_cache_folder_with_an_impossible_name(
+    adequa: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = adequa("score", *FILES, "-m", "metric", "--no-cache").stdout
+    monkeypatch.setenv("ADEQUA_CACHE", "x" * 300)
+    shown = adequa("score", *FILES, "-m", "metric")
+    assert (shown.returncode, shown.stdout) == (0, expected)
+    assert "is of no use as a cache" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "some/file"), "some/file cannot be used: Perm"),
+        (OSError(12, "Cannot allocate memory"), "The system refused something: Cannot allocate"),
+    ],
+    ids=["file", "memory"],
+)
+def test_other_errors_of_the_system_are_not_laid_to_the_output(
+    adequa: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(PackedPair, "score_segments", failing)
+    shown = adequa("score", *FILES, "-m", "metric")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.startswith(f"adequa: error: {said}")
+    assert shown.stderr.count("\n") == 1
 
 
 def test_a_user_without_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +226,7 @@ def test_what_is_told_of_the_texts(adequa: Run, place: Path) -> None:
         "note: tiny read 1 pair of hypothesis and reference in windows, as they are longer than 12 "
         "tokens."
     )
-    assert english.startswith("note: 1 hypothesis of 2 that tiny scored are plainly not in English")
+    assert english.startswith("note: 1 hypothesis of 2 that tiny scored is plainly not in English")
     assert english.endswith("-m chrf is for every language.")
     # What is kept remembers the windows.
     assert adequa("score", *FILES, "-m", "short").stderr == shown.stderr

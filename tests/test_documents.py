@@ -37,7 +37,7 @@ def test_example(document: str, command: str, output: str) -> None:
         made = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
         assert tool == "pip" or target in made
         return
-    named = re.search(r"\bevaluate (wmt\S+)", command)
+    named = re.search(r"\b(?:evaluate|differences) (wmt\S+)", command)
     if named and not FOLDER:
         pytest.skip(f"needs {named[1]} in the folder that ADEQUA_DATA names")
     folder = Path(sys.executable).parent

@@ -31,6 +31,8 @@ from adequa.encoders.contract import Coverage, Encoder, PairEncoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, Ratings
+from adequa.metrics.chrf import Chrf
+from adequa.metrics.ter import Ter
 from adequa.segments import Segments
 from judgements import judgement_rows, needs_judgements
 
@@ -223,6 +225,16 @@ def test_an_output_rated_again_counts_once() -> None:
         60.0,
     )  # 50 is the mean of the other
     assert "rated before: 1" in found.notes[0]
+
+
+def test_remarks_of_the_metrics_are_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Chrf, "remarks", lambda _: ("texts were cut.",))
+    monkeypatch.setattr(Ter, "remarks", lambda _: ("texts were cut.", "it was late."))
+    texts = Segments(("a b", "a c", "x"), (("a b",),) * 3)
+    ratings = Ratings(np.array([2.0, 1.0, 0.0]), {}, texts)
+    found = analyse(ratings, ["chrf", "ter"], AnalysisSettings(top=0.4))
+    assert found.notes[-2:] == ("texts were cut.", "it was late.")  # what both say, once
+    assert found.notes.count("texts were cut.") == 1
 
 
 def test_the_nearest_reference_counts() -> None:

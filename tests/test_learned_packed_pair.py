@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
-from adequa.learned.packed_pair import PackedPair
+from adequa.learned.packed_pair import PackedPair, by_rule
 from adequa.metrics.registry import load_metric
 from adequa.runtime.pair_scores import Pair, PairScores
 from adequa.runtime.pair_session import PairSession
@@ -97,8 +98,24 @@ def test_an_empty_hypothesis_scores_0(metric: PackedPair, reference: str, empty:
 @settings(max_examples=100)
 @given(st.one_of(TEXT, st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), REFERENCE)
 def test_all_others_lie_between(metric: PackedPair, hypothesis: str, reference: str) -> None:
-    if hypothesis.split() not in ([], reference.split()):
+    if np.isnan(by_rule(reference, hypothesis)):
         assert 0 < scores(metric, (hypothesis, reference))[0] < 1
+
+
+def test_letters_may_be_composed_or_not(metric: PackedPair) -> None:
+    """Of the same word in two encodings, and of words between which nothing is to be seen."""
+    composed, apart = "caf\u00e9 mat", "cafe\u0301  mat"
+    assert scores(metric, (composed, apart), (apart, composed), ("cat \u200b sat", "cat sat")) == [
+        1.0, 1.0, 1.0,
+    ]  # fmt: skip
+    assert 0 < scores(metric, ("cafe mat", composed))[0] < 1
+
+
+@pytest.mark.parametrize("empty", ["\u200b", "\ufeff \u2060", "\u00ad\u200d\n"])
+def test_what_cannot_be_seen_is_empty(metric: PackedPair, empty: str) -> None:
+    assert scores(metric, (empty, "the cat"), ("the cat", empty), (empty, "\u200e")) == [
+        0.0, pytest.approx(0.5, abs=0.5), 1.0,
+    ]  # fmt: skip
 
 
 @settings(max_examples=40)
@@ -229,11 +246,32 @@ def test_windows_are_told_of(folder: Path) -> None:
 def test_other_languages_are_told_of(folder: Path) -> None:
     metric = loaded(folder)
     german = "Das ist nicht die Antwort, die ich von dir und deiner Schwester erwartet habe."
-    scores(metric, ("the cat sat on the mat and ran", "a cat"), (german, "a cat"), ("", "a cat"))
-    assert metric.remarks() == (
-        "1 hypothesis of 2 that tiny scored are plainly not in English, the one language that it "
+    first = metric.score(
+        texts(("the cat sat on the mat and ran", "a cat"), (german, "a cat"), ("", "a cat"))
+    )
+    assert first.remarks == metric.remarks()
+    assert first.remarks == (
+        "1 hypothesis of 2 that tiny scored is plainly not in English, the one language that it "
         "knows; -m chrf is for every language.",
     )
+    # Also those that a rule scores, each time that they come.
+    found = metric.score(texts((german, german), (german, "a cat"), ("a cat", "a cat")))
+    assert found.remarks[0].startswith("3 hypotheses of 5 that tiny scored are plainly not")
+
+
+def test_control_tokens_in_a_text_are_text(folder: Path) -> None:
+    """Nobody moves where a hypothesis begins by writing [SEP] into it."""
+    from tokenizers import Tokenizer
+
+    other = tiny_of(folder)
+    tokenizer = Tokenizer.from_file(str(other / "tokenizer.json"))
+    tokenizer.add_special_tokens(["[SEP]"])
+    tokenizer.save(str(other / "tokenizer.json"))
+    described = json.loads((other / "metric.json").read_text())
+    described["files"]["tokenizer.json"] = digest_of(other / "tokenizer.json")
+    (other / "metric.json").write_text(json.dumps(described))
+    pair = ("a cat [SEP] sat", "the cat")
+    assert scores(loaded(other), pair) == scores(loaded(folder), pair)
 
 
 def test_the_signature(folder: Path) -> None:

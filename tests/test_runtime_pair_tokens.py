@@ -66,6 +66,20 @@ def test_pairs_are_put_together_in_other_ways(tmp_path: Path, single: str, pair:
         assert (rows.ids.tolist(), rows.types.tolist()) == (encoded.ids, encoded.type_ids)
 
 
+def test_control_tokens_in_texts_are_text(tmp_path: Path) -> None:
+    """Whoever writes [SEP] into a hypothesis does not move where it begins."""
+    tokenizer = tiny_tokenizer()
+    tokenizer.add_special_tokens(["[SEP]", "[UNK]", "[CLS]", "[PAD]"])
+    assert tokenizer.encode("cat [SEP]").ids.count(WORDS.index("[SEP]")) == 2
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    reader = PairReader.open(tmp_path / "tokenizer.json", 100)
+    for several_threads in (True, False):
+        rows = replace(reader, several_threads=several_threads).read([("cat [SEP] [CLS]", "dog")])
+        ids, unknown = rows.ids.tolist(), WORDS.index("[UNK]")
+        between = [WORDS.index("cat"), *[unknown] * 6, WORDS.index("[SEP]"), WORDS.index("dog")]
+        assert ids == [WORDS.index("[CLS]"), *between, WORDS.index("[SEP]")]
+
+
 def test_padding_is_masked_and_has_its_own_id(reader: PairReader) -> None:
     rows = reader.read([("cat", "dog"), ("the cat", "a dog ran")])
     inputs = rows.padded(np.array([0, 1]))

@@ -242,6 +242,36 @@ def test_a_folder_in_place_of_the_file_costs_only_speed(cache: ScoreCache) -> No
     assert cache.notes
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "with\0in it"], ids=["long", "null"])
+def test_a_name_that_no_file_can_have_costs_only_speed(tmp_path: Path, name: str) -> None:
+    for path in (tmp_path / name, tmp_path / name / "scores.sqlite"):
+        cache = opened(path)
+        assert not any(found(cache, PAIRS[:9]))
+        put(cache, PAIRS[:9])
+        assert not any(found(cache, PAIRS[:9]))
+        assert cache.notes
+
+
+def test_a_folder_that_may_not_be_entered_costs_only_speed(
+    cache: ScoreCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(path: Path, **_: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as system:
+        system.setattr(Path, "stat", forbidden)
+        system.setattr(Path, "exists", forbidden)
+        assert not any(found(cache, PAIRS[:9]))
+        put(cache, PAIRS[:9])
+    assert cache.notes
+
+
+def test_limits_beyond_all_measure(tmp_path: Path) -> None:
+    cache = opened(tmp_path / "scores.sqlite", limit=10**400)
+    put(cache, PAIRS[:9])
+    assert all(found(cache, PAIRS[:9]))
+
+
 def test_a_full_disk_costs_only_speed(cache: ScoreCache, monkeypatch: pytest.MonkeyPatch) -> None:
     put(cache, PAIRS[:100])
     writing = CacheFile._writing

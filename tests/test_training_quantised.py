@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ from hypothesis.extra.numpy import arrays
 from adequa.errors import AdequaError
 from adequa.runtime.onnx_model import OnnxModel
 from adequa.training.quantised import levels
-from adequa.training.quantised.bert import Bert, encoder_and_head, surface_of
-from adequa.training.quantised.export import exported, quantised_model
+from adequa.training.quantised.bert import Bert, encoder_and_head
+from adequa.training.quantised.export import GraphPrecision, exported, scorer_model
 from adequa.training.quantised.levels import Site
 from tiny_transformer import IDS, POSITIONS, random_rows, tiny_network
 
@@ -25,7 +25,8 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-from adequa.training.gradients import PairInputs, predict  # noqa: E402  # they need PyTorch
+from adequa.learned.packing import surface_of  # noqa: E402  # they need PyTorch
+from adequa.training.gradients import PairInputs, predict  # noqa: E402
 from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
 from adequa.training.quantised import calibration  # noqa: E402  # they need onnx
 from adequa.training.quantised.graph import scorer_graph  # noqa: E402
@@ -66,7 +67,7 @@ def run_session(session: Any, batch: Any) -> Any:
 
 def quantised(made: PairNetwork) -> Any:
     bert, head = encoder_and_head(made)
-    return quantised_model(bert, head, ROWS, max_length=POSITIONS)
+    return scorer_model(bert, head, ROWS, max_length=POSITIONS)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +157,10 @@ def test_an_export_opens_in_the_runtime_and_is_the_same_each_time(tmp_path: Path
     inputs = ROWS.padded(EVERY)
     inputs["token_type_ids"] = np.zeros_like(inputs["input_ids"])
     np.testing.assert_allclose(opened.run(inputs), run(quantised(made), EVERY), atol=1e-6)
+    (tmp_path / "model.onnx").write_bytes(exported(made, ROWS, max_length=20, precision="fp32"))
+    plain = OnnxModel.open(tmp_path / "model.onnx", "cpu", threads=1)
+    assert plain.notes == {"max_length": "20", "scheme": "fp32"}
+    np.testing.assert_allclose(plain.run(inputs), by_pytorch(made), atol=1e-5)
 
 
 def test_weights_are_seven_bits_and_words_eight() -> None:
@@ -298,8 +303,9 @@ def test_other_architectures_and_damage_are_said() -> None:
 def test_bad_settings_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     made = network()
     for length in (0, POSITIONS + 1):
-        with pytest.raises(AdequaError, match=f"between 1 and {POSITIONS}"):
-            exported(made, ROWS, max_length=length)
+        for precision in get_args(GraphPrecision):
+            with pytest.raises(AdequaError, match=f"between 1 and {POSITIONS}"):
+                exported(made, ROWS, max_length=length, precision=precision)
     with pytest.raises(AdequaError, match="give some pairs"):
         exported(made, random_rows(0), max_length=20)
     monkeypatch.setitem(sys.modules, "onnx", None)

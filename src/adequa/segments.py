@@ -127,10 +127,12 @@ class Scores:
     """What a metric says of segments: one score each, the system score, and what that came from.
 
     `statistics` has one row a segment and adds up: any selection or resampling of segments gets
-    its system score from the sum of its rows, without looking at text again.
+    its system score from the sum of its rows, without looking at text again. `remarks` are what a
+    reader of the scores should know, such as how many texts were too long to be read whole.
     """
 
     signature: Signature
     segments: FloatArray
     system: float
     statistics: FloatArray
+    remarks: tuple[str, ...] = ()

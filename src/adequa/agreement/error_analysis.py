@@ -213,6 +213,7 @@ def analyse(
             *notes.metric_ties(tops, [source.name for source in found]),
             *notes.unspaced(chosen.ids.get("lp", ())),
             *notes.vocabulary(known, without_words),
+            *_remarks(found),
         ),
     )
 
@@ -274,6 +275,12 @@ def _infos(found: Sequence[Source], ratings: Ratings) -> tuple[MetricInfo, Metri
     count = reference_count(ratings)
     first, second = (MetricInfo(source.name, source.signature(count)) for source in found)
     return first, second
+
+
+def _remarks(found: Sequence[Source]) -> tuple[str, ...]:
+    """What the metrics tell of their scoring; what both tell, once."""
+    remarks = (note for source in found if source.metric for note in source.metric.remarks())
+    return tuple(dict.fromkeys(remarks))
 
 
 def _own(scores: FloatArray, found: Sequence[Source]) -> FloatArray:

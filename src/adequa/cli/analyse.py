@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from enum import Enum
 from itertools import chain
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
 from adequa.cli.options import (
@@ -31,17 +31,6 @@ from adequa.errors import AdequaError
 if TYPE_CHECKING:
     from adequa.agreement.error_analysis import Analysis, AnalysisSettings
     from adequa.agreement.selection import Selection
-
-_ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown"}
-
-
-class Format(str, Enum):
-    """How the tables are written."""
-
-    text = "text"
-    json = "json"
-    tsv = "tsv"
-    markdown = "markdown"
 
 
 class Listed(str, Enum):
@@ -105,10 +94,7 @@ def analyse(
             metavar="FILE", help="Write all analysed outputs: .tsv, .jsonl, or .html to browse."
         ),
     ] = None,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: text, or by the ending of the output file."),
-    ] = None,
+    format_: TableFormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
@@ -124,8 +110,8 @@ def analyse(
     selection = Selection(
         lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
     )
-    format_ = format_ or _format_of(output)
-    if list_ is not None and format_ not in {Format.text, Format.json}:
+    format_ = format_ or format_of(output, TableFormat)
+    if list_ is not None and format_ not in {TableFormat.text, TableFormat.json}:
         raise AdequaError(
             f"--list goes with text or json, not with {format_.value}; --listing FILE writes all "
             "analysed outputs beside the tables."
@@ -188,7 +174,7 @@ def _analysed(
     compared = sources(metrics, loading)
     loading.check_device()
     with progress("Scoring", None, quiet=quiet) as work:
-        found = analysed(
+        return analysed(
             judgements,
             compared,
             settings,
@@ -196,15 +182,11 @@ def _analysed(
             selection=selection,
             progress=Progress(work.scored, work.stage),
         )
-    remarks = (note for source in compared if source.metric for note in source.metric.remarks())
-    return replace(found, notes=tuple(dict.fromkeys((*found.notes, *remarks))))
 
 
-def _format_of(output: str | None) -> Format:
-    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
-
-
-def _rendered(found: Analysis, format_: Format, listed: Listed | None, limit: int) -> Iterator[str]:
+def _rendered(
+    found: Analysis, format_: TableFormat, listed: Listed | None, limit: int
+) -> Iterator[str]:
     from adequa.agreement.top_share import VERDICTS, Verdict
     from adequa.cli import render_analysis as render
 
@@ -212,13 +194,13 @@ def _rendered(found: Analysis, format_: Format, listed: Listed | None, limit: in
     if listed is not None:
         verdicts = VERDICTS if listed is Listed.all else (Verdict(listed.value),)
     match format_:
-        case Format.json:
+        case TableFormat.json:
             rows = (render.listed_rows(found, verdict, limit) for verdict in verdicts)
             yield from render.as_json(found, list(chain(*rows)) if verdicts else None)
-        case Format.tsv:
+        case TableFormat.tsv:
             yield from render.as_tsv(found)
-        case Format.markdown:
+        case TableFormat.markdown:
             yield from render.as_markdown(found)
-        case Format.text:
+        case TableFormat.text:
             yield from render.as_text(found)
             yield from render.as_listing(found, verdicts, limit)

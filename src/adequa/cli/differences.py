@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.evaluate import DEFAULT_METRICS
+from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
 from adequa.cli.options import (
@@ -29,17 +28,6 @@ from adequa.errors import AdequaError
 if TYPE_CHECKING:
     from adequa.agreement.noticed import DifferenceSettings, Noticed
     from adequa.agreement.selection import Selection
-
-_ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown"}
-
-
-class Format(str, Enum):
-    """How the tables are written."""
-
-    text = "text"
-    json = "json"
-    tsv = "tsv"
-    markdown = "markdown"
 
 
 def differences(
@@ -85,10 +73,7 @@ def differences(
         typer.Option(metavar="X", help="Smallest difference of ratings that is a preference."),
     ] = 25.0,
     confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: text, or by the ending of the output file."),
-    ] = None,
+    format_: TableFormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
@@ -120,7 +105,7 @@ def differences(
     if not quiet:
         for note in dict.fromkeys(found.notes):
             tell(f"note: {note}")
-    write(_rendered(found, format_ or _format_of(output)), output)
+    write(_rendered(found, format_ or format_of(output, TableFormat)), output)
 
 
 def _numbers(written: str) -> tuple[float, ...]:
@@ -153,17 +138,13 @@ def _counted(
         return noticed(judgements, found, settings, selection=selection, progress=seen)
 
 
-def _format_of(output: str | None) -> Format:
-    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
-
-
-def _rendered(found: Noticed, format_: Format) -> Iterator[str]:
+def _rendered(found: Noticed, format_: TableFormat) -> Iterator[str]:
     from adequa.cli import render_differences as render
 
     render_as = {
-        Format.text: render.as_text,
-        Format.json: render.as_json,
-        Format.tsv: render.as_tsv,
-        Format.markdown: render.as_markdown,
+        TableFormat.text: render.as_text,
+        TableFormat.json: render.as_json,
+        TableFormat.tsv: render.as_tsv,
+        TableFormat.markdown: render.as_markdown,
     }
     return render_as[format_](found)

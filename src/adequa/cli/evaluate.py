@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.formats import AgreementFormat, AgreementFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
 from adequa.cli.options import (
@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from adequa.judgements import Judgements
 
 DEFAULT_METRICS = ("sentbleu", "chrf")
-_ENDINGS = {".json": "json", ".tsv": "tsv", ".tex": "latex", ".md": "markdown"}
-
-
-class Format(str, Enum):
-    """How the table is written."""
-
-    text = "text"
-    json = "json"
-    tsv = "tsv"
-    latex = "latex"
-    markdown = "markdown"
 
 
 def evaluate(
@@ -138,10 +127,7 @@ def evaluate(
         str, typer.Option(metavar="RULE", help="Ranks are greedy, or separated.")
     ] = "greedy",
     seed: Annotated[int, typer.Option(metavar="N", help="Of all random draws.")] = 0,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: text, or by the ending of the output file."),
-    ] = None,
+    format_: AgreementFormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
@@ -194,7 +180,7 @@ def evaluate(
     if not quiet:
         for note in dict.fromkeys(found.notes):
             tell(f"note: {note}")
-    write(_rendered(found, format_ or _format_of(output)), output)
+    write(_rendered(found, format_ or format_of(output, AgreementFormat)), output)
     if plot is not None:
         from adequa.agreement.plots import draw
 
@@ -232,18 +218,14 @@ def _evaluate(
         return measure(judgements, found, protocol, selection=selection, progress=seen)
 
 
-def _format_of(output: str | None) -> Format:
-    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
-
-
-def _rendered(found: Agreement, format_: Format) -> Iterator[str]:
+def _rendered(found: Agreement, format_: AgreementFormat) -> Iterator[str]:
     from adequa.cli import render_agreement as render
 
     render_as = {
-        Format.text: render.as_text,
-        Format.json: render.as_json,
-        Format.tsv: render.as_tsv,
-        Format.latex: render.as_latex,
-        Format.markdown: render.as_markdown,
+        AgreementFormat.text: render.as_text,
+        AgreementFormat.json: render.as_json,
+        AgreementFormat.tsv: render.as_tsv,
+        AgreementFormat.latex: render.as_latex,
+        AgreementFormat.markdown: render.as_markdown,
     }
     return render_as[format_](found)

@@ -60,6 +60,15 @@ def export(
     precision: Annotated[
         GraphPrecision, typer.Option(help="Whole numbers of 8 bits, or 32 bits as in training.")
     ] = GraphPrecision.int8,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Tokens of hypothesis and reference together that are read at once; longer pairs "
+            "are read in windows. Default: as many as in training.",
+        ),
+    ] = None,
     name: NameOption = None,
     quiet: Quiet = False,
 ) -> None:
@@ -82,6 +91,7 @@ def export(
             name=called,
             precision=precision.value,
             pairs=pairs,
+            max_length=max_length,
             data=", ".join(Path(given).name for given in data or [DEFAULT_DATA]),
             versions=read_description(Path(trained)).versions,
             training=Training(
@@ -173,8 +183,8 @@ def _report(made: Packed, origin: str, folder: str) -> Iterator[str]:
         ["size", f"{made.size / 1e6:.1f} MB"],
         [f"correlation with fp32, {loss.tested:,} pairs", _figure(loss.correlation, ".5f")],
         ["largest difference of a score", _figure(loss.largest_difference, ".2g")],
-        ["raw score that becomes 0 (unrelated)", f"{ends.unrelated:.3f}"],
-        ["raw score that becomes 1 (the reference)", f"{ends.reference:.3f}"],
+        ["raw score of an unrelated text (near 0)", f"{ends.unrelated:.3f}"],
+        ["raw score of the reference (near 1)", f"{ends.reference:.3f}"],
     ]
     yield from aligned(lambda: rows, right=(1,))
     yield how_to_use(folder)

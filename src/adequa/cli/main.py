@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import suppress
@@ -67,6 +68,11 @@ def _options(
     pass
 
 
+_UNWRITABLE = "Standard output cannot be written"
+# Errors that no stream gives: too little memory, too many open files.
+_SCARCE = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
+
+
 def main() -> None:
     """Run the command line. Bad input prints one sentence and exits with code 2."""
     _prepare_streams()
@@ -76,11 +82,22 @@ def main() -> None:
         tell(f"adequa: error: {error}")
         sys.exit(2)
     except OSError as error:
-        # Files are read and written elsewhere, with errors of their own: this is standard output.
-        tell(f"adequa: error: Standard output cannot be written: {error.strerror or error}.")
-        with suppress(OSError):  # what is left in it would fail once more when Python ends
-            sys.stdout.close()
+        place = _at_fault(error)
+        tell(f"adequa: error: {place}: {error.strerror or error}.")
+        if place == _UNWRITABLE:
+            with suppress(OSError):  # what is left in it would fail once more when Python ends
+                sys.stdout.close()
         sys.exit(2)
+
+
+def _at_fault(error: OSError) -> str:
+    """What an error of the system is about, as the beginning of a sentence.
+
+    Files that users name are read and written elsewhere, with sentences of their own.
+    """
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)} cannot be used"
+    return "The system refused something" if error.errno in _SCARCE else _UNWRITABLE
 
 
 def _prepare_streams() -> None:

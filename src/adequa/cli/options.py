@@ -25,6 +25,7 @@ CacheSize = Annotated[
     typer.Option(
         "--cache-size",
         min=1,
+        max=1_000_000,
         metavar="MB",
         help="How much of them is kept, in the file scores.sqlite of the cache folder: "
         "ADEQUA_CACHE, or that of the system (~/.cache/adequa).",

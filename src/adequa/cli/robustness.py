@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.evaluate import DEFAULT_METRICS
+from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
 from adequa.cli.options import (
@@ -34,16 +34,6 @@ if TYPE_CHECKING:
 
 DEFAULT_DATA = "wmt17-da"
 _SHOWN = 2  # examples a kind
-_ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown"}
-
-
-class Format(str, Enum):
-    """How the tables are written."""
-
-    text = "text"
-    json = "json"
-    tsv = "tsv"
-    markdown = "markdown"
 
 
 def robustness(
@@ -117,10 +107,7 @@ def robustness(
         bool,
         typer.Option("--examples", help=f"Show {_SHOWN} pairs a kind below, missed ones first."),
     ] = False,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: text, or by the ending of the output file."),
-    ] = None,
+    format_: TableFormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
@@ -145,8 +132,8 @@ def robustness(
     selection = Selection(
         lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
     )
-    format_ = format_ or _format_of(output)
-    if examples and format_ not in {Format.text, Format.json}:
+    format_ = format_ or format_of(output, TableFormat)
+    if examples and format_ not in {TableFormat.text, TableFormat.json}:
         raise AdequaError(f"--examples goes with text or json, not with {format_.value}.")
     metrics = metric or list(DEFAULT_METRICS)
     files = [*(hypothesis or ()), *(reference or ()), *filter(None, [source])]
@@ -221,20 +208,16 @@ def _measured(
         return measure(texts, found, settings, confidence=confidence, dataset=name, progress=seen)
 
 
-def _format_of(output: str | None) -> Format:
-    return Format("text" if output is None else _ENDINGS.get(Path(output).suffix.lower(), "text"))
-
-
-def _rendered(found: Robustness, format_: Format, shown: int) -> Iterator[str]:
+def _rendered(found: Robustness, format_: TableFormat, shown: int) -> Iterator[str]:
     from adequa.cli import render_robustness as render
 
     match format_:
-        case Format.json:
+        case TableFormat.json:
             yield from render.as_json(found, shown)
-        case Format.tsv:
+        case TableFormat.tsv:
             yield from render.as_tsv(found)
-        case Format.markdown:
+        case TableFormat.markdown:
             yield from render.as_markdown(found)
-        case Format.text:
+        case TableFormat.text:
             yield from render.as_text(found)
             yield from render.as_examples(found, shown)

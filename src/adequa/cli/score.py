@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
 from adequa.cli.completion import complete_metric
+from adequa.cli.formats import ScoreFormat, ScoreFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
@@ -30,14 +29,6 @@ class Read(Protocol):
     """Reads batches of segments, telling how many bytes it has taken in."""
 
     def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
-
-
-class Format(str, Enum):
-    """How results are written."""
-
-    text = "text"
-    json = "json"
-    tsv = "tsv"
 
 
 def score(
@@ -88,10 +79,7 @@ def score(
         str | None,
         typer.Option("--by", metavar="COLUMN", help="Also a score for each doc, or other column."),
     ] = None,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: text, or by the ending of the output file."),
-    ] = None,
+    format_: ScoreFormatOption = None,
     decimals: Annotated[
         int | None,
         typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
@@ -121,7 +109,7 @@ def score(
         remarks = (remark for found in metrics.values() for remark in found.remarks())
         for note in dict.fromkeys((*_notes(results), *remarks)):
             tell(f"note: {note}")
-    write(_rendered(results, format_ or _format_of(output), decimals), output)
+    write(_rendered(results, format_ or format_of(output, ScoreFormat), decimals), output)
 
 
 def _labelled(specifications: Sequence[str], load: Callable[[str], Metric]) -> dict[str, Metric]:
@@ -198,17 +186,12 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"the systems have different numbers of segments ({counts})."
 
 
-def _format_of(output: str | None) -> Format:
-    endings = {".json": Format.json, ".tsv": Format.tsv}
-    return Format.text if output is None else endings.get(Path(output).suffix.lower(), Format.text)
-
-
-def _rendered(results: Results, format_: Format, decimals: int | None) -> Iterator[str]:
+def _rendered(results: Results, format_: ScoreFormat, decimals: int | None) -> Iterator[str]:
     from adequa.cli import render
 
     render_as = {
-        Format.text: render.as_text,
-        Format.json: render.as_json,
-        Format.tsv: render.as_tsv,
+        ScoreFormat.text: render.as_text,
+        ScoreFormat.json: render.as_json,
+        ScoreFormat.tsv: render.as_tsv,
     }
     return render_as[format_](results, decimals)

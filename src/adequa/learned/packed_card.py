@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from adequa.learned.cards import cell, shown
 from adequa.learned.pair_card import earlier
-from adequa.learned.score_map import BEND
+from adequa.learned.score_map import BEND, bent
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
 
@@ -33,15 +35,17 @@ def _use(metric: Description) -> Iterator[str]:
 
 def _meaning(metric: Description) -> Iterator[str]:
     ends = metric.settings["map"]
+    low, high = bent(np.array([0.0, 1.0]))
     yield "\n## What a score means\n\n"
-    yield "Scores lie from 0 to 1, and higher is better. 0 is no better than the reference of "
-    yield "another sentence, 1 as good as the reference itself. Between them, equal steps are equal"
-    yield " steps of the rating that people are expected to give.\n\n"
-    yield f"The raw scores {ends['unrelated']:.3f} and {ends['reference']:.3f} become 0 and 1: the "
-    yield f"medians of {_facts(metric)['references']:,} references held against that of another "
-    yield f"sentence, and against themselves. Within {BEND} of either end the line is bent, so that"
-    yield " no score leaves the range.\n\nTwo laws hold by rule: a hypothesis that is its reference"
-    yield " word for word scores 1, and an empty one 0. All others lie between. Of several "
+    yield "Scores lie from 0 to 1, and higher is better. Near 0 is what is no better than the "
+    yield "reference of another sentence, near 1 what is as good as the reference itself. Between "
+    yield "them, equal steps are equal steps of the rating that people are expected to give.\n\n"
+    yield f"The raw scores {ends['unrelated']:.3f} and {ends['reference']:.3f} are the ends of a "
+    yield f"line from 0 to 1: the medians of {_facts(metric)['references']:,} references held "
+    yield f"against that of another sentence, and against themselves. Within {BEND} of either end "
+    yield "the line is bent, so that no score leaves the range; the two themselves become "
+    yield f"{low:.3f} and {high:.3f}.\n\nTwo laws hold by rule: a hypothesis that is its reference "
+    yield "word for word scores 1, and an empty one 0. All others lie between. Of several "
     yield f"references, the {metric.settings['references']} counts.\n"
 
 

@@ -2,21 +2,22 @@
 
 Its folder holds the network as `model.onnx`, its tokenizer, and in metric.json what else a score is
 made of: the weights of surface features, and the map from raw scores to 0–1. Two laws hold by rule
-and not by training: a hypothesis that is its reference word for word scores 1, and an empty one 0.
-All others lie between.
+and not by training: a hypothesis that is its reference word for word scores 1, and one without
+anything to see in it 0. All others lie between.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, get_args
+from unicodedata import category, normalize
 
 import numpy as np
 
@@ -41,7 +42,7 @@ from adequa.version import __version__
 MOST_THREADS = 1024  # far beyond use, and far from what a system refuses
 # Raised when the same model would be given a pair otherwise, such as in other windows: what was
 # kept on disk before is then of no use.
-_READING = 1
+_READING = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +64,14 @@ class SurfaceWeights:
         if weights.shape != (len(SURFACE),) or not np.isfinite([*weights, offset]).all():
             raise ValueError("the weights of surface features are not one number each")
         return cls(weights, offset)
+
+    def table(self) -> dict[str, Any]:
+        """The table of metric.json."""
+        return {
+            "names": list(SURFACE),
+            "weights": self.weights.tolist(),
+            "offset": self.offset,
+        }
 
     def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> FloatArray:
         """What is added for each pair; summed row by row, so that neighbours change no bit."""
@@ -143,34 +152,34 @@ class PackedPair(MeanMetric):
         self._disk = ScoreCache(file, self.model_digest_, precision, limit)
 
     def score_segments(self, segments: Segments) -> FloatArray:
+        self._look_for_others(segments.hypotheses)
         pairs, at = distinct(
             [
-                (hypothesis.strip(), reference.strip())
+                (reference.strip(), hypothesis.strip())
                 for hypothesis, several in zip(
                     segments.hypotheses, segments.references, strict=True
                 )
                 for reference in several
             ]
         )
-        scores = np.array([_by_rule(*pair) for pair in pairs])
+        scores = np.array([by_rule(*pair) for pair in pairs])
         unruled = np.flatnonzero(np.isnan(scores))
         if len(unruled):
-            raw = self._raw([pairs[row] for row in unruled.tolist()])
+            left = [pairs[row] for row in unruled.tolist()]
+            raw = raw_scores(left, self._scored, self.surface, lowercase=self.lowercase)
             scores[unruled] = self.score_map(raw)
         return one_a_segment(scores[at], segments, self.references)
 
-    def _raw(self, pairs: list[Pair]) -> FloatArray:
-        """The raw scores of different pairs of a hypothesis and a reference."""
-        hypotheses, references = ([pair[side] for pair in pairs] for side in (0, 1))
-        said = list(dict.fromkeys(hypotheses))
-        self.seen_ += len(said)
-        self.foreign_ += int(looks_foreign(said).sum())
-        # In the order of the network's training: the reference comes first.
-        read, at = distinct([(self._cased(r), self._cased(h)) for h, r in pairs])
-        scored = through(self._recent, read, self._kept_or_made)
+    def _look_for_others(self, hypotheses: Sequence[str]) -> None:
+        """Count the hypotheses that say something, and those of them that are no English."""
+        said, at = distinct([text for text in hypotheses if _words(text)])
+        self.seen_ += len(at)
+        self.foreign_ += int(looks_foreign(said)[at].sum())
+
+    def _scored(self, pairs: list[Pair]) -> PairScores:
+        scored = through(self._recent, pairs, self._kept_or_made)
         self.too_long_ += scored.too_long
-        raw = scored.scores[at]
-        return raw if self.surface is None else raw + self.surface(hypotheses, references)
+        return scored
 
     def _kept_or_made(self, pairs: list[Pair]) -> PairScores:
         if self._disk is None:
@@ -179,9 +188,6 @@ class PackedPair(MeanMetric):
 
     def _made(self, pairs: list[Pair]) -> PairScores:
         return self.session.score(pairs)
-
-    def _cased(self, text: str) -> str:
-        return text.lower() if self.lowercase else text
 
     def remarks(self) -> tuple[str, ...]:
         found = []
@@ -193,8 +199,8 @@ class PackedPair(MeanMetric):
         if self.foreign_:
             found.append(
                 f"{_counted(self.foreign_, 'hypothesis', 'hypotheses')} of {self.seen_:,} that "
-                f"{self.name} scored are plainly not in English, the one language that it knows; "
-                "-m chrf is for every language."
+                f"{self.name} scored {'is' if self.foreign_ == 1 else 'are'} plainly not in "
+                "English, the one language that it knows; -m chrf is for every language."
             )
         return (*found, *(() if self._disk is None else self._disk.notes))
 
@@ -206,16 +212,52 @@ class PackedPair(MeanMetric):
         )
 
 
-def _by_rule(hypothesis: str, reference: str) -> float:
+def by_rule(reference: str, hypothesis: str) -> float:
     """The score of a pair that needs no model to say it, or NaN.
 
-    >>> _by_rule("so  it is", "so it\\nis"), _by_rule("", "so it is"), _by_rule("so", "so it is")
+    >>> by_rule("so it\\nis", "so  it is"), by_rule("so it is", ""), by_rule("so it is", "so")
     (1.0, 0.0, nan)
     """
-    words = hypothesis.split()
-    if words == reference.split():
+    words = _words(hypothesis)
+    if words == _words(reference):
         return 1.0
     return float("nan") if words else 0.0
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, the same however its letters are composed, if there is something to see.
+
+    >>> _words("cafe\\u0301 \\u200b") == ["caf\\u00e9"]
+    True
+    """
+    if text.isascii():
+        return text.split()
+    words = normalize("NFC", text).split()
+    return [word for word in words if any(category(letter) != "Cf" for letter in word)]
+
+
+def raw_scores(
+    pairs: Sequence[Pair],
+    score: Callable[[list[Pair]], PairScores],
+    surface: SurfaceWeights | None,
+    *,
+    lowercase: bool,
+) -> FloatArray:
+    """The raw scores of pairs: what the model says of them, and what surface features add.
+
+    The reference comes first in a pair, as in the network's training.
+    """
+    read, at = distinct(cased(pairs, lowercase=lowercase))
+    raw = score(read).scores[at]
+    if surface is None:
+        return raw
+    references, hypotheses = zip(*pairs, strict=True)
+    return np.asarray(raw + surface(hypotheses, references))
+
+
+def cased(pairs: Sequence[Pair], *, lowercase: bool) -> list[Pair]:
+    """Pairs as the tokenizer is given them."""
+    return [(one.lower(), other.lower()) for one, other in pairs] if lowercase else list(pairs)
 
 
 def _digest(*parts: object) -> str:

@@ -1,8 +1,8 @@
 """From a trained pair regressor to a packed metric, which scores without PyTorch.
 
 The network becomes a graph of onnxruntime, of whole numbers unless asked otherwise. Some texts say
-by which levels numbers are rounded, and which raw scores become 0 and 1; others tell how far the
-packed metric is from the network.
+by which levels numbers are rounded, and between which raw scores the scale from 0 to 1 lies; others
+tell how far the packed metric is from the network.
 """
 
 from __future__ import annotations
@@ -12,35 +12,36 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from adequa.datasets.cache import digest_of
-from adequa.encoders.surface import SURFACE
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.io.atomic_folder import check_new_folder
 from adequa.learned.contract import UNSEEN, Training
 from adequa.learned.packed_card import packed_card
-from adequa.learned.packed_pair import PackedPair, SurfaceWeights
+from adequa.learned.packed_pair import PackedPair, SurfaceWeights, by_rule, cased, raw_scores
 from adequa.learned.pair_regressor import PairRegressor
 from adequa.learned.score_map import ScoreMap
 from adequa.metrics.saved import Description, is_name, save
 from adequa.metrics.settings import check_choice
 from adequa.runtime.pair_scores import Pair
-from adequa.runtime.pair_session import MAX_LENGTH, MODEL, TOKENIZER, PairSession
+from adequa.runtime.pair_session import MODEL, TOKENIZER, PairSession
+from adequa.runtime.windows import SHORTEST
 from adequa.segments import FloatArray, Segments
-from adequa.training.quantised.bert import encoder_and_head, surface_of
-from adequa.training.quantised.export import exported
+from adequa.training.quantised.export import GraphPrecision, exported
 
 if TYPE_CHECKING:
     from adequa.learned.pair_model import PairModel
+    from adequa.training.pair_network import PairNetwork
 
-GraphPrecision: TypeAlias = Literal["int8", "fp32"]
 Raw: TypeAlias = Callable[[Sequence[Pair]], FloatArray]  # of pairs, the reference first
 
 PAIRS = 300  # by which levels are chosen; as many others test them
@@ -79,6 +80,7 @@ def packed(
     name: str = "",
     precision: GraphPrecision = "int8",
     pairs: int = PAIRS,
+    max_length: int | None = None,
     data: str = "",
     versions: Mapping[str, str] | None = None,
     training: Training = UNSEEN,
@@ -86,21 +88,24 @@ def packed(
     """Write the folder of a packed metric, whole or not at all.
 
     Of `texts`, translations with references of the kind that will be scored, so many different
-    pairs choose the levels of whole numbers and as many others test them. `data` is what the texts
-    are called, and `versions` are those of the packages that the regressor was trained with.
+    pairs choose the levels of whole numbers and as many others test them. Pairs of more tokens than
+    `max_length`, or else than the regressor reads, will be read in windows. `data` is what the
+    texts are called, and `versions` are those of the packages that the regressor was trained with.
     """
     called = name or regressor.name
     _check(regressor, called, precision, pairs)
+    length = _length(regressor.model_, max_length)
     check_new_folder(folder)
     references = _different_references(texts)
     chosen, tested = _drawn(texts, pairs, training)
     model = regressor.model_
     training.stage("Writing the graph")
     rows = _rows(model, chosen)
-    with _opened(model, _graph(model, rows, precision)) as session:
+    graph = exported(model.network, rows, max_length=length, precision=precision)
+    with _opened(model, graph) as session:
         _check_tokens(session, model, chosen, rows)
-        surface = _surface(model)
-        raw = _scorer(session, surface, lowercase=model.lowercase)
+        surface = surface_of(model.network)
+        raw = partial(raw_scores, score=session.score, surface=surface, lowercase=model.lowercase)
         training.stage("Scoring references")
         score_map = _score_map(raw, references, called)
         training.stage("Comparing with the network")
@@ -111,7 +116,7 @@ def packed(
             "data": data,
             "pairs": len(chosen) if precision == "int8" else 0,
             "references": len(references),
-            "max_length": model.max_length,
+            "max_length": length,
             "reads_case": _reads_case(session, lowercase=model.lowercase),
             **asdict(loss),
         }
@@ -138,6 +143,18 @@ def _check(regressor: PairRegressor, name: str, precision: str, pairs: int) -> N
         )
 
 
+def _length(model: PairModel, asked: int | None) -> int:
+    """How many tokens of a pair are read at once."""
+    least = int(model.tokenizer.num_special_tokens_to_add(pair=True)) + SHORTEST
+    length = model.max_length if asked is None else asked
+    if length < least:
+        raise AdequaError(
+            f"max_length must be {least} or more, so that a window holds a token of either text, "
+            f"not {length}."
+        )
+    return length
+
+
 def _different_references(texts: Segments) -> list[str]:
     """Some references, no two of the same words, in random order."""
     different = {
@@ -162,7 +179,7 @@ def _drawn(texts: Segments, count: int, training: Training) -> tuple[list[Pair],
             (reference.strip(), hypothesis.strip())
             for hypothesis, several in zip(texts.hypotheses, texts.references, strict=True)
             for reference in several
-            if hypothesis.split() not in ([], reference.split())  # a rule scores those
+            if np.isnan(by_rule(reference, hypothesis))
         )
     )
     if len(pairs) < 2:  # noqa: PLR2004  # one of each
@@ -182,26 +199,6 @@ def _drawn(texts: Segments, count: int, training: Training) -> tuple[list[Pair],
 
 def _rows(model: PairModel, pairs: Sequence[Pair]) -> TokenRows:
     return model.inputs(pairs, "fp32", _MOST_TOKENS).rows
-
-
-def _graph(model: PairModel, rows: TokenRows, precision: GraphPrecision) -> bytes:
-    """The file of the network, without its surface features."""
-    if precision == "int8":
-        return exported(model.network, rows, max_length=model.max_length)
-    bert, head = encoder_and_head(model.network)
-    try:
-        import onnx  # noqa: PLC0415  # an extra
-
-        from adequa.training.quantised.graph import scorer_graph  # noqa: PLC0415  # needs onnx
-    except ImportError as error:
-        raise AdequaError(
-            f"An export needs the package {error.name}: pip install 'adequa[train]'."
-        ) from error
-    made = scorer_graph(bert, head).model
-    onnx.helper.set_model_props(made, {MAX_LENGTH: str(model.max_length), "scheme": "fp32"})
-    onnx.checker.check_model(made)
-    file: bytes = made.SerializeToString()
-    return file
 
 
 @contextmanager
@@ -243,9 +240,9 @@ def _check_tokens(
     session: PairSession, model: PairModel, pairs: Sequence[Pair], rows: TokenRows
 ) -> None:
     """Raise where pairs are not read as the network reads them."""
-    fits = _fits(model, rows)
-    some = [pair for pair, fit in zip(pairs, fits.tolist(), strict=True) if fit]
-    read = session.reader.read(_cased(some, lowercase=model.lowercase))
+    fits = _fits(session, model, pairs, rows)
+    some = list(compress(pairs, fits))
+    read = session.reader.read(cased(some, lowercase=model.lowercase))
     types = np.zeros_like(rows.ids) if rows.types is None else rows.types
     there = np.repeat(fits, rows.lengths)
     same = (
@@ -260,37 +257,29 @@ def _check_tokens(
         )
 
 
-def _fits(model: PairModel, rows: TokenRows) -> npt.NDArray[np.bool_]:
-    """Whether rows are surely whole: the network cuts longer ones, which are otherwise windows."""
-    return np.asarray(rows.lengths < model.max_length)
+def _fits(
+    session: PairSession, model: PairModel, pairs: Sequence[Pair], rows: TokenRows
+) -> npt.NDArray[np.bool_]:
+    """Which pairs both should read alike.
+
+    Long ones are cut by the network, and else read in windows; and a `[SEP]` in a text, which the
+    network takes for its own, is else text.
+    """
+    whole = (rows.lengths < model.max_length) & (rows.lengths <= session.reader.max_length)
+    controls = tuple(model.tokenizer.all_special_tokens)
+    plain = [not any(word in text for word in controls for text in pair) for pair in pairs]
+    return np.asarray(whole & plain)
 
 
 def _fitting(session: PairSession, model: PairModel, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs that the network reads whole."""
+    """The pairs that network and session read alike."""
     rows = _rows(model, pairs)
     _check_tokens(session, model, pairs, rows)
-    return [pair for pair, fit in zip(pairs, _fits(model, rows).tolist(), strict=True) if fit]
-
-
-def _cased(pairs: Sequence[Pair], *, lowercase: bool) -> list[Pair]:
-    return [(one.lower(), other.lower()) for one, other in pairs] if lowercase else list(pairs)
-
-
-def _scorer(session: PairSession, surface: SurfaceWeights | None, *, lowercase: bool) -> Raw:
-    """Raw scores as the packed metric makes them, before the map."""
-
-    def raw(pairs: Sequence[Pair]) -> FloatArray:
-        scores = session.score(_cased(pairs, lowercase=lowercase)).scores
-        if surface is None:
-            return scores
-        references, hypotheses = zip(*pairs, strict=True)
-        return np.asarray(scores + surface(hypotheses, references))
-
-    return raw
+    return list(compress(pairs, _fits(session, model, pairs, rows)))
 
 
 def _score_map(raw: Raw, references: Sequence[str], name: str) -> ScoreMap:
-    """What another sentence's reference scores in the median becomes 0, the reference itself 1."""
+    """From what the reference of another sentence scores in the median to what its own scores."""
     others = [*references[1:], references[0]]  # all are different: none meets itself
     unrelated = float(np.median(raw(list(zip(references, others, strict=True)))))
     itself = float(np.median(raw(list(zip(references, references, strict=True)))))
@@ -317,9 +306,16 @@ def _loss(raw: Raw, score_map: ScoreMap, model: PairModel, pairs: Sequence[Pair]
     )
 
 
-def _surface(model: PairModel) -> SurfaceWeights | None:
-    found = surface_of(model.network)
-    return None if found is None else SurfaceWeights(found.weights, found.offset)
+def surface_of(network: PairNetwork) -> SurfaceWeights | None:
+    """What surface features add to the scores of a network, on the scale of the ratings."""
+    if network.skip is None:
+        return None
+    mean, spread, arcs = (
+        tensor.detach().double().cpu().numpy()
+        for tensor in (network.surface_mean, network.surface_spread, network.skip)
+    )
+    weights = float(network.scale) * arcs / spread
+    return SurfaceWeights(weights, -float(mean @ weights))
 
 
 def _settings(
@@ -331,13 +327,7 @@ def _settings(
         "lowercase": regressor.model_.lowercase,
         "encoder": regressor.encoder,
         "plan": regressor.plan.table(),
-        "surface": None
-        if surface is None
-        else {
-            "names": list(SURFACE),
-            "weights": surface.weights.tolist(),
-            "offset": surface.offset,
-        },
+        "surface": None if surface is None else surface.table(),
         "map": asdict(score_map),
     }
 

@@ -1,9 +1,10 @@
 """From raw scores of a model to scores from 0 to 1 that mean something.
 
-Two raw scores are pinned: what a text gets that has nothing to do with the reference becomes 0, and
-what the reference itself gets becomes 1. Between them the map is a straight line, so that
-differences keep their size. As single texts go beyond either, the line is bent at its ends, without
-a corner: scores stay inside the range, and what was more before is more after.
+A straight line is drawn through two raw scores, so that differences keep their size: it is 0 at
+what a text gets that has nothing to do with the reference, and 1 at what the reference itself gets.
+As single texts go beyond either, the line is bent near its ends, without a corner, and scores stay
+inside the range; the two raw scores themselves become 0.018 and 0.982. What was more before is more
+after, until about half the length of the line beyond its ends: from there on all scores are alike.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ EDGE = 1e-6  # scores stay this far inside the range, whatever rounding does
 
 @dataclass(frozen=True, slots=True)
 class ScoreMap:
-    """A map by the raw scores that become 0 and 1.
+    """A map by the raw scores at which the line, before it is bent, is 0 and 1.
 
     >>> ScoreMap(unrelated=-2.0, reference=2.0)(np.array([-2.0, -1.0, 0.0, 1.0, 2.0])).round(3)
     array([0.018, 0.25 , 0.5  , 0.75 , 0.982])
@@ -41,7 +42,7 @@ class ScoreMap:
         return cls(float(table["unrelated"]), float(table["reference"]))
 
     def __call__(self, raw: FloatArray) -> FloatArray:
-        """Scores, all between 0 and 1 and neither of them."""
+        """Scores, all between 0 and 1 and neither of them; all beyond the edges score alike."""
         line = (raw - self.unrelated) / (self.reference - self.unrelated)
         return np.clip(bent(line), EDGE, 1 - EDGE)
 

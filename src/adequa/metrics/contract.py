@@ -63,6 +63,7 @@ class Metric(ABC):
             segments=self.segment_scores(statistics),
             system=float(self.system_scores(statistics.sum(axis=0, keepdims=True))[0]),
             statistics=statistics,
+            remarks=self.remarks(),
         )
 
     def checked_statistics(self, segments: Segments) -> FloatArray:
@@ -87,7 +88,10 @@ class Metric(ABC):
         )
 
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know of the scores that were given, such as texts that were cut."""
+        """What a user should know of the scores that were given, such as texts that were cut.
+
+        Trained metrics count over all calls so far.
+        """
         return ()
 
     def keep_scores(self, file: Path, limit: int) -> None:

@@ -26,6 +26,7 @@ _ASKED = 500  # keys in one question, below the limit of every SQLite
 _KEPT = 0.9  # of the limit, when the oldest entries are dropped
 _SLACK = 1.2  # of the limit: a file beyond it, as a higher limit left it, is made shorter
 _CHECKSUM = 4  # bytes
+_LARGEST = 1 << 48  # bytes of a limit: more than SQLite can hold, and no trouble to reckon with
 _ATTEMPTS, _PAUSE = 50, 0.02  # to be alone with a damaged file; seconds between two
 
 # What SQLite says where a file is at fault, though Python files it under the faults of the system.
@@ -61,7 +62,7 @@ class CacheFile:
 
     def __init__(self, path: Path, size: int, limit: int) -> None:
         self.path = path
-        self.limit = limit
+        self.limit = min(limit, _LARGEST)
         # Why the cache was of no use the last time, in words; None while all is well.
         self.problem: str | None = None
         # All that was ever wrong with it, for a note at the end of a run.
@@ -70,7 +71,7 @@ class CacheFile:
 
     def _found(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Those of the keys that are there, with their values."""
-        if not keys or not self.path.exists():
+        if not keys or not _may_be_there(self.path):
             return
         with self._survived(), _shared(self.path), closing(self._reading()) as connection:
             # Another process may have made the file just now, and nothing in it yet.
@@ -85,7 +86,7 @@ class CacheFile:
         for _ in range(2):  # again where a damaged file had to be moved aside
             with self._survived():
                 self._write(rows)
-            if self.problem is None or self.path.exists():
+            if self.problem is None or _may_be_there(self.path):
                 return
 
     def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
@@ -239,10 +240,18 @@ def _verified(key: bytes, kept: object, size: int) -> bytes | None:
     return value if whole else None
 
 
+def _may_be_there(path: Path) -> bool:
+    """Whether there is a file, or the system does not tell: opening it then shows why."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # no file, no permission, or no name that a file can have
         return None
     return status.st_dev, status.st_ino
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -84,7 +85,7 @@ class OnnxModel:
 
 def _providers(device: Device) -> list[Any]:
     """What onnxruntime shall run on, the CPU last, for what a GPU cannot do."""
-    onnxruntime = _onnxruntime()
+    onnxruntime = imported_onnxruntime()
     if device not in get_args(Device):
         raise AdequaError(f'"{device}" is no device; there are {" and ".join(get_args(Device))}.')
     if device == "cpu":
@@ -100,7 +101,7 @@ def _providers(device: Device) -> list[Any]:
 
 def _options(threads: int) -> onnxruntime.SessionOptions:
     """Settings of onnxruntime."""
-    options = _onnxruntime().SessionOptions()
+    options = imported_onnxruntime().SessionOptions()
     options.log_severity_level = _FATAL_ONLY
     # Said outright, as by default it takes a thread for each core it sees, also where a container
     # grants the time of a few. Layers follow one another: nothing to do between operators.
@@ -118,7 +119,7 @@ def _options(threads: int) -> onnxruntime.SessionOptions:
 def _session(
     path: Path, providers: list[Any], options: onnxruntime.SessionOptions
 ) -> onnxruntime.InferenceSession:
-    onnxruntime = _onnxruntime()
+    onnxruntime = imported_onnxruntime()
     try:
         path.open("rb").close()
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
@@ -131,7 +132,13 @@ def _session(
         ) from error
 
 
-def _onnxruntime() -> Any:
+def imported_onnxruntime() -> Any:
+    """The package onnxruntime, which reports to nobody unless the user has said so.
+
+    From 1.31 on it would else keep an identity of the machine in the user's home and report to its
+    makers. It looks at the variable when it is imported: adequa imports it here alone.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime  # noqa: PLC0415  # slow to import, and only here
     except ImportError as error:

@@ -2,7 +2,8 @@
 
 Pairs stream through: they are taken in chunks, so that memory stays the same however many there
 are. Identical pairs are scored once, and pairs of similar length together. The same pairs give the
-same bits in every run; other neighbours move a score by rounding alone, if at all.
+same bits in every run. Other neighbours move the last bits of what a model says here and there,
+which is why scores are rounded: hardly one in a hundred then depends on them, by the last decimal.
 
 On a CPU every batch is read by one thread, and several batches at once: that is faster than threads
 that share each product out among them and wait for one another, and no score depends on how many
@@ -11,18 +12,15 @@ threads there are.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
 from adequa.runtime.batches import cheapest_batches, distinct
 from adequa.runtime.cpus import available_cpus
-from adequa.runtime.kept_scores import KeptScores, through
 from adequa.runtime.onnx_model import Device, OnnxModel
 from adequa.runtime.pair_scores import Pair, PairScores
 from adequa.runtime.pair_tokens import PairReader
@@ -32,6 +30,7 @@ from adequa.runtime.windows import one_score
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 MAX_LENGTH = "max_length"  # the entry of a model's own notes that says how much it can read
 
+_DECIMALS = 6  # of a score, on the scale of the model
 _USUAL_LENGTH = 512  # tokens, where a model does not say
 _CHUNK_PAIRS = 8192
 _CHUNK_CHARACTERS = 4_000_000
@@ -65,7 +64,8 @@ class PairSession:
         """The scorer of a folder.
 
         By default there are as many threads as CPUs, and pairs may be as long as the model says in
-        its metadata (`max_length`, in tokens), or else 512.
+        its metadata (`max_length`, in tokens), or else 512. Where there are several, the tokenizer
+        takes as many as it likes.
         """
         for name in (MODEL, TOKENIZER):
             if not (folder / name).is_file():
@@ -75,31 +75,18 @@ class PairSession:
         callers, within = (threads, 1) if device == "cpu" else (1, threads)
         model = OnnxModel.open(folder / MODEL, device, within)
         length = max_length if max_length is not None else _said_length(model)
-        reader = PairReader.open(folder / TOKENIZER, length)
+        reader = PairReader.open(folder / TOKENIZER, length, several_threads=threads > 1)
         return cls(folder, device, model, reader, _BATCH_TOKENS[device], callers)
 
-    @property
-    def digest(self) -> str:
-        """A hexadecimal digest of all that changes a score, for a cache and a signature.
-
-        It is worked out from the files each time.
-        """
-        files = [digest_of(self.folder / name) for name in (MODEL, TOKENIZER)]
-        written = "\n".join([*files, str(self.reader.max_length)])
-        return hashlib.sha256(written.encode()).hexdigest()
-
-    def score(self, pairs: Iterable[Pair], kept: KeptScores | None = None) -> PairScores:
+    def score(self, pairs: Iterable[Pair]) -> PairScores:
         """The scores of pairs, each as the model reads it."""
-        return PairScores.joined(list(self.stream(pairs, kept)))
+        return PairScores.joined(list(self.stream(pairs)))
 
-    def stream(self, pairs: Iterable[Pair], kept: KeptScores | None = None) -> Iterator[PairScores]:
+    def stream(self, pairs: Iterable[Pair]) -> Iterator[PairScores]:
         """The scores of any number of pairs, in their order, a part at a time."""
         for chunk in _chunks(pairs):
             different, at = distinct(chunk)
-            scored = (
-                self._scored(different) if kept is None else through(kept, different, self._scored)
-            )
-            yield scored.at(at)
+            yield self._scored(different).at(at)
 
     def _scored(self, pairs: Sequence[Pair]) -> PairScores:
         """The scores of different pairs, from the model."""
@@ -118,6 +105,7 @@ class PairSession:
         for pair in np.flatnonzero(counts > 1):
             part = slice(first[pair], first[pair] + counts[pair])
             scored.scores[pair] = one_score(scores[part], weights[part])
+        scored.scores.round(_DECIMALS, out=scored.scores)
         return scored
 
 

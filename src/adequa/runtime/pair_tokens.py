@@ -1,7 +1,7 @@
 """Pairs of texts as rows of token ids, as a tokenizer would put them together, windows included.
 
-Each different text is read once, however many pairs it is in: the reference that ten systems are
-held against is read once and not ten times.
+Each different text of those that are read together is read once, however many of their pairs it is
+in. All of it is text: a hypothesis that holds `[SEP]` is not cut in two by it.
 """
 
 from __future__ import annotations
@@ -92,9 +92,10 @@ class PairReader:
     template: Template
     max_length: int
     padding: int
+    several_threads: bool = True  # as many as the tokenizer likes, or one
 
     @classmethod
-    def open(cls, path: Path, max_length: int) -> PairReader:
+    def open(cls, path: Path, max_length: int, *, several_threads: bool = True) -> PairReader:
         """A tokenizer from its file."""
         try:
             from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
@@ -114,7 +115,10 @@ class PairReader:
         known = (tokenizer.token_to_id(name) for name in _PADDING)
         padding = named.get("pad_id", next((id_ for id_ in known if id_ is not None), 0))
         tokenizer.no_padding()
-        return cls(tokenizer, _template(path, tokenizer), max_length, padding)
+        # What a user writes is never a control token, whatever it looks like.
+        tokenizer.encode_special_tokens = True
+        template = _template(path, tokenizer)
+        return cls(tokenizer, template, max_length, padding, several_threads)
 
     def read(self, pairs: Sequence[Pair]) -> PairRows:
         """The rows of pairs; those that are too long in windows."""
@@ -180,7 +184,7 @@ class PairReader:
         for start in range(0, len(texts), _CHUNK):
             some = texts[start : start + _CHUNK]
             try:
-                encoded = self.tokenizer.encode_batch_fast(some, add_special_tokens=False)
+                encoded = self._encoded(some)
             except Exception as error:  # tokenizers raises no class of its own
                 refuse_halves(some, error)
                 raise AdequaError(f"The tokenizer cannot read a text: {error}.") from error
@@ -189,6 +193,14 @@ class PairReader:
             flat = chain.from_iterable(rows)
             ids.append(np.fromiter(flat, np.int32, int(lengths[-1].sum())))
         return np.concatenate(ids), np.cumsum(np.concatenate(lengths))
+
+    def _encoded(self, texts: list[str]) -> list[Encoding]:
+        if self.several_threads:
+            found: list[Encoding] = self.tokenizer.encode_batch_fast(
+                texts, add_special_tokens=False
+            )
+            return found
+        return [self.tokenizer.encode(text, add_special_tokens=False) for text in texts]
 
     def _kinds(self, text: str) -> Kinds:
         """What stands before each token of a text."""

@@ -1,7 +1,7 @@
 """A cache of scores on disk: one file for all models, found by the pair of texts and the model.
 
-What may go wrong with it, and that it costs no result, is said in `cache_file`. As one file holds
-the scores of all models, those of a model that nobody uses any more are the first to go.
+What may go wrong with it, and that it costs no result, is said in `cache_file`. Where the file is
+full, the scores that were kept first go first, of whichever model, and used since or not.
 """
 
 from __future__ import annotations

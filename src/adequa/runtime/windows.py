@@ -17,13 +17,13 @@ import numpy.typing as npt
 from adequa.errors import AdequaError
 
 INSIDE, WORD, SENTENCE = 0, 1, 2  # what a text may be cut at, from worst to best
+SHORTEST = 2  # tokens that a window must be able to hold: one of each text
 
 Kinds = npt.NDArray[np.int8]
 Cuts = npt.NDArray[np.intp]
 
 # Of a window: how far a cut may move. Where the windows that come of it are too long, less.
 _NEAR = (0.2, 0.1, 0.05, 0.02, 0.0)
-_SHORTEST = 2  # tokens that a window must be able to hold: one of each text
 _ENDS = frozenset(".!?…。！？｡؟।॥")  # of a sentence
 _ENDS_ALONE = frozenset("。！？｡")  # of a sentence, also where no space follows
 _CLOSING = frozenset("\"'”’»)]}」』）")  # what may stand between an end and the space
@@ -52,7 +52,7 @@ def windows(first: Kinds, second: Kinds, limit: int) -> Windows:
     >>> cut.first.tolist(), cut.second.tolist()
     ([0, 4, 7], [0, 2, 5])
     """
-    if limit < _SHORTEST:
+    if limit < SHORTEST:
         raise AdequaError(f"A window of {limit} tokens cannot hold a token of both texts.")
     total = len(first) + len(second)
     for parts in count(max(-(-total // limit), 1)):

@@ -82,18 +82,10 @@ class LinearHead:
     bias: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Surface:
-    """What surface features add to a score: features @ weights + offset."""
-
-    weights: npt.NDArray[np.float64]
-    offset: float
-
-
 def encoder_and_head(network: PairNetwork) -> tuple[Bert, LinearHead]:
     """The arrays of a network, whose scale and shift become part of the head.
 
-    Surface features are not in them; see `surface_of`.
+    Surface features are not in them.
     """
     if network.pooling not in _MEANS:
         raise AdequaError(
@@ -117,15 +109,3 @@ def encoder_and_head(network: PairNetwork) -> tuple[Bert, LinearHead]:
     parts = rows.reshape(len(network.layers), bert.width).astype(np.float32)
     weights = dict(zip(network.layers, parts, strict=True))
     return bert, LinearHead(weights, scale * network.output.bias.item() + shift)
-
-
-def surface_of(network: PairNetwork) -> Surface | None:
-    """What surface features add to the scores of a network, on the scale of the ratings."""
-    if network.skip is None:
-        return None
-    mean, spread, arcs = (
-        tensor.detach().double().cpu().numpy()
-        for tensor in (network.surface_mean, network.surface_spread, network.skip)
-    )
-    weights = float(network.scale) * arcs / spread
-    return Surface(weights, -float(mean @ weights))

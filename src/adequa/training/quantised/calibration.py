@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from adequa.encoders.tokens import TokenRows
-from adequa.runtime.onnx_model import TYPES
+from adequa.runtime.onnx_model import TYPES, imported_onnxruntime
 from adequa.training.quantised import levels
 from adequa.training.quantised.bert import Bert, Floats
 from adequa.training.quantised.graph import Written
@@ -38,15 +38,13 @@ class Seen:
 
 def observed(written: Written, rows: TokenRows) -> dict[str, Seen]:
     """What a graph in fp32 has at its sites, pair by pair."""
-    import onnxruntime  # noqa: PLC0415  # slow to import, and only here
-
     model = onnx.ModelProto()
     model.CopyFrom(written.model)
     names = list(written.tensors.values())
     model.graph.output.extend(
         helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names
     )
-    session = onnxruntime.InferenceSession(
+    session = imported_onnxruntime().InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     random, seen = np.random.default_rng(0), dict[str, Seen]()
