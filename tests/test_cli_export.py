@@ -131,6 +131,20 @@ def test_texts_that_no_one_judged(run: Run, trained: str) -> None:
     assert description("small")["training"]["packed"]["references"] == 10
 
 
+def test_texts_with_control_tokens_are_not_compared(run: Run, trained: str) -> None:
+    """The network takes a [SEP] in a text for its own, and the packed metric takes it for text."""
+    rows = enumerate(zip(TEXTS.hypotheses, TEXTS.references, strict=True))
+    lines = [
+        f"{text}{' [SEP]' if at % 4 else ''}\t{reference}\n" for at, (text, (reference,)) in rows
+    ]
+    Path("texts.tsv").write_text("".join(["mt\tref\n", *lines]))
+    command = ("export", trained, "-o", "small", "--data", "texts.tsv", "--precision", "fp32")
+    assert run(*command, "--pairs", "12", "-q") == (0, "", "")
+    facts = description("small")["training"]["packed"]
+    assert 0 < facts["tested"] < 12
+    assert facts["largest_difference"] < 1e-5
+
+
 def test_the_default_data_are_not_here(run: Run, trained: str) -> None:
     code, shown, said = run("export", trained, "-o", "small")
     assert (code, shown) == (2, "")

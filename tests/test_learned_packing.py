@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -258,39 +257,12 @@ def test_pairs_that_the_network_would_cut_are_not_compared(
     )
 
 
-def test_texts_with_control_tokens_are_not_compared(
-    regressor: PairRegressor, tmp_path: Path
-) -> None:
-    """The network takes them for its own; the packed metric, for text."""
-    every = tuple(f"{text} [SEP]" if at % 4 else text for at, text in enumerate(TEXTS.hypotheses))
-    made = packed(regressor, replace(TEXTS, hypotheses=every), tmp_path / "new", pairs=20)
-    assert 0 < made.loss.tested < 20
-    assert (made.loss.correlation or 0) > 0.98
-
-
-def test_a_shorter_length(regressor: PairRegressor, tmp_path: Path) -> None:
-    made = packed(regressor, TEXTS, tmp_path / "short", pairs=20, max_length=9)
-    assert made.loss.tested < 20
-    metric = loaded(made)
-    assert metric.session.reader.max_length == 9
-    metric.score(OTHERS)
-    assert "longer than 9 tokens" in metric.remarks()[0]
-    for length, said in ((4, "must be 5 or more"), (POSITIONS + 1, f"and {POSITIONS}, which")):
-        for precision in ("int8", "fp32"):
-            refused = partial(
-                packed, regressor, TEXTS, tmp_path / "new", precision=precision, max_length=length
-            )
-            assert said in sentence(refused)
-    assert not (tmp_path / "new").exists()
-
-
 def test_the_card(regressor: PairRegressor, made: Packed) -> None:
     card = (made.folder / "README.md").read_text()
     assert card.startswith("# small\n")
     ends = made.score_map
     assert f"raw scores {ends.unrelated:.3f} and {ends.reference:.3f} are the ends of a" in card
-    low, high = loaded(made).score_map(np.array([ends.unrelated, ends.reference]))
-    assert f"the two themselves become {low:.3f} and {high:.3f}." in card
+    assert "the two themselves become 0.018 and 0.982." in card  # .05 / e from either end
     assert f"| 1 | ratings | rated | {regressor.training_['rows']} |\n" in card
     assert f"Packed from tiny, with the weights {regressor.digest_[:12]}." in card
     assert f"{regressor.agreement_['held_out']['ratings']} ratings that were held out" in card

@@ -1,0 +1,370 @@
+"""Dependency parses of segments: the Parser contract, parses from CoNLL-U files, and a cache.
+
+A segment has one tree, whatever is in it. Where a parser finds several sentences, the roots of the
+later ones hang from the root of the first; a text without words has a tree without words.
+
+A parser is written `spacy:MODEL` or `conllu:FILE`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.datasets.cache import cache_folder
+from adequa.errors import AdequaError, nearest
+from adequa.io.conllu import ROOT, Parents, Starts, first_fault, read_conllu, write_conllu
+from adequa.io.text import FilePath, text_format
+from adequa.runtime.batches import distinct
+from adequa.runtime.parse_cache import DEFAULT_LIMIT, ParseCache, Tree, text_key
+
+# A kind of parser, and where it lives; each class has `load(*paths)`.
+PARSERS = {
+    "spacy": "adequa.encoders.spacy_parser:SpacyParser",
+    "conllu": "adequa.encoders.parses:ParsedFiles",
+}
+# Told how many texts were just parsed; those found in the cache do not count.
+Progress = Callable[[int], None]
+
+_CHUNK = 1024  # texts between two writes: what an interruption costs
+_SHOWN = 60  # characters of a text in an error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parses:
+    """One tree a segment: the words of all, and for each word the word that it hangs from.
+
+    Segment i has the words from `starts[i]` to `starts[i + 1]`, in the order of the text. Parents
+    are positions in the segment, from 0; -1 is the root.
+
+    >>> parses = Parses.of([(("Dogs", "bark"), (1, -1)), ((), ())])
+    >>> parses.words, parses.parents.tolist(), parses.starts.tolist()
+    (('Dogs', 'bark'), [1, -1], [0, 2, 2])
+    """
+
+    words: tuple[str, ...]
+    parents: Parents
+    starts: Starts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", _frozen(self.parents, np.int32))
+        object.__setattr__(self, "starts", _frozen(self.starts, np.intp))
+        _check_layout(self.words, self.parents, self.starts)
+        fault = first_fault(self.parents, self.starts)
+        if fault is not None:
+            row = int(np.searchsorted(self.starts, fault.at, side="right"))
+            raise AdequaError(f"The parse of segment {row} is no tree: {fault.sentence}")
+
+    @classmethod
+    def of(cls, trees: Iterable[tuple[Sequence[str], Sequence[int] | Parents]]) -> Parses:
+        """Parses from words and parents, segment by segment."""
+        pairs = list(trees)
+        starts = np.array([0, *accumulate(len(words) for words, _ in pairs)])
+        words = tuple(chain.from_iterable(words for words, _ in pairs))
+        parents = [np.asarray(each, dtype=np.int32) for _, each in pairs]
+        return cls(words, np.concatenate([np.empty(0, np.int32), *parents]), starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def tree(self, row: int) -> Tree:
+        """The words and the parents of one segment."""
+        start, end = int(self.starts[row]), int(self.starts[row + 1])
+        return self.words[start:end], self.parents[start:end]
+
+    def take(self, rows: Sequence[int] | npt.NDArray[np.integer]) -> Parses:
+        """The segments of these rows, in this order and as often as named."""
+        chosen = np.asarray(rows, dtype=np.intp)
+        lengths = np.diff(self.starts)[chosen]
+        starts = _starts(lengths)
+        at = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        words = tuple(map(self.words.__getitem__, at.tolist()))
+        return Parses(words, self.parents[at], starts)
+
+    def join(self, counts: Sequence[int] | npt.NDArray[np.integer]) -> Parses:
+        """Each so many trees in a row as one, as sentences become a segment.
+
+        >>> parses = Parses.of([(("Stop",), (-1,)), (("Dogs", "bark"), (1, -1)), ((), ())])
+        >>> joined = parses.join([2, 1])
+        >>> joined.parents.tolist(), joined.starts.tolist()
+        ([-1, 2, 0], [0, 3, 3])
+        """
+        groups = _starts(np.asarray(counts, dtype=np.intp))
+        starts = self.starts[groups]
+        shifts = self.starts[:-1] - np.repeat(starts[:-1], counts)
+        shifted = self.parents + np.repeat(shifts, np.diff(self.starts))
+        parents = np.where(self.parents == ROOT, ROOT, shifted)
+        return Parses(self.words, one_root(parents, starts), starts)
+
+    def write(self, path: FilePath, texts: Iterable[str] | None = None) -> None:
+        """Write a CoNLL-U file, in which `ParsedFiles` finds the parses by the texts, if given."""
+        trees = map(self.tree, range(len(self)))
+        write_conllu(path, ((words, parents.tolist()) for words, parents in trees), texts)
+
+
+def _frozen(array: npt.ArrayLike, kind: type[np.integer]) -> npt.NDArray[Any]:
+    frozen = np.array(array, dtype=kind)  # a copy, so that nobody else can change it
+    frozen.setflags(write=False)
+    return frozen
+
+
+def _starts(lengths: npt.NDArray[np.intp]) -> Starts:
+    return np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths, dtype=np.intp)])
+
+
+def _check_layout(words: tuple[str, ...], parents: Parents, starts: Starts) -> None:
+    if (
+        parents.shape != (len(words),)
+        or not len(starts)
+        or (starts[0], starts[-1]) != (0, len(words))
+        or (np.diff(starts) < 0).any()
+    ):
+        raise AdequaError(
+            f"{len(words)} words, {parents.size} parents and {len(starts)} starts do not fit "
+            "together; give a parent a word, and starts that rise from 0 to the number of words."
+        )
+    text = "".join(words)
+    if not all(words) or "\t" in text or "\n" in text:
+        wrong = next(word for word in words if not word or "\t" in word or "\n" in word)
+        raise AdequaError(f"{wrong!r} is no word: words are not empty and have no tabs or lines.")
+
+
+def one_root(parents: npt.NDArray[np.integer], starts: Starts) -> Parents:
+    """The same trees, with all roots of a segment but the first hung from the first.
+
+    >>> one_root(np.array([-1, 0, -1, -1, -1]), np.array([0, 4, 5])).tolist()
+    [-1, 0, 0, 0, -1]
+    """
+    roots = np.flatnonzero(parents == ROOT)
+    segments = np.searchsorted(starts, roots, side="right") - 1
+    first, which = np.unique(segments, return_index=True)
+    hung = np.array(parents, dtype=np.int32)
+    hung[roots] = roots[which][np.searchsorted(first, segments)] - starts[segments]
+    hung[roots[which]] = ROOT
+    return hung
+
+
+class Parser(ABC):
+    """Turns texts into trees."""
+
+    # The words that `load_parser` makes the same parser from, with paths in full.
+    specifications: tuple[str, ...]
+    # A short name for tables and signatures.
+    name: str
+    # A hexadecimal digest of all that changes the parses.
+    fingerprint: str
+    # Whether parsing takes no longer than looking parses up, so that a cache is of no use.
+    is_quick: bool = False
+
+    @abstractmethod
+    def parse(self, texts: Sequence[str]) -> Parses:
+        """One tree a text; the same text always has the same."""
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know of the parses."""
+        return ()
+
+
+def load_parser(*specifications: str) -> Parser:
+    """The parser that command-line words name; several CoNLL-U files are read as one."""
+    if not specifications:
+        raise AdequaError("Name a parser as spacy:MODEL or conllu:FILE.")
+    kinds, paths = zip(*map(_kind_and_path, specifications), strict=True)
+    if len(set(kinds)) > 1 or (kinds[0] != "conllu" and len(kinds) > 1):
+        raise AdequaError(
+            f"{' and '.join(specifications)} cannot be used together; give one spaCy model, or "
+            "one or more CoNLL-U files."
+        )
+    module, _, attribute = PARSERS[kinds[0]].partition(":")
+    loaded: Parser = getattr(import_module(module), attribute).load(*paths)
+    return loaded
+
+
+def _kind_and_path(specification: str) -> tuple[str, str]:
+    kind, colon, path = specification.partition(":")
+    if colon and kind in PARSERS and path.strip():
+        return kind, path
+    if text_format(specification) == ".conllu":
+        return "conllu", specification
+    if Path(specification).is_dir():
+        return "spacy", specification
+    raise AdequaError(
+        f'"{specification}" names no parser.{nearest(kind, PARSERS)} Write spacy:MODEL, with a '
+        "folder or a name in ADEQUA_MODELS, or conllu:FILE."
+    )
+
+
+def read_parses(path: FilePath) -> Parses:
+    """The trees of a CoNLL-U file, one a sentence."""
+    sentences = read_conllu(path)
+    return Parses(sentences.words, sentences.parents, sentences.starts)
+
+
+class ParsedFiles(Parser):
+    """Looks parses up in CoNLL-U files, by text.
+
+    The text of a sentence is what `# text` says, or its words. A segment is found as a sentence
+    with the same words, or else whatever the white space, as one sentence or as several. Of a
+    sentence that occurs again, the first tree counts.
+    """
+
+    is_quick = True
+
+    def __init__(self, paths: Sequence[Path], texts: Sequence[str], parses: Parses) -> None:
+        self.paths = tuple(paths)
+        self.specifications = tuple(f"conllu:{path}" for path in paths)
+        keys = list(map(_single_spaced, texts))
+        self._exact: dict[str, int] = {}
+        again = [row for row, key in enumerate(keys) if self._exact.setdefault(key, row) != row]
+        self._unlike = sum(_unlike(parses, row, self._exact[keys[row]]) for row in again)
+        self._rows: dict[str, int] = {}
+        for key, row in self._exact.items():
+            self._rows.setdefault(key.replace(" ", ""), row)
+        self._lengths = sorted({len(key) for key in self._rows} - {0})
+        self._parses = parses
+        self.fingerprint = _digest(self._exact, parses)
+        # Under one name a file may hold other parses the next day, and signatures show the name.
+        self.name = f"{'+'.join(path.name for path in paths)}@{self.fingerprint[:8]}"
+
+    @classmethod
+    def load(cls, *paths: str) -> ParsedFiles:
+        """Read one or more files."""
+        files = [read_conllu(path) for path in paths]
+        if not any(map(len, files)):
+            raise AdequaError(f"{' and '.join(file.name for file in files)}: there is no sentence.")
+        lengths = np.concatenate([np.diff(file.starts) for file in files])
+        parses = Parses(
+            tuple(chain.from_iterable(file.words for file in files)),
+            np.concatenate([file.parents for file in files]),
+            _starts(lengths),
+        )
+        texts = [text for file in files for text in file.texts]
+        return cls([Path(path).resolve() for path in paths], texts, parses)
+
+    def parse(self, texts: Sequence[str]) -> Parses:
+        different, at = distinct(texts)
+        found = [self._found(_single_spaced(text)) for text in different]
+        lacking = [text for text, rows in zip(different, found, strict=True) if rows is None]
+        if lacking:
+            raise AdequaError(
+                f"{' and '.join(map(str, self.paths))}: there is no parse of {len(lacking)} of "
+                f'{len(different)} different texts, the first being "{_shortened(lacking[0])}"; '
+                "parse them too, with each text after `# text =`."
+            )
+        rows = [rows or [] for rows in found]
+        sentences = self._parses.take(list(chain.from_iterable(rows)))
+        return sentences.join(list(map(len, rows))).take(at)
+
+    def _found(self, text: str) -> list[int] | None:
+        """The sentences that make up a text; None where none do."""
+        row = self._exact.get(text)
+        return self._pieces(text.replace(" ", "")) if row is None else [row]
+
+    def _pieces(self, key: str) -> list[int] | None:
+        """The same for a text without white space, by long sentences rather than short ones."""
+        reached: dict[int, tuple[int, int]] = {0: (0, -1)}  # from where, and by which sentence
+        ahead = [0]
+        while ahead and (at := ahead.pop()) < len(key):
+            for length in self._lengths:
+                end = at + length
+                if end > len(key):
+                    break
+                row = self._rows.get(key[at:end])
+                if row is not None and end not in reached:
+                    reached[end] = (at, row)
+                    ahead.append(end)
+        if len(key) not in reached:
+            return None
+        rows, at = [], len(key)
+        while at:
+            at, row = reached[at]
+            rows.append(row)
+        return rows[::-1]
+
+    def remarks(self) -> tuple[str, ...]:
+        if not self._unlike:
+            return ()
+        times = "sentence occurs" if self._unlike == 1 else "sentences occur"
+        return (f"{self._unlike} {times} again with another tree, and the first is used.",)
+
+
+def _single_spaced(text: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def _unlike(parses: Parses, row: int, other: int) -> bool:
+    (words, parents), (others, other_parents) = parses.tree(row), parses.tree(other)
+    return words != others or not np.array_equal(parents, other_parents)
+
+
+def _digest(rows: dict[str, int], parses: Parses) -> str:
+    digest = hashlib.sha256(b"conllu 1")
+    for key, row in rows.items():
+        words, parents = parses.tree(row)
+        digest.update(json.dumps([key, words, parents.tolist()]).encode())
+    return digest.hexdigest()
+
+
+def _shortened(text: str) -> str:
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return shown.encode("utf-8", "replace").decode()
+
+
+def cached_parser(
+    parser: Parser,
+    folder: Path | None = None,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    progress: Progress | None = None,
+) -> Parser:
+    """The same parser, with its parses kept in a folder (by default in the cache folder).
+
+    Quick parsers come back as they are. `limit` is in bytes a file.
+    """
+    if parser.is_quick or isinstance(parser, CachedParser):
+        return parser
+    place = cache_folder() / "parses" if folder is None else folder
+    cache = ParseCache(place / f"{parser.fingerprint}.sqlite", limit)
+    return CachedParser(parser, cache, progress)
+
+
+class CachedParser(Parser):
+    """A parser with a cache."""
+
+    def __init__(self, parser: Parser, cache: ParseCache, progress: Progress | None = None) -> None:
+        self.specifications = parser.specifications
+        self.name = parser.name
+        self.fingerprint = parser.fingerprint
+        self.parser = parser
+        self.cache = cache
+        self._progress = progress
+
+    def parse(self, texts: Sequence[str]) -> Parses:
+        different, at = distinct(texts)
+        keys = [text_key(text) for text in different]
+        trees = self.cache.get(keys)
+        missing = [row for row, key in enumerate(keys) if key not in trees]
+        for start in range(0, len(missing), _CHUNK):
+            rows = missing[start : start + _CHUNK]
+            parsed = self.parser.parse([different[row] for row in rows])
+            new = {keys[row]: parsed.tree(place) for place, row in enumerate(rows)}
+            self.cache.put(new)
+            trees |= new
+            if self._progress is not None:
+                self._progress(len(rows))
+        return Parses.of(trees[key] for key in keys).take(at)
+
+    def remarks(self) -> tuple[str, ...]:
+        kept = () if self.cache.problem is None else (self.cache.problem,)
+        return (*self.parser.remarks(), *kept)

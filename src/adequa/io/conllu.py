@@ -1,0 +1,275 @@
+"""CoNLL-U files of dependency parses: the words of each sentence, and the word each hangs from.
+
+Of the ten columns ID, FORM and HEAD count, and of the comments `# text`. Multiword tokens (1-2) and
+empty nodes (1.1) are no part of a tree. A block of comments without words is an empty sentence if
+`# text` or `# sent_id` is among them; otherwise it says something about the file.
+
+Every sentence that is read is a tree: it has one root, and the heads lead there from every word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.errors import AdequaError
+from adequa.io.atomic import atomic_write
+from adequa.io.text import Advance, FilePath, ignore, lines, shown
+
+Parents: TypeAlias = npt.NDArray[np.int32]
+Starts: TypeAlias = npt.NDArray[np.intp]
+
+ROOT = -1  # the parent of a root
+
+_STEPS = 6  # words of a circle in an error
+_QUOTED = 20  # characters of a cell in an error
+_COLUMNS = 10
+_ID, _FORM, _HEAD = 0, 1, 6
+_NUMBER = re.compile(r"[0-9]{1,9}")  # what 32 bits hold
+_MULTIWORD = re.compile(r"[0-9]{1,9}-([0-9]{1,9})")
+_EMPTY_NODE = re.compile(r"[0-9]+\.[0-9]+")
+_TEXT = re.compile(r"#\s*text\s*=(.*)", re.DOTALL)
+_SENTENCE_ID = re.compile(r"#\s*sent_id\b")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedSentences:
+    """The sentences of a file, word after word.
+
+    Sentence i has the words from `starts[i]` to `starts[i + 1]`. Parents are positions in the
+    sentence, from 0; -1 is the root.
+    """
+
+    name: str  # of the file, as error sentences show it
+    words: tuple[str, ...]
+    parents: Parents
+    starts: Starts
+    texts: tuple[str, ...]  # as `# text` says, or else the words with spaces in between
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def read_conllu(path: FilePath, *, advance: Advance = ignore) -> ParsedSentences:
+    """The sentences of a CoNLL-U file, plain or compressed; `-` is standard input."""
+    reading = _Reading(shown(path))
+    for number, line in enumerate(lines(path, advance=advance), start=1):
+        if line.startswith("#"):
+            reading.comment(line)
+        elif line.strip():
+            reading.token(number, line)
+        else:
+            reading.end()
+    reading.end()
+    return reading.sentences()
+
+
+def write_conllu(
+    path: FilePath,
+    trees: Iterable[tuple[Sequence[str], Sequence[int]]],
+    texts: Iterable[str] | None = None,
+) -> None:
+    """Write words with their parents, and with the texts that they are the words of, if given.
+
+    White space in a text is written as single spaces.
+    """
+    with atomic_write(path) as handle:
+        told = repeat(None) if texts is None else texts
+        for at, ((words, parents), text) in enumerate(zip(trees, told, strict=texts is not None)):
+            place = f"{shown(path)} cannot hold sentence {at + 1}"
+            handle.write(_block(place, " ".join(words) if text is None else text, words, parents))
+
+
+def _block(place: str, text: str, words: Sequence[str], parents: Sequence[int]) -> str:
+    """One sentence as it stands in a file, with the empty line after it."""
+    rows = [f"# text = {' '.join(text.split())}".rstrip()]
+    for number, (word, parent) in enumerate(zip(words, parents, strict=True), start=1):
+        if not word or "\t" in word or "\n" in word:
+            raise AdequaError(
+                f"{place}: word {number} is {word!r}, but words are not empty and have no tabs or "
+                "line ends in them."
+            )
+        rows.append(f"{number}\t{word}\t_\t_\t_\t_\t{parent + 1}\t_\t_\t_")
+    block = "\n".join([*rows, "", ""])
+    try:
+        block.encode()
+    except UnicodeEncodeError as half:
+        raise AdequaError(
+            f"{place}: {half.object[half.start]!a} is half a character (a surrogate), which UTF-8 "
+            "does not have; correct the text."
+        ) from half
+    return block
+
+
+class _Reading:
+    """What was read of a file so far."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._known: dict[str, str] = {}  # words again and again, kept once
+        self._words: list[str] = []
+        self._parents: list[int] = []
+        self._lines: list[int] = []
+        self._starts = [0]
+        self._texts: list[str] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._text: str | None = None
+        self._is_named = False
+        self._surface: list[str] = []  # words as they are written, so multiword tokens whole
+        self._written_to = 0  # the last word of the latest multiword token
+        self._multiword_line = 0
+
+    def comment(self, line: str) -> None:
+        """Take note of the text of the sentence that follows."""
+        if len(self._words) > self._starts[-1]:
+            return  # not where a comment belongs
+        found = _TEXT.fullmatch(line)
+        if found:
+            self._text = found[1].strip()
+        self._is_named = self._is_named or bool(_SENTENCE_ID.match(line))
+
+    def token(self, number: int, line: str) -> None:
+        """Take a line of ten columns."""
+        columns = line.split("\t")
+        if len(columns) != _COLUMNS:
+            raise self._fault(
+                number,
+                f"CoNLL-U has {_COLUMNS} columns, separated by tabs, but here "
+                + (f"are {len(columns)}." if len(columns) > 1 else "are no tabs."),
+            )
+        if _EMPTY_NODE.fullmatch(columns[_ID]):
+            return
+        if not columns[_FORM]:
+            raise self._fault(number, "the second column, FORM, is empty; it should be a word.")
+        multiword = _MULTIWORD.fullmatch(columns[_ID])
+        if multiword:
+            self._surface.append(columns[_FORM])
+            self._written_to, self._multiword_line = int(multiword[1]), number
+        else:
+            self._word(number, columns[_ID], columns[_FORM], columns[_HEAD])
+
+    def _word(self, number: int, written: str, form: str, head: str) -> None:
+        expected = len(self._words) - self._starts[-1] + 1
+        if not _NUMBER.fullmatch(written) or int(written) != expected:
+            raise self._fault(
+                number,
+                f"the first column, ID, is {_quoted(written)} where {expected} was expected; words "
+                "are numbered from 1, and an empty line ends a sentence.",
+            )
+        if not _NUMBER.fullmatch(head):
+            raise self._fault(
+                number,
+                f"the seventh column, HEAD, is {_quoted(head)}; it should be the number of a word "
+                "of the sentence, or 0 for the root.",
+            )
+        self._words.append(self._known.setdefault(form, form))
+        self._parents.append(int(head) - 1)
+        self._lines.append(number)
+        if expected > self._written_to:
+            self._surface.append(form)
+
+    def end(self) -> None:
+        """End a sentence, if one has begun."""
+        has_words = len(self._words) > self._starts[-1]
+        if self._surface and not has_words:
+            raise self._fault(
+                self._multiword_line,
+                f'the multiword token "{self._surface[-1]}" has no words; they should stand on the '
+                "lines after it.",
+            )
+        if has_words or self._text is not None or self._is_named:
+            self._starts.append(len(self._words))
+            self._texts.append(" ".join(self._surface) if self._text is None else self._text)
+        self._begin()
+
+    def sentences(self) -> ParsedSentences:
+        """All that was read."""
+        parents = np.array(self._parents, dtype=np.int32)
+        starts = np.array(self._starts, dtype=np.intp)
+        fault = first_fault(parents, starts)
+        if fault is not None:
+            raise self._fault(self._lines[fault.at], fault.sentence)
+        return ParsedSentences(self._name, tuple(self._words), parents, starts, tuple(self._texts))
+
+    def _fault(self, number: int, sentence: str) -> AdequaError:
+        return AdequaError(f"{self._name}, line {number}: {sentence}")
+
+
+def _quoted(cell: str) -> str:
+    return repr(cell if len(cell) <= _QUOTED else f"{cell[:_QUOTED]}…")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why parents make no tree, and at which word, counted through all segments."""
+
+    at: int
+    sentence: str
+
+
+def first_fault(parents: Parents, starts: Starts) -> Fault | None:
+    """What is wrong with trees, of whatever origin; None where each has one root and no circle.
+
+    >>> first_fault(np.array([1, 0, -1]), np.array([0, 3])).sentence
+    'following the heads from word 1 leads in a circle: 1 → 2 → 1.'
+    """
+    lengths = np.diff(starts)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    numbers = np.arange(len(parents)) - starts[rows] + 1
+    outside = np.flatnonzero((parents < ROOT) | (parents >= lengths[rows]))
+    if len(outside):
+        at = int(outside[0])
+        return Fault(
+            at,
+            f"the head of word {numbers[at]} is {parents[at] + 1}, but the last word is "
+            f"{lengths[rows[at]]}.",
+        )
+    return _of_roots(parents, starts, rows, numbers) or _of_circles(parents, starts, rows, numbers)
+
+
+def _of_roots(parents: Parents, starts: Starts, rows: Starts, numbers: Starts) -> Fault | None:
+    roots = np.flatnonzero(parents == ROOT)
+    counts = np.bincount(rows[roots], minlength=len(starts) - 1)
+    several = np.flatnonzero(counts > 1)
+    if len(several):
+        first, second = (int(at) for at in roots[rows[roots] == several[0]][:2])
+        return Fault(
+            second,
+            f"words {numbers[first]} and {numbers[second]} are both roots (HEAD 0), but a tree has "
+            "one; let one hang from the other, or end a sentence between them.",
+        )
+    rootless = np.flatnonzero((counts == 0) & (np.diff(starts) > 0))
+    if len(rootless):
+        return Fault(int(starts[rootless[0]]), "no word is the root; one should have the HEAD 0.")
+    return None
+
+
+def _of_circles(parents: Parents, starts: Starts, rows: Starts, numbers: Starts) -> Fault | None:
+    up = np.where(parents == ROOT, np.arange(len(parents)), parents + starts[rows])
+    far = up
+    # Each round doubles the steps, so that in the end they are more than any tree has words.
+    for _ in range(int(max(np.diff(starts), default=0)).bit_length()):
+        far = far[far]
+    circling = far[parents[far] != ROOT]
+    if not len(circling):
+        return None
+    begin = at = int(circling.min())
+    steps = [at]
+    while (at := int(up[at])) != begin:
+        steps.append(at)
+    if len(steps) == 1:
+        return Fault(begin, f"word {numbers[begin]} is its own head.")
+    shown = [str(numbers[step]) for step in steps[:_STEPS]]
+    closing = [*shown, *(["…"] if len(steps) > _STEPS else []), shown[0]]
+    return Fault(
+        begin,
+        f"following the heads from word {shown[0]} leads in a circle: {' → '.join(closing)}.",
+    )
