@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from adequa.encoders.pooling import check_pooling, pooled, pooled_layers
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
+from adequa.training.attention_masks import attention_mask
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
 Inputs: TypeAlias = Mapping[str, Tensor]
@@ -86,16 +87,16 @@ class PairNetwork(nn.Module):
     def forward(self, inputs: Inputs, surface: Tensor | None = None) -> Tensor:
         """One score a pair, on the scale that is trained on."""
         last_only = self.layers == (self.encoder.config.num_hidden_layers,)
-        found = self.encoder(**inputs, output_hidden_states=not last_only)
+        there = inputs["attention_mask"]
+        masked = {**inputs, "attention_mask": attention_mask(self.encoder, there)}
+        found = self.encoder(**masked, output_hidden_states=not last_only)
         layers = (
             [found.last_hidden_state]
             if last_only
             else [found.hidden_states[layer] for layer in self.layers]
         )
         with torch.autocast(inputs["input_ids"].device.type, enabled=False):
-            values = pooled(
-                self.pooling, [layer.float() for layer in layers], inputs["attention_mask"]
-            )
+            values = pooled(self.pooling, [layer.float() for layer in layers], there)
             for layer in self.hidden:
                 values = torch.tanh(layer(self.dropout(values)))
             scores: Tensor = self.output(self.dropout(values)).squeeze(1)
