@@ -284,3 +284,4 @@ def test_settings_of_the_shipped_metric_are_listed(adequa: Run) -> None:
     assert shown.startswith("adequa: what people would say, by a small trained model")
     assert "0 to 1" in shown
     assert "references  best\n" in shown
+    assert "threads     none (automatic)\n" in shown

@@ -36,12 +36,12 @@ def _listed() -> Iterator[str]:
 
 
 def _described(kind: str) -> Iterator[str]:
+    from adequa.cli.metrics import shown_default
     from adequa.cli.table import aligned
     from adequa.encoders.registry import ENCODERS, encoder_class, settings_of
-    from adequa.metrics.contract import written
 
     found = encoder_class(kind)
-    settings = [[name, written(default) or "–"] for name, default in settings_of(found).items()]
+    settings = [[name, shown_default(default)] for name, default in settings_of(found).items()]
     yield f"{kind}: {ENCODERS[kind].summary}\n\n"
     yield cleandoc(found.load.__doc__ or "") + "\n"
     if settings:

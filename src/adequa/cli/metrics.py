@@ -37,7 +37,6 @@ def _listed() -> Iterator[str]:
 
 def _described(name: str) -> Iterator[str]:
     from adequa.cli.table import aligned
-    from adequa.metrics.contract import written
     from adequa.metrics.registry import METRICS, metric_class, settings_of
 
     found = metric_class(name)
@@ -48,9 +47,20 @@ def _described(name: str) -> Iterator[str]:
         ["range", f"{low:g} to {high:g}" if high < float("inf") else f"{low:g} and up"],
         ["references", "any number" if most is None else str(most)],
     ]
-    settings = [[setting, written(default)] for setting, default in settings_of(found).items()]
+    settings = [[setting, shown_default(value)] for setting, value in settings_of(found).items()]
     yield f"{name}: {METRICS[name].summary}\n\n"
     yield cleandoc(found.__doc__ or "").partition(">>>")[0].strip() + "\n\n"
     yield from aligned(lambda: facts)
     yield "\nSettings and their defaults:\n"
     yield from aligned(lambda: settings)
+
+
+def shown_default(value: object) -> str:
+    """What a setting is where it is not given, for people to read.
+
+    >>> shown_default(4), shown_default(False), shown_default(None), shown_default("")
+    ('4', 'false', 'none (automatic)', '–')
+    """
+    from adequa.metrics.contract import written
+
+    return "none (automatic)" if value is None else written(value) or "–"

@@ -17,6 +17,7 @@ class Bleu(SacrebleuMetric):
 
     Segment scores leave out n-gram orders for which the hypothesis is too short
     (`effective_order`), as sacreBLEU's sentence BLEU does; the system score follows the setting.
+    Without a `smooth_value`, it is sacreBLEU's for the method: 0.1 for floor, and 1 for add-k.
     Statistics a segment: hypothesis length, reference length, matches for each order, totals for
     each order.
 
