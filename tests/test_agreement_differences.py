@@ -200,7 +200,7 @@ def test_systems_by_hand() -> None:
     found, of = table([rated_systems()], system_scores(10, 10, 8, 10.5), edges=(1,))
     assert (found.level, found.pairs, of.undecided, of.tied) == ("system", 6, 1, 1)
     assert counts(of) == [(0, 2), (1, 2)]
-    assert found.notes == ("pairs of systems with one human score, which are left out: 1.",)
+    assert found.notes == ("pairs of systems with equal human scores, which are in no row: 1.",)
 
 
 def test_pairs_of_several_datasets_count_together_and_never_across() -> None:

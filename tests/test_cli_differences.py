@@ -80,7 +80,9 @@ def test_whole_systems_by_preferences(tmp_path: Path) -> None:
     scores = tmp_path / "scores.tsv"
     scores.write_text("system\tscore\na\t3\nb\t1\nc\t2\n", encoding="utf-8")
     shown = told("-m", scores, "--level", "system", "--format", "json", data=path)
-    assert shown.stderr == "note: pairs of systems with one human score, which are left out: 1.\n"
+    assert (
+        shown.stderr == "note: pairs of systems with equal human scores, which are in no row: 1.\n"
+    )
     (metric,) = json.loads(shown.stdout)["metrics"]
     assert (metric["all"]["agreed"], metric["undecided"]) == (2, 1)
 

@@ -119,10 +119,8 @@ def noticed(
             f"There is nothing to compare: no two {level}s of a language pair are better and worse."
         )
     tables = tuple(_table(row, preferred, asked) for row in differences)
-    if tables[0].undecided:
-        told.append(
-            f"pairs of systems with one human score, which are left out: {tables[0].undecided:,}."
-        )
+    if equal := tables[0].undecided:
+        told.append(f"pairs of systems with equal human scores, which are in no row: {equal:,}.")
     told += [note for source in found if source.metric for note in source.metric.remarks()]
     counts = {reference_count(part) for part in chosen}
     references = counts.pop() if len(counts) == 1 else None
