@@ -14,7 +14,8 @@ import typer
 from adequa.cli.completion import complete_dataset, complete_metric
 from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
-from adequa.cli.notes import tell
+from adequa.cli.measuring import scoring, selection_of
+from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -29,8 +30,7 @@ from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.agreement.error_analysis import Analysis, AnalysisSettings
-    from adequa.agreement.selection import Selection
+    from adequa.agreement.error_analysis import Analysis
 
 
 class Listed(str, Enum):
@@ -103,13 +103,11 @@ def analyse(
 ) -> None:
     """Show which good outputs two metrics find, and what they look like."""
     from adequa.agreement.error_analysis import AnalysisSettings
-    from adequa.agreement.selection import Selection
-    from adequa.io.language_pairs import language_pair
+    from adequa.agreement.error_analysis import analyse as analysed
+    from adequa.datasets.load import load_dataset
 
     settings = AnalysisSettings(top=_share(top), overlap=overlap, short=short)
-    selection = Selection(
-        lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
-    )
+    selection = selection_of(lp, split)
     format_ = format_ or format_of(output, TableFormat)
     if list_ is not None and format_ not in {TableFormat.text, TableFormat.json}:
         raise AdequaError(
@@ -121,10 +119,12 @@ def analyse(
     inputs = [dataset, *named, *chain(*(re.split("[:,]", name) for name in named))]
     _check_files(output, listing, inputs)
     loading = Loading(device, None if no_cache else cache_size)
-    found = _analysed(dataset, metrics, loading, encoders, (settings, selection), quiet)
-    if not quiet:
-        for note in found.notes:
-            tell(f"note: {note}")
+    judgements = load_dataset(dataset)
+    with scoring(metrics, loading, quiet=quiet) as (sources, seen):
+        found = analysed(
+            judgements, sources, settings, encoders=encoders, selection=selection, progress=seen
+        )
+    tell_notes(found.notes, quiet=quiet)
     write(_rendered(found, format_, list_, limit), output)
     if listing is not None:
         from adequa.cli.listing import listing as listed
@@ -154,34 +154,6 @@ def _check_files(output: str | None, listing: str | None, inputs: Sequence[str])
         check_output(path, inputs)
     if output and listing and Path(output).resolve() == Path(listing).resolve():
         raise AdequaError("-o and --listing name the same file; give each a name of its own.")
-
-
-def _analysed(
-    dataset: str,
-    metrics: Sequence[str],
-    loading: Loading,
-    encoders: Sequence[str],
-    choices: tuple[AnalysisSettings, Selection],
-    quiet: bool,
-) -> Analysis:
-    from adequa.agreement.error_analysis import analyse as analysed
-    from adequa.agreement.sources import Progress, sources
-    from adequa.cli.progress import progress
-    from adequa.datasets.load import load_dataset
-
-    settings, selection = choices
-    judgements = load_dataset(dataset)
-    compared = sources(metrics, loading)
-    loading.check_device()
-    with progress("Scoring", None, quiet=quiet) as work:
-        return analysed(
-            judgements,
-            compared,
-            settings,
-            encoders=encoders,
-            selection=selection,
-            progress=Progress(work.scored, work.stage),
-        )
 
 
 def _rendered(

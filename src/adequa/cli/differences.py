@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset, complete_metric
-from adequa.cli.evaluate import DEFAULT_METRICS
+from adequa.cli.completion import complete_dataset
 from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
-from adequa.cli.notes import tell
+from adequa.cli.measuring import scoring, selection_of
+from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
+    DEFAULT_METRICS,
     CacheSize,
+    Confidence,
     DeviceOption,
+    Metrics,
     NoCache,
     Output,
     Pairs,
@@ -26,8 +29,7 @@ from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.agreement.noticed import DifferenceSettings, Noticed
-    from adequa.agreement.selection import Selection
+    from adequa.agreement.noticed import Noticed
 
 
 def differences(
@@ -40,17 +42,7 @@ def differences(
             autocompletion=complete_dataset,
         ),
     ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            metavar="NAME|FILE",
-            help="A metric with its settings, or a file of scores; repeat for more. "
-            f"Default: {' and '.join(DEFAULT_METRICS)}.",
-            autocompletion=complete_metric,
-        ),
-    ] = None,
+    metric: Metrics = None,
     edges: Annotated[
         str | None,
         typer.Option(
@@ -72,7 +64,7 @@ def differences(
         float,
         typer.Option(metavar="X", help="Smallest difference of ratings that is a preference."),
     ] = 25.0,
-    confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
+    confidence: Confidence = 0.95,
     format_: TableFormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
@@ -81,9 +73,8 @@ def differences(
     quiet: Quiet = False,
 ) -> None:
     """Tell how often people agree with a difference of scores, by its size."""
-    from adequa.agreement.noticed import DifferenceSettings
-    from adequa.agreement.selection import Selection
-    from adequa.io.language_pairs import language_pair
+    from adequa.agreement.noticed import DifferenceSettings, noticed
+    from adequa.datasets.load import load_dataset
 
     settings = DifferenceSettings(
         level=level,  # type: ignore[arg-type]  # the settings check every word
@@ -91,9 +82,7 @@ def differences(
         min_difference=min_difference,
         confidence=confidence,
     )
-    selection = Selection(
-        lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
-    )
+    selection = selection_of(lp, split)
     for name in data:
         if data.count(name) > 1:
             raise AdequaError(f"{name} is given more than once; its pairs would count twice.")
@@ -101,10 +90,10 @@ def differences(
     if output is not None:
         check_output(output, [*data, *(name.partition(":")[0] for name in metrics), *metrics])
     loading = Loading(device, None if no_cache else cache_size)
-    found = _counted(data, metrics, loading, settings, selection, quiet)
-    if not quiet:
-        for note in dict.fromkeys(found.notes):
-            tell(f"note: {note}")
+    judgements = [load_dataset(name) for name in data]
+    with scoring(metrics, loading, quiet=quiet) as (sources, seen):
+        found = noticed(judgements, sources, settings, selection=selection, progress=seen)
+    tell_notes(found.notes, quiet=quiet)
     write(_rendered(found, format_ or format_of(output, TableFormat)), output)
 
 
@@ -115,27 +104,6 @@ def _numbers(written: str) -> tuple[float, ...]:
         raise AdequaError(
             f'--edges takes numbers with commas between them, such as 0.01,0.02, not "{written}".'
         ) from error
-
-
-def _counted(
-    data: Sequence[str],
-    metrics: Sequence[str],
-    loading: Loading,
-    settings: DifferenceSettings,
-    selection: Selection,
-    quiet: bool,
-) -> Noticed:
-    from adequa.agreement.noticed import noticed
-    from adequa.agreement.sources import Progress, sources
-    from adequa.cli.progress import progress
-    from adequa.datasets.load import load_dataset
-
-    judgements = [load_dataset(name) for name in data]
-    found = sources(metrics, loading)
-    loading.check_device()
-    with progress("Scoring", None, quiet=quiet) as work:
-        seen = Progress(work.scored, work.stage)
-        return noticed(judgements, found, settings, selection=selection, progress=seen)
 
 
 def _rendered(found: Noticed, format_: TableFormat) -> Iterator[str]:

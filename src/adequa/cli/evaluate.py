@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset, complete_metric
+from adequa.cli.completion import complete_dataset
 from adequa.cli.formats import AgreementFormat, AgreementFormatOption, format_of
 from adequa.cli.loading import Loading
-from adequa.cli.notes import tell
+from adequa.cli.measuring import scoring, selection_of
+from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
+    DEFAULT_METRICS,
     CacheSize,
+    Confidence,
     DeviceOption,
+    Metrics,
     NoCache,
     Output,
     Pairs,
     Quiet,
+    Seed,
     Split,
 )
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.agreement.protocol import Protocol
     from adequa.agreement.results import Agreement
-    from adequa.agreement.selection import Selection
     from adequa.judgements import Judgements
-
-DEFAULT_METRICS = ("sentbleu", "chrf")
 
 
 def evaluate(
@@ -44,17 +45,7 @@ def evaluate(
             autocompletion=complete_dataset,
         ),
     ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            metavar="NAME|FILE",
-            help="A metric with its settings, or a file of scores; repeat for more. "
-            f"Default: {' and '.join(DEFAULT_METRICS)}.",
-            autocompletion=complete_metric,
-        ),
-    ] = None,
+    metric: Metrics = None,
     statistic: Annotated[
         str | None,
         typer.Option(
@@ -121,12 +112,12 @@ def evaluate(
             help="Of the test. Default: as many as resamples, and more for many metrics.",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
+    confidence: Confidence = 0.95,
     alpha: Annotated[float, typer.Option(metavar="X", help="Level of the tests.")] = 0.05,
     clusters: Annotated[
         str, typer.Option(metavar="RULE", help="Ranks are greedy, or separated.")
     ] = "greedy",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all random draws.")] = 0,
+    seed: Seed = 0,
     format_: AgreementFormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
@@ -139,9 +130,8 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Measure how well metrics agree with human judgements."""
+    from adequa.agreement.evaluate import evaluate as measure
     from adequa.agreement.protocol import Protocol
-    from adequa.agreement.selection import Selection
-    from adequa.io.language_pairs import language_pair
 
     protocol = Protocol(
         level=level,  # type: ignore[arg-type]  # Protocol checks every word
@@ -167,19 +157,17 @@ def evaluate(
         from adequa.agreement.plots import check_plot
 
         check_plot(plot)
-    selection = Selection(
-        lp=tuple(language_pair(pair) for pair in lp or ()),
-        split=(split,) if split else (),
+    selection = replace(
+        selection_of(lp, split),
         exclude_systems=tuple(exclude_system or ()),
         exclude_references=exclude_references,
         exclude_outliers=exclude_outliers,
     )
     loading = Loading(device, None if no_cache else cache_size)
     judgements = _loaded(dataset, outputs)
-    found = _evaluate(judgements, metrics, loading, protocol, selection, quiet)
-    if not quiet:
-        for note in dict.fromkeys(found.notes):
-            tell(f"note: {note}")
+    with scoring(metrics, loading, quiet=quiet) as (sources, seen):
+        found = measure(judgements, sources, protocol, selection=selection, progress=seen)
+    tell_notes(found.notes, quiet=quiet)
     write(_rendered(found, format_ or format_of(output, AgreementFormat)), output)
     if plot is not None:
         from adequa.agreement.plots import draw
@@ -197,25 +185,6 @@ def _loaded(dataset: str, outputs: Path | None) -> Judgements:
     if format_suffix(dataset) != ".csv":
         raise AdequaError("--outputs goes with rankings of WMT, a file whose name ends in .csv.")
     return replace(read_wmt_rankings(dataset, outputs=outputs), name=Path(dataset).name)
-
-
-def _evaluate(
-    judgements: Judgements,
-    metrics: Sequence[str],
-    loading: Loading,
-    protocol: Protocol,
-    selection: Selection,
-    quiet: bool,
-) -> Agreement:
-    from adequa.agreement.evaluate import evaluate as measure
-    from adequa.agreement.sources import Progress, sources
-    from adequa.cli.progress import progress
-
-    found = sources(metrics, loading)
-    loading.check_device()
-    with progress("Scoring", None, quiet=quiet) as work:
-        seen = Progress(work.scored, work.stage)
-        return measure(judgements, found, protocol, selection=selection, progress=seen)
 
 
 def _rendered(found: Agreement, format_: AgreementFormat) -> Iterator[str]:

@@ -7,11 +7,27 @@ from typing import Annotated
 
 import typer
 
+from adequa.cli.completion import complete_metric
+
+DEFAULT_METRICS = ("sentbleu", "chrf")  # of verbs that measure metrics by human judgements
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        metavar="NAME|FILE",
+        help="A metric with its settings, or a file of scores; repeat for more. "
+        f"Default: {' and '.join(DEFAULT_METRICS)}.",
+        autocompletion=complete_metric,
+    ),
+]
 Pairs = Annotated[
     list[str] | None,
     typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
 ]
 Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")]
+Confidence = Annotated[float, typer.Option(metavar="X", help="Of the intervals.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Of all random draws.")]
 Output = Annotated[
     str | None,  # and no Path, which would drop the slash of a folder
     typer.Option("-o", "--output", metavar="FILE", help="Write here instead of standard output."),

@@ -9,25 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
-from adequa.cli.evaluate import DEFAULT_METRICS
 from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
-from adequa.cli.notes import tell
+from adequa.cli.measuring import scoring, selection_of
+from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
+    DEFAULT_METRICS,
     CacheSize,
+    Confidence,
     DeviceOption,
     NoCache,
     Output,
     Pairs,
     Quiet,
+    Seed,
     Split,
 )
 from adequa.cli.output import check_output, write
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.robustness import Robustness
     from adequa.agreement.selection import Selection
     from adequa.segments import Segments
@@ -101,8 +103,8 @@ def robustness(
         ),
     ] = None,
     each: Annotated[int, typer.Option(metavar="N", help="Texts a kind, at most.")] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all random draws.")] = 0,
-    confidence: Annotated[float, typer.Option(metavar="X", help="Of the intervals.")] = 0.95,
+    seed: Seed = 0,
+    confidence: Confidence = 0.95,
     examples: Annotated[
         bool,
         typer.Option("--examples", help=f"Show {_SHOWN} pairs a kind below, missed ones first."),
@@ -116,8 +118,7 @@ def robustness(
 ) -> None:
     """Measure how often metrics score translations above their damaged selves."""
     from adequa.agreement.damaged_pairs import DamageSettings
-    from adequa.agreement.selection import Selection
-    from adequa.io.language_pairs import language_pair
+    from adequa.agreement.robustness import robustness as measure
     from adequa.training.perturbations.damage import SEVERITIES
 
     settings = DamageSettings(
@@ -129,9 +130,7 @@ def robustness(
         seed=seed,
     )
     settings.chosen()  # a misspelt kind is told before data are read
-    selection = Selection(
-        lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
-    )
+    selection = selection_of(lp, split)
     format_ = format_ or format_of(output, TableFormat)
     if examples and format_ not in {TableFormat.text, TableFormat.json}:
         raise AdequaError(f"--examples goes with text or json, not with {format_.value}.")
@@ -145,10 +144,11 @@ def robustness(
     else:
         texts, name = _judged(data or DEFAULT_DATA, selection)
     loading = Loading(device, None if no_cache else cache_size)
-    found = _measured(texts, name, metrics, loading, settings, confidence, quiet)
-    if not quiet:
-        for note in dict.fromkeys(found.notes):
-            tell(f"note: {note}")
+    with scoring(metrics, loading, quiet=quiet) as (sources, seen):
+        found = measure(
+            texts, sources, settings, confidence=confidence, dataset=name, progress=seen
+        )
+    tell_notes(found.notes, quiet=quiet)
     write(_rendered(found, format_, _SHOWN if examples else 0), output)
 
 
@@ -186,26 +186,6 @@ def _judged(data: str, selection: Selection) -> tuple[Segments, str]:
 
     judgements, _ = selected(load_dataset(data), selection, Protocol())
     return good_texts(judgements), "|".join(filter(None, (Path(data).name, str(selection))))
-
-
-def _measured(
-    texts: Segments,
-    name: str,
-    metrics: Sequence[str],
-    loading: Loading,
-    settings: DamageSettings,
-    confidence: float,
-    quiet: bool,
-) -> Robustness:
-    from adequa.agreement.robustness import robustness as measure
-    from adequa.agreement.sources import Progress, sources
-    from adequa.cli.progress import progress
-
-    found = sources(metrics, loading)
-    loading.check_device()
-    with progress("Scoring", None, quiet=quiet) as work:
-        seen = Progress(work.scored, work.stage)
-        return measure(texts, found, settings, confidence=confidence, dataset=name, progress=seen)
 
 
 def _rendered(found: Robustness, format_: TableFormat, shown: int) -> Iterator[str]:

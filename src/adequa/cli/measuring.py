@@ -1,0 +1,37 @@
+"""What verbs that measure metrics by human judgements share: which of these, and the scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from adequa.cli.loading import Loading
+
+if TYPE_CHECKING:
+    from adequa.agreement.selection import Selection
+    from adequa.agreement.sources import Progress, Source
+
+
+def selection_of(lp: Sequence[str] | None, split: str | None) -> Selection:
+    """The judgements that --lp and --split choose."""
+    from adequa.agreement.selection import Selection
+    from adequa.io.language_pairs import language_pair
+
+    return Selection(
+        lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()
+    )
+
+
+@contextmanager
+def scoring(
+    metrics: Sequence[str], loading: Loading, *, quiet: bool
+) -> Iterator[tuple[tuple[Source, ...], Progress]]:
+    """Metrics and files of scores, ready to score, and where the work reports to meanwhile."""
+    from adequa.agreement.sources import Progress, sources
+    from adequa.cli.progress import progress
+
+    found = sources(metrics, loading)
+    loading.check_device()
+    with progress("Scoring", None, quiet=quiet) as work:
+        yield found, Progress(work.scored, work.stage)
