@@ -112,16 +112,21 @@ def test_segment_scores_of_bleu_are_signed_as_they_are_made() -> None:
     assert metric["segment_signature"] == segments
 
 
-def test_closed_and_full_streams(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_closed_and_full_streams(unbuffered: str) -> None:
     command = (
-        f'"{sys.executable}" -m adequa score -t fluent.txt -r reference.txt -m wer --format tsv'
+        f'PYTHONUNBUFFERED={unbuffered} "{sys.executable}" -m adequa '
+        "score -t fluent.txt -r reference.txt -m wer --format tsv"
     )
     for redirection, code, heard in (
         ("2>&-", 0, "system\twer"),
         (">&-", 0, ""),
         ("> /dev/full", 2, "Standard output cannot be written: No space left on device."),
+        ("-t <(sed 1s/.*// fluent.txt) 2>/dev/full", 0, "system\twer"),  # a note is lost
         ("-r none.txt 2>&-", 2, ""),
         ("-r none.txt 2>/dev/full", 2, ""),
+        ("--nonsense 2>/dev/full", 2, ""),
+        ("> /dev/full 2>/dev/full", 2, ""),
     ):
         shown = in_shell(f"{command} {redirection}", EXAMPLES)
         assert shown.returncode == code, redirection

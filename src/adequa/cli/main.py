@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -85,9 +85,19 @@ def main() -> None:
         place = _at_fault(error)
         tell(f"adequa: error: {place}: {error.strerror or error}.")
         if place == _UNWRITABLE:
-            with suppress(OSError):  # what is left in it would fail once more when Python ends
-                sys.stdout.close()
+            _give_up(sys.stdout)
         sys.exit(2)
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:  # a full disk, for one
+            _give_up(sys.stderr)
+
+
+def _give_up(stream: TextIO) -> None:
+    """Close a stream that cannot be written: what is left in it would fail when Python ends."""
+    with suppress(OSError):
+        stream.close()
 
 
 def _at_fault(error: OSError) -> str:
