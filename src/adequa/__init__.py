@@ -14,6 +14,8 @@ __all__ = [
     "AdequaError",
     "AnalysisSettings",
     "Blend",
+    "Comparison",
+    "ComparisonSettings",
     "EmbeddingRegressor",
     "Ensemble",
     "Metric",
@@ -29,6 +31,7 @@ __all__ = [
     "Signature",
     "__version__",
     "analyse",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_encoder",
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection
+    from adequa.comparison.compare import compare
+    from adequa.comparison.results import Comparison
+    from adequa.comparison.settings import ComparisonSettings
     from adequa.datasets.load import load_dataset
     from adequa.encoders.registry import load_encoder
     from adequa.errors import AdequaError
@@ -60,6 +66,8 @@ _HOMES = {
     "AdequaError": "adequa.errors",
     "AnalysisSettings": "adequa.agreement.error_analysis",
     "Blend": "adequa.learned.blend",
+    "Comparison": "adequa.comparison.results",
+    "ComparisonSettings": "adequa.comparison.settings",
     "EmbeddingRegressor": "adequa.learned.embedding_regressor",
     "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.contract",
@@ -74,6 +82,7 @@ _HOMES = {
     "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
     "analyse": "adequa.agreement.error_analysis",
+    "compare": "adequa.comparison.compare",
     "evaluate": "adequa.agreement.evaluate",
     "load_dataset": "adequa.datasets.load",
     "load_encoder": "adequa.encoders.registry",

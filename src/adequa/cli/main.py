@@ -14,6 +14,7 @@ import typer
 
 from adequa.cli import (
     analyse,
+    compare,
     datasets,
     differences,
     encoders,
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("score")(score.score)
+app.command("compare")(compare.compare)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)
