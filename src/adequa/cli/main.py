@@ -20,6 +20,7 @@ from adequa.cli import (
     encoders,
     evaluate,
     export,
+    gate,
     metrics,
     reproduce,
     robustness,
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
+app.command("gate")(gate.gate)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)

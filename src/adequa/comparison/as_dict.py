@@ -58,7 +58,7 @@ def pair_dict(pair: PairResult, names: tuple[str, ...]) -> dict[str, Any]:
         "significant": pair.significant,
     }
     for name in (
-        *("difference", "gain", "low", "high", "p", "p_adjusted"),
+        *("difference", "gain", "low", "high", "p", "p_adjusted", "p_drop"),
         *("p_bootstrap", "p_bootstrap_adjusted", "effect", "wins", "ties", "losses"),
     ):
         value = getattr(pair, name)

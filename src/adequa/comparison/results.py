@@ -34,6 +34,7 @@ class PairResult:
     high: float = NAN
     p: float = NAN  # approximate randomisation, two-sided
     p_adjusted: float = NAN  # by Holm, over all pairs of the metric
+    p_drop: float = NAN  # the same, one-sided: so large a loss of the second by chance
     p_bootstrap: float = NAN  # paired bootstrap, as Moses and sacreBLEU have it
     p_bootstrap_adjusted: float = NAN
     effect: float = NAN  # mean gain of a segment over its standard deviation

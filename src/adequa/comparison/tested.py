@@ -14,7 +14,12 @@ from adequa.comparison.settings import ComparisonSettings
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.clusters import ranks
 from adequa.statistics.multiple import holm
-from adequa.statistics.paired import bootstrap_p_values, bootstrap_scores, randomisation
+from adequa.statistics.paired import (
+    Swapped,
+    bootstrap_p_values,
+    bootstrap_scores,
+    randomisation,
+)
 from adequa.statistics.resampling import interval
 
 SAME = 1e-9  # share of the largest score by which two are one number, computed in another order
@@ -38,7 +43,7 @@ def tested(
         swapped = randomisation(statistics, functions, settings.swaps, settings.seed, ties=ties)
         for each, scores, swap in zip(resampled, drawn, swapped, strict=True):
             by_bootstrap = bootstrap_p_values(each.systems, scores, ties=ties)
-            tests[each.source.name] = _Tests(each, scores, swap.two_sided, by_bootstrap)
+            tests[each.source.name] = _Tests(each, scores, swap, by_bootstrap)
     return tuple(
         _result(each, tests.get(each.source.name), settings, meaning, reference_count)
         for each, meaning in zip(scored, meanings, strict=True)
@@ -49,11 +54,12 @@ class _Tests:
     """What resampling says of one metric, in the direction in which higher is better."""
 
     def __init__(
-        self, scored: Scored, drawn: FloatArray, p: FloatArray, p_bootstrap: FloatArray
+        self, scored: Scored, drawn: FloatArray, swapped: Swapped, p_bootstrap: FloatArray
     ) -> None:
         self.sign = scored.source.sign
         self.drawn = drawn
-        self.p, self.p_adjusted = p, _adjusted(p)
+        self.p, self.p_adjusted = swapped.two_sided, _adjusted(swapped.two_sided)
+        self.p_drop = swapped.leading
         self.p_bootstrap, self.p_bootstrap_adjusted = p_bootstrap, _adjusted(p_bootstrap)
         segments = scored.segments
         self.segments = drawn if segments is None else segments
@@ -68,6 +74,7 @@ class _Tests:
             "high": moved.high,
             "p": float(self.p[place]),
             "p_adjusted": float(self.p_adjusted[place]),
+            "p_drop": float(self.p_drop[place]),  # the first leads
             "p_bootstrap": float(self.p_bootstrap[place]),
             "p_bootstrap_adjusted": float(self.p_bootstrap_adjusted[place]),
             "effect": effect_size(gains),

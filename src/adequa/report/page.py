@@ -42,7 +42,7 @@ def page(
         f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     )
     parts = {
-        "title": html.escape(title),
+        "title": _escaped(title),
         "policy": policy,
         "style": style,
         "script": script,
@@ -82,9 +82,14 @@ def packed(content: object) -> str:
 def plain_table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of cells as rows of an HTML table, the header first."""
     return [
-        "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in row) + "</tr>"
         for row, tag in zip(rows, ["th", *["td"] * len(rows)], strict=False)
     ]
+
+
+def _escaped(text: str) -> str:
+    """Text as HTML; halves of characters, which no file can hold, are question marks."""
+    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _script() -> str:

@@ -113,7 +113,7 @@ def bootstrap_p_values(
     `observed` are scores of systems, `resampled` those of (systems, resamples). A resample is as
     extreme if the size of its difference is above the mean of these sizes by the size of the
     observed difference. Where differences keep their sign, that looks at one side only: under the
-    null this p-value is below 0.05 in almost a tenth of the cases.
+    null this p-value is below 0.05 in more than a tenth of the cases.
 
     >>> bootstrap_p_values(np.array([1.0, 0.0]), np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]))
     array([[1. , 0.5],

@@ -10,6 +10,9 @@ function histogram(values, low, high, bins) {
   return counts;
 }
 
+// How wide a drawing may be, so that its letters keep their size.
+const room = (node, most) => Math.max(240, Math.min(most, node.clientWidth - 34));
+
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function median(values) {
@@ -27,7 +30,7 @@ function core(lists, share) {
 }
 
 function distribution(metric, place, scores, low, high, tallest) {
-  const width = 260;
+  const width = 190;
   const height = 84;
   const counts = histogram(scores, low, high, BINS);
   const x = scale(0, BINS, 2, width - 2);
@@ -65,7 +68,7 @@ function showGains(metric) {
   const reach = Math.max(Math.abs(least), Math.abs(most)) || 1;
   const bins = 2 * BINS + 1; // an odd number: the middle one is about zero
   const counts = histogram(gains, -reach, reach, bins);
-  const [width, height] = [760, 190];
+  const [width, height] = [room(byId("gains"), 1140), 190];
   const x = scale(0, bins, 4, width - 4);
   const tallest = Math.max(...counts);
   const y = (count) => (Math.sqrt(count) / Math.sqrt(tallest || 1)) * (height - 40);
@@ -74,7 +77,7 @@ function showGains(metric) {
   const bars = counts.map((count, bin) => drawn("rect", { class: kind(bin), x: x(bin) + 0.5, y: height - 22 - y(count), width: (width - 8) / bins - 1, height: y(count) },
     drawn("title", {}, `${whole(count)} segments`)));
   const line = scale(-reach, reach, 4, width - 4);
-  const marks = ticks(-reach, reach, 8).map((tick) => drawn("text", { x: line(tick), y: height - 5, "text-anchor": "middle" }, tickText(tick)));
+  const marks = ticks(-reach, reach, width / 90).map((tick) => drawn("text", { x: line(tick), y: height - 5, "text-anchor": "middle" }, tickText(tick)));
   const words = `By how much ${data.systems[chosen.b]} is better than ${data.systems[chosen.a]}`;
   replace(byId("gains"), element("figcaption", {}, words, element("small", {}, `${metric.name}, segment by segment, median ${signed(median(gains), metric.decimals)}; heights are square roots of counts`)),
     picture(width, height, `${words}, segment by segment`, bars, marks,
@@ -126,7 +129,7 @@ function scatterWords(x, y) {
 }
 
 function scatterPlot(x, y) {
-  const [width, height, edge] = [640, 420, 46];
+  const [width, height, edge] = [room(byId("scatter"), 1140), 440, 46];
   const [x0, x1] = core([x], 0.001);
   const [y0, y1] = core([y], 0.001);
   const across = scale(x0, x1, edge, width - 12);
@@ -138,22 +141,22 @@ function scatterPlot(x, y) {
   if (x0 < 0 && x1 > 0 && scatter.what === "gains") lines.push(drawn("line", { class: "zero", x1: across(0), x2: across(0), y1: 12, y2: height - 32 }));
   if (y0 < 0 && y1 > 0 && scatter.what === "gains") lines.push(drawn("line", { class: "zero", y1: up(0), y2: up(0), x1: edge, x2: width - 12 }));
   const marks = [
-    ticks(x0, x1, 7).map((tick) => drawn("text", { x: across(tick), y: height - 14, "text-anchor": "middle" }, tickText(tick))),
+    ticks(x0, x1, width / 90).map((tick) => drawn("text", { x: across(tick), y: height - 14, "text-anchor": "middle" }, tickText(tick))),
     ticks(y0, y1, 6).map((tick) => drawn("text", { x: edge - 6, y: up(tick) + 4, "text-anchor": "end" }, tickText(tick))),
   ].flat();
   const near = drawn("circle", { class: "near", r: 7, visibility: "hidden" });
   const names = [data.metrics[scatter.x].name, data.metrics[scatter.y].name];
   const plot = picture(width, height, `${names[0]} against ${names[1]}, a point a segment`, lines, drawn("path", { class: "points", d: path }), near, marks,
     drawn("text", { x: width - 12, y: height - 1, "text-anchor": "end" }, `${names[0]} →`), drawn("text", { x: 4, y: 10 }, `↑ ${names[1]}`));
-  return { plot, near, points };
+  return { plot, near, points, width, height };
 }
 
 // The point nearest to the pointer is told below, and opened by a click.
-function withPointer({ plot, near, points }, told, x, y) {
+function withPointer({ plot, near, points, width, height }, told, x, y) {
   const nearest = (event) => {
     const box = plot.getBoundingClientRect();
-    const px = ((event.clientX - box.left) / box.width) * 640;
-    const py = ((event.clientY - box.top) / box.height) * 420;
+    const px = ((event.clientX - box.left) / box.width) * width;
+    const py = ((event.clientY - box.top) / box.height) * height;
     let best = -1;
     let distance = 900; // within 30 units
     points.forEach(([cx, cy], row) => {

@@ -58,7 +58,7 @@ function signed(value, decimals) {
 
 function probability(p) {
   if (p === null || p === undefined) return "–";
-  return p < 0.001 ? p.toFixed(4) : p.toFixed(3);
+  return p < 0.0095 ? p.toFixed(4) : p.toFixed(3);
 }
 
 const percent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)}%`;

@@ -43,7 +43,7 @@ function splitBar(pair) {
     element("div", { class: "split", "aria-hidden": "true" }, part("wins", pair.wins), part("ties", pair.ties), part("losses", pair.losses)),
     element("ul", { class: "legend" },
       element("li", {}, element("span", { class: "swatch b" }), ` ${data.systems[pair.b]} better: ${share(pair.wins)}`),
-      element("li", {}, `equal: ${share(pair.ties)}`),
+      element("li", {}, element("span", { class: "swatch tie" }), ` equal: ${share(pair.ties)}`),
       element("li", {}, element("span", { class: "swatch a" }), ` ${data.systems[pair.a]} better: ${share(pair.losses)}`)));
 }
 

@@ -34,7 +34,7 @@ function showBehind() {
     data.notes.length ? term("Notes", ...data.notes) : [],
     term("Intervals", `Segments are drawn with replacement ${whole(data.resamples)} times, and ${percent(data.confidence)} of the scores lie in between.`),
     term("p, by randomisation", `If two systems were equally good, it would not matter which of them said what. So their outputs are swapped on a random half of the segments, ${whole(data.swaps)} times: p is how often that makes a difference as large as the one seen. Holm’s correction keeps one false find among all pairs unlikely.`),
-    term("p, by paired bootstrap", "As Moses and sacreBLEU have it. It looks at one side only, and without correction is below 0.05 in almost a tenth of the cases in which nothing differs; the other test decides here."),
+    term("p, by paired bootstrap", "As Moses and sacreBLEU have it. It looks at one side only, and without correction is below 0.05 in more than a tenth of the cases in which nothing differs; the other test decides here."),
     term("Parts of the segments", "Lengths are words of the reference. Overlap is the share of words that outputs and their reference have in common, mean of all systems. Rare words are those of a reference that no other reference of the test set has. Names are words with a capital inside a sentence, which is a guess."),
     term("Signatures", ...[...new Set(data.metrics.flatMap((metric) => [metric.signature, metric.segmentSignature]))].map((line) => element("code", {}, line)), element("code", {}, data.settings)),
     term("Made by", `adequa ${data.version}`),
@@ -60,6 +60,21 @@ function prepareTheme() {
   apply();
 }
 
+// Drawings are as wide as the page.
+function prepareResizing() {
+  let waiting = 0;
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (innerWidth === width) return;
+      width = innerWidth;
+      showDistributions();
+      showScatter();
+    }, 150);
+  });
+}
+
 function fromAddress() {
   const asked = /^#segment-(\d+)$/.exec(location.hash);
   if (asked) openSegment(Number(asked[1]) - 1);
@@ -72,6 +87,7 @@ async function start() {
   prepareChoosers();
   fillChoosers();
   prepareBrowser();
+  prepareResizing();
   showShort();
   showLeaderboard();
   showBehind();

@@ -1,0 +1,164 @@
+"""The gate: does a new system lose anything against the one in use?
+
+A regression is a drop of the score beyond what is allowed, which is also significant: approximate
+randomisation, one-sided, makes so large a drop in alpha of the cases at most. Where one regression
+of several rules is enough to fail, Holm's correction keeps all rules together at alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from adequa.comparison.gate_rules import GateRules, Rule
+from adequa.comparison.results import Comparison, MetricResult
+from adequa.errors import AdequaError
+from adequa.statistics.multiple import holm
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one rule found."""
+
+    metric: str
+    higher_is_better: bool
+    decimals: int
+    baseline: float
+    candidate: float
+    low: float  # interval of candidate less baseline
+    high: float
+    drop: float  # above zero where the candidate is worse
+    max_drop: float
+    p: float  # one-sided: how likely so large a drop is by chance
+    p_adjusted: float
+    alpha: float
+    worst_score: float | None
+    signature: str
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether the score fell by more than is allowed, and not by chance."""
+        return self.drop > self.max_drop and self.p_adjusted <= self.alpha
+
+    @property
+    def is_too_bad(self) -> bool:
+        """Whether the candidate is worse than any may be, whatever the baseline."""
+        if self.worst_score is None:
+            return False
+        sign = 1 if self.higher_is_better else -1
+        return sign * self.candidate < sign * self.worst_score
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether this rule is broken."""
+        return self.has_dropped or self.is_too_bad
+
+    @property
+    def change(self) -> str:
+        """The scores in words: bleu 30.21 → 29.80 (-0.41)."""
+        baseline, candidate = (f"{x:.{self.decimals}f}" for x in (self.baseline, self.candidate))
+        difference = f"{self.candidate - self.baseline:+.{self.decimals}f}"
+        return f"{self.metric} {baseline} → {candidate} ({difference})"
+
+    @property
+    def reason(self) -> str:
+        """Why this rule is broken or not."""
+        if self.is_too_bad:
+            return f"worse than {self.worst_score:g}, which no candidate may be"
+        if self.drop <= 0:
+            return "not worse"
+        if self.drop <= self.max_drop:
+            return f"worse by at most {self.max_drop:g}, which is allowed"
+        beyond = f"worse by more than {self.max_drop:g}" if self.max_drop else "worse"
+        sure = "significantly" if self.has_dropped else "not significantly"
+        sign = "≤" if self.has_dropped else ">"
+        return f"{beyond}, {sure} (p = {self.p_adjusted:.4f} {sign} {self.alpha:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate says."""
+
+    baseline: str
+    candidate: str
+    segments: int
+    checks: tuple[Check, ...]
+    fail: str  # any, or all
+    settings: str
+
+    @property
+    def regressions(self) -> tuple[Check, ...]:
+        """The rules that are broken."""
+        return tuple(check for check in self.checks if check.is_regression)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the candidate may go through."""
+        if self.fail == "all":
+            return len(self.regressions) < len(self.checks)
+        return not self.regressions
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one line."""
+        if self.passed:
+            told = "; ".join(f"{check.change}, {check.reason}" for check in self.checks)
+            return f"PASS: {self.candidate} is no regression from {self.baseline}: {told}"
+        told = "; ".join(f"{check.change}, {check.reason}" for check in self.regressions)
+        return f"REGRESSION: {self.candidate} is worse than {self.baseline}: {told}"
+
+
+def judged(found: Comparison, rules: GateRules) -> Verdict:
+    """The verdict on a comparison of two systems, baseline first, with a rule for each metric."""
+    results = [_result(found, place) for place in range(len(rules.rules))]
+    p = np.array([metric.pairs[0].p_drop for metric in results])
+    adjusted = holm(p) if rules.fail == "any" else p
+    return Verdict(
+        baseline=found.systems[0],
+        candidate=found.systems[1],
+        segments=len(found.outputs),
+        checks=tuple(
+            _check(metric, rule, rules.alpha, float(p_adjusted))
+            for metric, rule, p_adjusted in zip(results, rules.rules, adjusted, strict=True)
+        ),
+        fail=rules.fail,
+        settings=f"swaps:{rules.swaps}|alpha:{rules.alpha:g}|fail:{rules.fail}|seed:{rules.seed}",
+    )
+
+
+def _result(found: Comparison, place: int) -> MetricResult:
+    metric = found.metrics[place]
+    if isnan(metric.pairs[0].p_drop):
+        raise AdequaError(
+            f"{metric.name} has scores of whole systems only: a gate needs scores of segments to "
+            "tell a regression from chance."
+        )
+    return metric
+
+
+def _check(metric: MetricResult, rule: Rule, alpha: float, p_adjusted: float) -> Check:
+    pair = metric.pairs[0]
+    return Check(
+        metric=metric.name,
+        higher_is_better=metric.higher_is_better,
+        decimals=metric.decimals,
+        baseline=float(metric.scores[0]),
+        candidate=float(metric.scores[1]),
+        low=pair.low,
+        high=pair.high,
+        drop=-pair.gain + 0.0,
+        max_drop=rule.max_drop,
+        p=pair.p_drop,
+        p_adjusted=p_adjusted,
+        alpha=alpha if rule.alpha is None else rule.alpha,
+        worst_score=rule.worst_score,
+        signature=metric.signature,
+    )
+
+
+def metrics_of(rules: Sequence[Rule]) -> list[str]:
+    """The metrics of rules, by their words."""
+    return [rule.metric for rule in rules]
