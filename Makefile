@@ -32,11 +32,12 @@ tests: $(VENV)/.dev browser
 
 # Tests of reports want a browser. Where we may install one, as in a container of Debian, we do;
 # elsewhere they skip, and say what they lack.
-APT := timeout 300 env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60
+APT := env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=30 \
+       -o Acquire::Retries=0 -o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15
 browser:
 	@command -v chromium || command -v google-chrome || command -v chromium-browser || \
-	    { test "$$(id -u)" = 0 && command -v apt-get && $(APT) update && \
-	      $(APT) install -y --no-install-recommends chromium; } > /dev/null 2>&1 || \
+	    { test "$$(id -u)" = 0 && command -v apt-get && timeout 60 $(APT) update && \
+	      timeout 240 $(APT) install -y --no-install-recommends chromium; } > /dev/null 2>&1 || \
 	    echo "There is no browser and none can be installed: tests of reports in a browser skip."
 
 # As users have it: installed, not from the source folder, and with nothing but what it asks for.

@@ -223,6 +223,14 @@ def test_tables_must_have_the_same_segments() -> None:
             gathered([wrong])
 
 
+def test_many_pairs_need_many_swaps() -> None:
+    many = {f"s{place}": SYSTEMS["base"] for place in range(5)}
+    few = compare(many, REFERENCES, ["wer"], settings=replace(QUICK, swaps=100))
+    assert few.notes[-1].startswith("100 swaps are too few for 10 pairs of systems")
+    assert few.settings.swaps == 100
+    assert ComparisonSettings(alpha=0.001).of(5).swaps == 20_000
+
+
 def test_few_segments_have_a_defined_result() -> None:
     found = compare({"a": ["x", "y"], "b": ["x", "z"]}, ["x", "y"], ["bleu", "chrf"])
     for metric in found.metrics:

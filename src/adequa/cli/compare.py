@@ -57,7 +57,7 @@ def compare(
         bool, typer.Option("--segments", help="With --format json: all segments too.")
     ] = False,
     resamples: Resamples = 1000,
-    swaps: Swaps = 10_000,
+    swaps: Swaps = None,
     confidence: Confidence = 0.95,
     alpha: Alpha = 0.05,
     clusters: Annotated[

@@ -33,7 +33,13 @@ Report = Annotated[
     typer.Option(metavar="FILE", help="Also write a page in HTML that needs no network."),
 ]
 Resamples = Annotated[int, typer.Option(metavar="N", help="Of the bootstrap.")]
-Swaps = Annotated[int, typer.Option(metavar="N", help="Of approximate randomisation.")]
+Swaps = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Of approximate randomisation. Default: 10000, and more for many systems.",
+    ),
+]
 Alpha = Annotated[float, typer.Option(metavar="X", help="Level of the tests.")]
 LikeSacrebleu = Annotated[
     bool,

@@ -75,10 +75,10 @@ def gate(
     A regression is a drop beyond --max-drop that is significant at --alpha. Exit code 0: none;
     2: bad input.
     """
-    from adequa.comparison.gate import judged, metrics_of
+    from adequa.comparison.gate import judged
 
     asked = _rules(rules, metric, max_drop, alpha, swaps, seed)
-    metrics = metrics_of(asked.rules)
+    metrics = [rule.metric for rule in asked.rules]
     read, paths = reader("gate", [baseline, candidate], reference or [], source, None, [])
     inputs = [*paths, *metrics, *([] if rules is None else [rules])]
     check_outputs([json_, junit, markdown, report], inputs)

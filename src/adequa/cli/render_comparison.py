@@ -175,12 +175,13 @@ def _examples(found: Comparison, count: int) -> Iterator[str]:
             yield f"{metric.name}: {printable(better)} is better by most in\n"
         for row in rows:
             yield from _example(found, row, place)
+            yield "\n"
     told = disagreements(found.metrics, 0, place, count)
     if told:
         yield "metrics disagree most in\n"
     for each in told:
         yield from _example(found, each.row, place)
-        yield f"  {each.for_second} is for {printable(second)}, "
+        yield f"    {each.for_second} is for {printable(second)}, "
         yield f"{each.for_first} for {printable(first)}\n\n"
 
 
@@ -194,14 +195,13 @@ def _example(found: Comparison, row: int, place: int) -> Iterator[str]:
         text = marked(outputs.hypotheses[system][row], reference)
         score = "" if scores is None else f" ({scores[system][row]:.{found.metrics[0].decimals}f})"
         yield f"    {printable(found.systems[system])}{score}: {printable(text)}\n"
-    yield "\n"
 
 
 def _legend(found: Comparison) -> Iterator[str]:
     settings = found.settings
     yield "difference: of the first system less the second; in brackets: not in the reference"
     yield (
-        f"p: approximate randomisation, {settings.swaps:,} swaps, Holm's correction; "
+        f"p: approximate randomisation, {settings.swaps or 0:,} swaps, Holm's correction; "
         f"{SURE} p ≤ {settings.alpha:g}; systems of one rank do not differ significantly"
     )
     yield (

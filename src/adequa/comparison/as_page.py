@@ -11,11 +11,14 @@ from adequa.segments import FloatArray
 from adequa.version import __version__
 
 _DIGITS = 6  # of a segment's score
+_NAMED = 2  # systems that a title names
 
 
 def as_page(found: Comparison, title: str = "") -> str:
     """One HTML file with all of a comparison."""
-    shown = title or f"Comparison of {', '.join(found.systems)}"
+    several = f"{len(found.systems)} systems"
+    names = " and ".join(found.systems) if len(found.systems) <= _NAMED else several
+    shown = title or f"Comparison of {names}"
     return page(shown, _summary(found, shown), _details(found), plain_table(_plain(found)))
 
 

@@ -55,7 +55,7 @@ def compared(
     progress: Progress = UNSEEN,
 ) -> Comparison:
     """The same for outputs that were read already."""
-    asked = settings or ComparisonSettings()
+    asked = (settings or ComparisonSettings()).of(len(outputs.names))
     found = sources(metrics)
     if not found:
         raise AdequaError("Name at least one metric or score file.")
@@ -68,7 +68,7 @@ def compared(
         settings=asked,
         metrics=tested(results, asked, meanings, counts.pop() if len(counts) == 1 else None),
         dimensions=dimensions(results, features(outputs, known), asked),
-        notes=tuple(_notes(outputs, results)),
+        notes=(*_notes(outputs, results), *_too_few(outputs, asked)),
     )
 
 
@@ -87,6 +87,18 @@ def _meanings(found: Sequence[Source], people: str | Path | None) -> list[Meanin
             f"{' and '.join(each.signature for each in read) or 'none'}."
         )
     return meanings
+
+
+def _too_few(outputs: Outputs, settings: ComparisonSettings) -> list[str]:
+    """That so few swaps cannot show what they are asked for."""
+    pairs = len(outputs.names) * (len(outputs.names) - 1) // 2
+    swaps = settings.swaps or 0
+    if pairs / (swaps + 1) <= settings.alpha:
+        return []
+    return [
+        f"{swaps:,} swaps are too few for {pairs:,} pairs of systems: after Holm's correction none "
+        f"can be significant at {settings.alpha:g}."
+    ]
 
 
 def _notes(outputs: Outputs, results: Sequence[Scored]) -> list[str]:

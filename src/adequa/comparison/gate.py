@@ -7,7 +7,6 @@ of several rules is enough to fail, Holm's correction keeps all rules together a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -157,8 +156,3 @@ def _check(metric: MetricResult, rule: Rule, alpha: float, p_adjusted: float) ->
         worst_score=rule.worst_score,
         signature=metric.signature,
     )
-
-
-def metrics_of(rules: Sequence[Rule]) -> list[str]:
-    """The metrics of rules, by their words."""
-    return [rule.metric for rule in rules]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
-from adequa.comparison.settings import SEED, ComparisonSettings
+from adequa.comparison.settings import SEED, SWAPS, ComparisonSettings
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath
 from adequa.io.toml import read_toml
@@ -44,7 +44,7 @@ class GateRules:
     rules: tuple[Rule, ...]
     alpha: float = 0.05
     fail: str = "any"  # rules that must be broken
-    swaps: int = 10_000
+    swaps: int = SWAPS
     seed: int = SEED
 
     def __post_init__(self) -> None:

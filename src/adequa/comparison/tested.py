@@ -10,7 +10,7 @@ import numpy as np
 from adequa.comparison.people import Meanings
 from adequa.comparison.results import MetricResult, PairResult
 from adequa.comparison.scored import Scored
-from adequa.comparison.settings import ComparisonSettings
+from adequa.comparison.settings import SWAPS, ComparisonSettings
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.clusters import ranks
 from adequa.statistics.multiple import holm
@@ -40,7 +40,8 @@ def tested(
         functions = [each.score for each in resampled]
         drawn = bootstrap_scores(statistics, functions, settings.resamples, settings.seed)
         ties = not settings.like_sacrebleu
-        swapped = randomisation(statistics, functions, settings.swaps, settings.seed, ties=ties)
+        swaps = settings.of(len(scored[0].systems)).swaps or SWAPS
+        swapped = randomisation(statistics, functions, swaps, settings.seed, ties=ties)
         for each, scores, swap in zip(resampled, drawn, swapped, strict=True):
             by_bootstrap = bootstrap_p_values(each.systems, scores, ties=ties)
             tests[each.source.name] = _Tests(each, scores, swap, by_bootstrap)

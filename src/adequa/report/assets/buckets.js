@@ -41,7 +41,8 @@ function bucketCard(metric, dimension, number) {
   });
   const order = dimension.buckets.map((_, place) => place);
   const many = order.length > 12;
-  if (many) order.sort((x, y) => differences[y] - differences[x]);
+  const size = (place) => Math.abs(partOf(metric, dimension.buckets[place].metrics[chosen.metric]).difference);
+  if (many) order.sort((x, y) => size(y) - size(x));
   const reach = Math.max(...differences) || 1;
   const names = ["", "Segments", data.systems[chosen.a], data.systems[chosen.b], "Difference", ""];
   const head = names.map((name, place) => (name ? element("th", { scope: "col", class: place === 2 || place === 3 ? "number aside" : "number" }, name) : element("td", {})));
