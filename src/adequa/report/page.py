@@ -23,6 +23,7 @@ _SCRIPTS = (
     *("core.js", "words.js", "leaderboard.js", "pairs.js", "charts.js"),
     *("buckets.js", "segments.js", "start.js"),
 )
+_STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "media.css")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _MEDIUM, _HARD = 6, 9  # levels of compression
 _LARGE = 20_000_000  # bytes that are worth no more than medium effort
@@ -36,7 +37,7 @@ def page(
     `summary` is what is shown at once; `details`, which is most of it, is unpacked when the page is
     open. `plain` are rows of cells for readers whose browser runs no script, header first.
     """
-    style, script = _asset("style.css"), _script()
+    style, script = _joined(_STYLES), _script()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
@@ -94,8 +95,11 @@ def _escaped(text: str) -> str:
 
 def _script() -> str:
     """All parts of the script, in one scope of their own."""
-    parts = "\n".join(_asset(name) for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
+    return f'(() => {{\n"use strict";\n{_joined(_SCRIPTS)}\n}})();\n'
+
+
+def _joined(names: Sequence[str]) -> str:
+    return "\n".join(map(_asset, names))
 
 
 def _asset(name: str) -> str:

@@ -6,7 +6,8 @@ const scatter = { x: 0, y: 1, what: "gains" };
 function histogram(values, low, high, bins) {
   const counts = new Array(bins).fill(0);
   const width = (high - low) / bins || 1;
-  for (const value of values) counts[Math.min(bins - 1, Math.max(0, Math.floor((value - low) / width)))] += 1;
+  for (const value of values)
+    counts[Math.min(bins - 1, Math.max(0, Math.floor((value - low) / width)))] += 1;
   return counts;
 }
 
@@ -38,11 +39,29 @@ function distribution(metric, place, scores, low, high, tallest) {
   const kind = place === chosen.b ? "bar b" : place === chosen.a ? "bar a" : "bar";
   const rough = high - low > 10 ? 0 : 2;
   const words = `mean ${fixed(mean(scores), metric.decimals)}, median ${fixed(median(scores), metric.decimals)}`;
-  const bars = counts.map((count, bin) => drawn("rect", { class: kind, x: x(bin) + 0.5, y: height - 16 - y(count), width: (width - 4) / BINS - 1, height: y(count) }));
-  return element("figure", {}, element("figcaption", {}, data.systems[place], element("small", {}, words)),
-    picture(width, height, `Histogram of ${metric.name} of ${data.systems[place]}: ${words}`, bars,
+  const bars = counts.map((count, bin) =>
+    drawn("rect", {
+      class: kind,
+      x: x(bin) + 0.5,
+      y: height - 16 - y(count),
+      width: (width - 4) / BINS - 1,
+      height: y(count),
+    }),
+  );
+  return element(
+    "figure",
+    {},
+    element("figcaption", {}, data.systems[place], element("small", {}, words)),
+    picture(
+      width,
+      height,
+      `Histogram of ${metric.name} of ${data.systems[place]}: ${words}`,
+      bars,
       drawn("line", { class: "axis", x1: 0, x2: width, y1: height - 16, y2: height - 16 }),
-      drawn("text", { x: 0, y: height - 2 }, fixed(low, rough)), drawn("text", { x: width, y: height - 2, "text-anchor": "end" }, fixed(high, rough))));
+      drawn("text", { x: 0, y: height - 2 }, fixed(low, rough)),
+      drawn("text", { x: width, y: height - 2, "text-anchor": "end" }, fixed(high, rough)),
+    ),
+  );
 }
 
 function showDistributions() {
@@ -57,7 +76,10 @@ function showDistributions() {
   }
   const [low, high] = core(scores, 0.002);
   const tallest = Math.max(...scores.map((row) => Math.max(...histogram(row, low, high, BINS))));
-  replace(byId("histograms"), scores.map((row, place) => distribution(metric, place, row, low, high, tallest)));
+  replace(
+    byId("histograms"),
+    scores.map((row, place) => distribution(metric, place, row, low, high, tallest)),
+  );
   byId("gains").hidden = false;
   showGains(metric);
 }
@@ -74,14 +96,45 @@ function showGains(metric) {
   const y = (count) => (Math.sqrt(count) / Math.sqrt(tallest || 1)) * (height - 40);
   const middle = (bins - 1) / 2;
   const kind = (bin) => (bin < middle ? "bar a" : bin > middle ? "bar b" : "bar tie");
-  const bars = counts.map((count, bin) => drawn("rect", { class: kind(bin), x: x(bin) + 0.5, y: height - 22 - y(count), width: (width - 8) / bins - 1, height: y(count) },
-    drawn("title", {}, `${whole(count)} segments`)));
+  const bars = counts.map((count, bin) =>
+    drawn(
+      "rect",
+      {
+        class: kind(bin),
+        x: x(bin) + 0.5,
+        y: height - 22 - y(count),
+        width: (width - 8) / bins - 1,
+        height: y(count),
+      },
+      drawn("title", {}, `${whole(count)} segments`),
+    ),
+  );
   const line = scale(-reach, reach, 4, width - 4);
-  const marks = ticks(-reach, reach, width / 90).map((tick) => drawn("text", { x: line(tick), y: height - 5, "text-anchor": "middle" }, tickText(tick)));
+  const marks = ticks(-reach, reach, width / 90).map((tick) =>
+    drawn("text", { x: line(tick), y: height - 5, "text-anchor": "middle" }, tickText(tick)),
+  );
   const words = `By how much ${data.systems[chosen.b]} is better than ${data.systems[chosen.a]}`;
-  replace(byId("gains"), element("figcaption", {}, words, element("small", {}, `${metric.name}, segment by segment, median ${signed(median(gains), metric.decimals)}; heights are square roots of counts`)),
-    picture(width, height, `${words}, segment by segment`, bars, marks,
-      drawn("line", { class: "axis", x1: 0, x2: width, y1: height - 22, y2: height - 22 })));
+  replace(
+    byId("gains"),
+    element(
+      "figcaption",
+      {},
+      words,
+      element(
+        "small",
+        {},
+        `${metric.name}, segment by segment, median ${signed(median(gains), metric.decimals)}; heights are square roots of counts`,
+      ),
+    ),
+    picture(
+      width,
+      height,
+      `${words}, segment by segment`,
+      bars,
+      marks,
+      drawn("line", { class: "axis", x1: 0, x2: width, y1: height - 22, y2: height - 22 }),
+    ),
+  );
 }
 
 function correlation(x, y) {
@@ -96,7 +149,9 @@ function correlation(x, y) {
 }
 
 function scatterValues(place) {
-  return scatter.what === "gains" ? gainsOf(place, chosen.a, chosen.b) : details.scores[place][chosen.b];
+  return scatter.what === "gains"
+    ? gainsOf(place, chosen.a, chosen.b)
+    : details.scores[place][chosen.b];
 }
 
 function scatterControls(known) {
@@ -106,18 +161,43 @@ function scatterControls(known) {
       showScatter();
       byId(`scatter-${name}`).focus();
     };
-    return element("label", {}, name === "x" ? "Across" : "Up",
-      element("select", { id: `scatter-${name}`, onchange: change }, known.map((place) => option(place, data.metrics[place].name, scatter[name] === place))));
+    return element(
+      "label",
+      {},
+      name === "x" ? "Across" : "Up",
+      element(
+        "select",
+        { id: `scatter-${name}`, onchange: change },
+        known.map((place) => option(place, data.metrics[place].name, scatter[name] === place)),
+      ),
+    );
   };
   const what = (event) => {
     scatter.what = event.target.value;
     showScatter();
     byId("scatter-what").focus();
   };
-  return element("div", { class: "plot-controls" }, pick("x"), pick("y"),
-    element("label", { class: "long" }, "Of each segment", element("select", { id: "scatter-what", onchange: what },
-      option("gains", `gain of ${data.systems[chosen.b]} over ${data.systems[chosen.a]}`, scatter.what === "gains"),
-      option("scores", `score of ${data.systems[chosen.b]}`, scatter.what === "scores"))));
+  return element(
+    "div",
+    { class: "plot-controls" },
+    pick("x"),
+    pick("y"),
+    element(
+      "label",
+      { class: "long" },
+      "Of each segment",
+      element(
+        "select",
+        { id: "scatter-what", onchange: what },
+        option(
+          "gains",
+          `gain of ${data.systems[chosen.b]} over ${data.systems[chosen.a]}`,
+          scatter.what === "gains",
+        ),
+        option("scores", `score of ${data.systems[chosen.b]}`, scatter.what === "scores"),
+      ),
+    ),
+  );
 }
 
 function scatterWords(x, y) {
@@ -125,7 +205,8 @@ function scatterWords(x, y) {
   const told = `Pearson’s r is ${Number.isNaN(r) ? "not defined" : fixed(r, 2)}.`;
   if (scatter.what !== "gains") return told;
   const apart = x.filter((value, row) => value * y[row] < 0).length;
-  return `${told} The two metrics prefer different systems in ${whole(apart)} of ${whole(x.length)} segments (${percent(apart / x.length)}): upper left and lower right.`;
+  const often = `${whole(apart)} of ${whole(x.length)} segments (${percent(apart / x.length)})`;
+  return `${told} The two metrics prefer different systems in ${often}: upper left and lower right.`;
 }
 
 function scatterPlot(x, y) {
@@ -138,16 +219,33 @@ function scatterPlot(x, y) {
   const points = x.map((value, row) => [across(inside(value, x0, x1)), up(inside(y[row], y0, y1))]);
   const path = points.map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
   const lines = [];
-  if (x0 < 0 && x1 > 0 && scatter.what === "gains") lines.push(drawn("line", { class: "zero", x1: across(0), x2: across(0), y1: 12, y2: height - 32 }));
-  if (y0 < 0 && y1 > 0 && scatter.what === "gains") lines.push(drawn("line", { class: "zero", y1: up(0), y2: up(0), x1: edge, x2: width - 12 }));
+  if (x0 < 0 && x1 > 0 && scatter.what === "gains")
+    lines.push(
+      drawn("line", { class: "zero", x1: across(0), x2: across(0), y1: 12, y2: height - 32 }),
+    );
+  if (y0 < 0 && y1 > 0 && scatter.what === "gains")
+    lines.push(drawn("line", { class: "zero", y1: up(0), y2: up(0), x1: edge, x2: width - 12 }));
   const marks = [
-    ticks(x0, x1, width / 90).map((tick) => drawn("text", { x: across(tick), y: height - 14, "text-anchor": "middle" }, tickText(tick))),
-    ticks(y0, y1, 6).map((tick) => drawn("text", { x: edge - 6, y: up(tick) + 4, "text-anchor": "end" }, tickText(tick))),
+    ticks(x0, x1, width / 90).map((tick) =>
+      drawn("text", { x: across(tick), y: height - 14, "text-anchor": "middle" }, tickText(tick)),
+    ),
+    ticks(y0, y1, 6).map((tick) =>
+      drawn("text", { x: edge - 6, y: up(tick) + 4, "text-anchor": "end" }, tickText(tick)),
+    ),
   ].flat();
   const near = drawn("circle", { class: "near", r: 7, visibility: "hidden" });
   const names = [data.metrics[scatter.x].name, data.metrics[scatter.y].name];
-  const plot = picture(width, height, `${names[0]} against ${names[1]}, a point a segment`, lines, drawn("path", { class: "points", d: path }), near, marks,
-    drawn("text", { x: width - 12, y: height - 1, "text-anchor": "end" }, `${names[0]} →`), drawn("text", { x: 4, y: 10 }, `↑ ${names[1]}`));
+  const plot = picture(
+    width,
+    height,
+    `${names[0]} against ${names[1]}, a point a segment`,
+    lines,
+    drawn("path", { class: "points", d: path }),
+    near,
+    marks,
+    drawn("text", { x: width - 12, y: height - 1, "text-anchor": "end" }, `${names[0]} →`),
+    drawn("text", { x: 4, y: 10 }, `↑ ${names[1]}`),
+  );
   return { plot, near, points, width, height };
 }
 
@@ -181,14 +279,27 @@ function withPointer({ plot, near, points, width, height }, told, x, y) {
 }
 
 function showScatter() {
-  const known = data.metrics.map((_, place) => place).filter((place) => data.metrics[place].hasSegments);
+  const known = data.metrics
+    .map((_, place) => place)
+    .filter((place) => data.metrics[place].hasSegments);
   byId("metrics").hidden = known.length < 2;
   if (known.length < 2 || !details) return;
   if (!known.includes(scatter.x)) scatter.x = known[0];
-  if (!known.includes(scatter.y) || scatter.y === scatter.x) scatter.y = known.find((place) => place !== scatter.x);
+  if (!known.includes(scatter.y) || scatter.y === scatter.x)
+    scatter.y = known.find((place) => place !== scatter.x);
   const [x, y] = [scatterValues(scatter.x), scatterValues(scatter.y)];
-  const told = element("p", { class: "quiet", id: "scatter-told" }, "Point at a segment to see which it is.");
+  const told = element(
+    "p",
+    { class: "quiet", id: "scatter-told" },
+    "Point at a segment to see which it is.",
+  );
   const drawnPlot = scatterPlot(x, y);
   withPointer(drawnPlot, told, x, y);
-  replace(byId("scatter"), scatterControls(known), element("p", { class: "quiet" }, scatterWords(x, y)), element("div", { class: "plot" }, drawnPlot.plot), told);
+  replace(
+    byId("scatter"),
+    scatterControls(known),
+    element("p", { class: "quiet" }, scatterWords(x, y)),
+    element("div", { class: "plot" }, drawnPlot.plot),
+    told,
+  );
 }

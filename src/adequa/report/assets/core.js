@@ -73,13 +73,22 @@ function listed(words) {
 
 // The pair of two systems under a metric, told from the side of `b`.
 function pairOf(metric, a, b) {
-  const found = metric.pairs.find((pair) => (pair.a === a && pair.b === b) || (pair.a === b && pair.b === a));
+  const found = metric.pairs.find(
+    (pair) => (pair.a === a && pair.b === b) || (pair.a === b && pair.b === a),
+  );
   if (!found || found.a === a) return found || null;
   const turned = (value) => (value === null ? null : -value);
   return {
-    ...found, a, b,
-    difference: turned(found.difference), gain: turned(found.gain), effect: turned(found.effect),
-    low: turned(found.high), high: turned(found.low), wins: found.losses, losses: found.wins,
+    ...found,
+    a,
+    b,
+    difference: turned(found.difference),
+    gain: turned(found.gain),
+    effect: turned(found.effect),
+    low: turned(found.high),
+    high: turned(found.low),
+    wins: found.losses,
+    losses: found.wins,
   };
 }
 

@@ -2,7 +2,10 @@
 
 function fillChoosers() {
   const systems = (now) => data.systems.map((name, place) => option(place, name, place === now));
-  replace(byId("metric"), data.metrics.map((metric, place) => option(place, metric.name, place === chosen.metric)));
+  replace(
+    byId("metric"),
+    data.metrics.map((metric, place) => option(place, metric.name, place === chosen.metric)),
+  );
   replace(byId("system-a"), systems(chosen.a));
   replace(byId("system-b"), systems(chosen.b));
 }
@@ -22,23 +25,65 @@ function choose(change, from) {
 }
 
 function prepareChoosers() {
-  const listen = (id, name) => byId(id).addEventListener("change", (event) => choose({ [name]: Number(event.target.value) }, id));
+  const listen = (id, name) =>
+    byId(id).addEventListener("change", (event) =>
+      choose({ [name]: Number(event.target.value) }, id),
+    );
   listen("metric", "metric");
   listen("system-a", "a");
   listen("system-b", "b");
 }
 
 function showBehind() {
-  const term = (name, ...words) => [element("dt", {}, name), ...words.map((word) => element("dd", {}, word))];
-  replace(byId("behind"), element("dl", {}, [
-    data.notes.length ? term("Notes", ...data.notes) : [],
-    term("Intervals", `Segments are drawn with replacement ${whole(data.resamples)} times, and ${percent(data.confidence)} of the scores lie in between.`),
-    term("p, by randomisation", `If two systems were equally good, it would not matter which of them said what. So their outputs are swapped on a random half of the segments, ${whole(data.swaps)} times: p is how often that makes a difference as large as the one seen. Holm’s correction keeps one false find among all pairs unlikely.`),
-    term("p, by paired bootstrap", "As Moses and sacreBLEU have it. It looks at one side only, and without correction is below 0.05 in more than a tenth of the cases in which nothing differs; the other test decides here."),
-    term("Parts of the segments", "Lengths are words of the reference. Overlap is the share of words that outputs and their reference have in common, mean of all systems. Rare words are those of a reference that no other reference of the test set has. Names are words with a capital inside a sentence, which is a guess."),
-    term("Signatures", ...[...new Set(data.metrics.flatMap((metric) => [metric.signature, metric.segmentSignature]))].map((line) => element("code", {}, line)), element("code", {}, data.settings)),
-    term("Made by", `adequa ${data.version}`),
-  ].flat()));
+  const term = (name, ...words) => [
+    element("dt", {}, name),
+    ...words.map((word) => element("dd", {}, word)),
+  ];
+  replace(
+    byId("behind"),
+    element(
+      "dl",
+      {},
+      [
+        data.notes.length ? term("Notes", ...data.notes) : [],
+        term(
+          "Intervals",
+          `Segments are drawn with replacement ${whole(data.resamples)} times, and ` +
+            `${percent(data.confidence)} of the scores lie in between.`,
+        ),
+        term(
+          "p, by randomisation",
+          "If two systems were equally good, it would not matter which of them said what. So their " +
+            `outputs are swapped on a random half of the segments, ${whole(data.swaps)} times: p is ` +
+            "how often that makes a difference as large as the one seen. Holm’s correction keeps " +
+            "one false find among all pairs unlikely.",
+        ),
+        term(
+          "p, by paired bootstrap",
+          "As Moses and sacreBLEU have it. It looks at one side only, and without correction is " +
+            "below 0.05 in more than a tenth of the cases in which nothing differs; the other test " +
+            "decides here.",
+        ),
+        term(
+          "Parts of the segments",
+          "Lengths are words of the reference. Overlap is the share of words that outputs and their " +
+            "reference have in common, mean of all systems. Rare words are those of a reference " +
+            "that no other reference of the test set has. Names are words with a capital inside a " +
+            "sentence, which is a guess.",
+        ),
+        term(
+          "Signatures",
+          ...[
+            ...new Set(
+              data.metrics.flatMap((metric) => [metric.signature, metric.segmentSignature]),
+            ),
+          ].map((line) => element("code", {}, line)),
+          element("code", {}, data.settings),
+        ),
+        term("Made by", `adequa ${data.version}`),
+      ].flat(),
+    ),
+  );
 }
 
 function prepareTheme() {
@@ -99,7 +144,12 @@ async function start() {
     return;
   }
   show();
-  for (const [id, table] of [["sort", SORTS], ["filter", FILTERS], ["marks", MARKS]]) fill(id, table);
+  for (const [id, table] of [
+    ["sort", SORTS],
+    ["filter", FILTERS],
+    ["marks", MARKS],
+  ])
+    fill(id, table);
   browse(true);
   fromAddress();
   addEventListener("hashchange", fromAddress);

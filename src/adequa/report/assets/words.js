@@ -1,10 +1,15 @@
 // Which words of two texts differ: the longest common run of words is alike, the rest is marked.
 
-const PIECE = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[\p{L}\p{M}\p{N}]+(?:['’.,:\/-][\p{L}\p{M}\p{N}]+)*|\S/gu;
+const PIECE =
+  /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[\p{L}\p{M}\p{N}]+(?:['’.,:\/-][\p{L}\p{M}\p{N}]+)*|\S/gu;
 const LONGEST = 1500; // pieces; beyond them the comparison would take too long
 
 function piecesOf(text) {
-  return Array.from(text.matchAll(PIECE), (match) => ({ start: match.index, end: match.index + match[0].length, word: match[0].toLowerCase() }));
+  return Array.from(text.matchAll(PIECE), (match) => ({
+    start: match.index,
+    end: match.index + match[0].length,
+    word: match[0].toLowerCase(),
+  }));
 }
 
 // For each piece of the one text, whether it is in the longest common subsequence with the other.
@@ -15,9 +20,10 @@ function alike(mine, other) {
   const longest = new Uint16Array((mine.length + 1) * width);
   for (let i = mine.length - 1; i >= 0; i -= 1) {
     for (let j = other.length - 1; j >= 0; j -= 1) {
-      longest[i * width + j] = mine[i].word === other[j].word
-        ? longest[(i + 1) * width + j + 1] + 1
-        : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
+      longest[i * width + j] =
+        mine[i].word === other[j].word
+          ? longest[(i + 1) * width + j + 1] + 1
+          : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
     }
   }
   let i = 0;
