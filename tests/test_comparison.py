@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import adequa
+import test_statistics_paired as paired
 from adequa import AdequaError, Comparison, ComparisonSettings, Metric, compare
 from adequa.agreement.sources import UNSEEN, sources
 from adequa.comparison.examples import disagreements, largest_gains
@@ -86,6 +87,17 @@ def test_the_same_seed_gives_the_same_result(found: Comparison) -> None:
     assert again.to_dict() == found.to_dict()
     alone = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
     assert alone.metrics[0].pairs == found.metrics[1].pairs
+
+
+def test_p_values_can_be_those_of_sacrebleu() -> None:
+    settings = ComparisonSettings(resamples=200, swaps=200, like_sacrebleu=True)
+    found = compare(paired.SYSTEMS, paired.REFERENCES, [*paired.METRICS], settings=settings)
+    by_bootstrap = paired.sacrebleu_p_values("bs", 200)
+    by_swaps = paired.sacrebleu_p_values("ar", 200)
+    for metric in found.metrics:
+        against_first = [metric.pair(0, place) for place in range(1, 4)]
+        assert [pair.p_bootstrap for pair in against_first] == by_bootstrap[metric.name]
+        assert [pair.p for pair in against_first] == by_swaps[metric.name]
 
 
 def test_holm_looks_at_all_pairs() -> None:

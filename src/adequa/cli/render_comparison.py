@@ -165,8 +165,9 @@ def _shown(dimension: Dimension, place: int, metric: int) -> list[Bucket]:
 
 def _examples(found: Comparison, count: int) -> Iterator[str]:
     """The segments on which two systems differ most, and on which metrics disagree."""
-    place, metric = focus(found), found.metrics[0]
-    if not count or metric.segments is None:
+    place = focus(found)
+    metric = next((each for each in found.metrics if each.segments is not None), None)
+    if not count or metric is None:
         return
     first, second = found.systems[0], found.systems[place]
     gains, losses = (largest_gains(metric, *pair, count) for pair in ((0, place), (place, 0)))
@@ -174,26 +175,26 @@ def _examples(found: Comparison, count: int) -> Iterator[str]:
         if rows:
             yield f"{metric.name}: {printable(better)} is better by most in\n"
         for row in rows:
-            yield from _example(found, row, place)
+            yield from _example(found, metric, row, place)
             yield "\n"
     told = disagreements(found.metrics, 0, place, count)
     if told:
         yield "metrics disagree most in\n"
     for each in told:
-        yield from _example(found, each.row, place)
+        yield from _example(found, metric, each.row, place)
         yield f"    {each.for_second} is for {printable(second)}, "
         yield f"{each.for_first} for {printable(first)}\n\n"
 
 
-def _example(found: Comparison, row: int, place: int) -> Iterator[str]:
+def _example(found: Comparison, metric: MetricResult, row: int, place: int) -> Iterator[str]:
     """A segment, with the words that the reference does not have in brackets."""
-    outputs, scores = found.outputs, found.metrics[0].segments
+    outputs, scores = found.outputs, metric.segments
     reference = outputs.references[row][0]
     yield f"  segment {row + 1}\n"
     yield f"    reference: {printable(reference)}\n"
     for system in (0, place):
         text = marked(outputs.hypotheses[system][row], reference)
-        score = "" if scores is None else f" ({scores[system][row]:.{found.metrics[0].decimals}f})"
+        score = "" if scores is None else f" ({scores[system][row]:.{metric.decimals}f})"
         yield f"    {printable(found.systems[system])}{score}: {printable(text)}\n"
 
 

@@ -69,7 +69,7 @@ def outputs_of(
     ('old', 'new')
     """
     given = references if isinstance(references, str) else tuple(references)
-    said = None if sources is None or isinstance(sources, str) else tuple(sources)
+    said = sources if sources is None or isinstance(sources, str) else tuple(sources)
     parts: dict[str, Segments] = {}
     for name, texts in systems.items():
         parts[name] = _named_segments(name, texts, given, said)
