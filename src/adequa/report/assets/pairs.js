@@ -122,6 +122,7 @@ function matrixCell(metric, row, column) {
     unsure: "not significantly different",
   }[kind];
   const press = () => choose({ a: column, b: row }, "matrix");
+  const unseen = (text) => element("span", { class: "unseen" }, text);
   return element(
     "td",
     {},
@@ -133,11 +134,11 @@ function matrixCell(metric, row, column) {
         onclick: press,
         "data-pair": `${row}-${column}`,
         "aria-pressed": String(chosen.a === column && chosen.b === row),
-        "aria-label":
-          `${data.systems[row]} against ${data.systems[column]}: ` +
-          `${signed(pair.difference, metric.decimals)}, ${words}, p ${probability(pair.adjusted)}`,
       },
-      `${sign}${signed(pair.difference, metric.decimals)}`,
+      unseen(`${data.systems[row]} against ${data.systems[column]}: `),
+      element("span", { "aria-hidden": "true" }, sign),
+      signed(pair.difference, metric.decimals),
+      unseen(`, ${words}, `),
       element("small", {}, pair.p === null ? "" : `p ${probability(pair.adjusted)}`),
     ),
   );
