@@ -56,6 +56,12 @@ def round_trip(
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Such as cpu or cuda. Default: a GPU, if any.")
     ] = "auto",
+    most_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Read at once: fewer take less memory, and more time."
+        ),
+    ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Get models that are not here from the hub.")
     ] = False,
@@ -80,7 +86,7 @@ def round_trip(
     if not sentences:
         raise AdequaError(f"{input_} is empty: there is nothing to translate.")
     with progress("Loading the models", None, quiet=quiet) as work:
-        ways = _ways(there, back, device, download)
+        ways = _ways((there, back), device, most_tokens, download)
         work.stage("Translating there and back")
         made = list(_made(sentences, ways, temperatures, seed, work))
     write((_rows(some) for some in made), output)
@@ -89,7 +95,9 @@ def round_trip(
         tell(f"{count:,} translations of {len(sentences):,} sentences are in {output}")
 
 
-def _ways(there: str, back: str, device: str, download: bool) -> tuple[Translates, Translates]:
+def _ways(
+    names: tuple[str, str], device: str, most_tokens: int | None, download: bool
+) -> tuple[Translates, Translates]:
     from adequa.encoders.transformer_files import model_folder
     from adequa.training.mlp_training import training_device
     from adequa.training.translator import Translator
@@ -97,9 +105,11 @@ def _ways(there: str, back: str, device: str, download: bool) -> tuple[Translate
     place = training_device(device)
     one, other = (
         Translator.load(
-            model_folder(name, download=download, revision="", asking="--download"), place
+            model_folder(name, download=download, revision="", asking="--download"),
+            place,
+            most_tokens,
         )
-        for name in (there, back)
+        for name in names
     )
     return one, other
 

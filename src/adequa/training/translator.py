@@ -17,6 +17,8 @@ from adequa.training.gradients import many_shapes, memory_watched, own_randomnes
 # Words are drawn among so many: far below them there is only noise, at any temperature.
 _DRAWN_AMONG = 50
 _LONGER, _MORE = 1.5, 10  # a translation has at most so many times the tokens, and so many more
+# Read at once, padding included: a GPU takes as long for a word of one sentence as for thousands.
+_ON_CPU, _ON_GPU = 8_192, 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,15 +27,15 @@ class Translator:
 
     network: Any
     tokenizer: Any
-    most_tokens: int = 16_384  # read at once, padding included
+    most_tokens: int = _ON_CPU
 
     @classmethod
-    def load(cls, folder: Path, device: torch.device) -> Translator:
+    def load(cls, folder: Path, device: torch.device, most_tokens: int | None = None) -> Translator:
         """The model of a folder; on a GPU in 16 bits, which are enough to translate."""
         network, tokenizer = load_translation_model(folder)
-        if device.type == "cuda":
-            network = network.to(torch.bfloat16)
-        return cls(network.to(device), tokenizer)
+        if device.type == "cpu":
+            return cls(network, tokenizer, most_tokens or _ON_CPU)
+        return cls(network.to(device, torch.bfloat16), tokenizer, most_tokens or _ON_GPU)
 
     def translate(
         self,
