@@ -24,6 +24,7 @@ from adequa.cli import (
     metrics,
     reproduce,
     robustness,
+    round_trip,
     score,
     train,
 )
@@ -49,6 +50,7 @@ app.command("differences")(differences.differences)
 app.command("encoders")(encoders.encoders)
 app.add_typer(train.app, name="train")
 app.command("export")(export.export)
+app.command("round-trip")(round_trip.round_trip)
 app.command("analyse")(analyse.analyse)
 app.command("robustness")(robustness.robustness)
 app.command("reproduce")(reproduce.reproduce)

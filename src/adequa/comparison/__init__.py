@@ -1,1 +1,1 @@
-"""Comparison: which of several systems is better under a metric, how sure we are, and where."""
+"""Systems against systems: which is better, how sure we are, and where."""
