@@ -68,6 +68,15 @@ def test_preferences_without_texts() -> None:
         rated_preferences(preferences([("a", "b")]), "shares")  # type: ignore[arg-type]
 
 
+def test_outputs_that_were_hardly_compared_can_be_left_out() -> None:
+    given = preferences([("a", "b")] * 3 + [("a", "c")])
+    found = rated_preferences(given, "share", fewest=3)
+    assert found.segments is not None
+    assert found.segments.hypotheses == ("a", "b")
+    with pytest.raises(AdequaError, match="No output in some was compared 9 times"):
+        rated_preferences(given, "share", fewest=9)
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")).filter(lambda p: p[0] != p[1]),

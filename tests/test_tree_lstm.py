@@ -83,6 +83,22 @@ def test_each_different_text_is_parsed_once(tmp_path: Path) -> None:
     assert len(parser.asked) == len(set(parser.asked))
 
 
+def test_references_that_come_again_are_not_composed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = metric(tmp_path).fit(rated(40))
+    parser = found.parser
+    assert isinstance(parser, LastWord)
+    before = scores(found)
+    parser.asked.clear()
+    assert scores(found) == before
+    assert parser.asked == []
+    monkeypatch.setattr("adequa.learned.tree_lstm._RECENT", 2)
+    assert scores(found, TEXTS.select([3])) == before[3:]
+    assert scores(found) == pytest.approx(before, abs=1e-6)
+    assert parser.asked  # only the latest are kept
+
+
 def test_the_same_seed_gives_the_same_metric(tmp_path: Path) -> None:
     before = torch.random.get_rng_state()
     one, same, other = (scores(metric(tmp_path, seed=s).fit(rated(40))) for s in (1, 1, 2))

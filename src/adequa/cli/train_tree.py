@@ -104,7 +104,11 @@ def tree_lstm(
     ] = Preset.modern,
     formula: Annotated[
         Formula, typer.Option(help="How wins and losses of an output become its similarity.")
-    ] = Formula.smoothed,
+    ] = Formula.share,
+    comparisons: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="Learn from outputs with so many of them or more."),
+    ] = 1,
     references: Annotated[
         References, typer.Option(help="What counts where a segment has several references.")
     ] = References.best,
@@ -142,6 +146,7 @@ def tree_lstm(
             preset=settings.value,
             tuned=tune_vectors,
             formula=formula.value,
+            fewest=comparisons,
             references=references.value,
             epochs=epochs,
             seed=seed,

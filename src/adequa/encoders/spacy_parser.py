@@ -113,7 +113,7 @@ def _spacy() -> Any:
         return import_module("spacy")  # an extra, heavy, and without types to check
     except ImportError as error:
         raise AdequaError(
-            "Parsing needs spaCy; install it with: pip install 'adequa[train]', or give parses as "
+            "Parsing needs spaCy; install it with: pip install 'adequa[parse]', or give parses as "
             "CoNLL-U files (conllu:FILE)."
         ) from error
 

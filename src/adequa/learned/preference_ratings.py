@@ -40,10 +40,11 @@ def similarity(wins: FloatArray, losses: FloatArray, formula: Formula) -> FloatA
     return np.asarray(LOWEST + (HIGHEST - LOWEST) * share)
 
 
-def rated_preferences(preferences: Preferences, formula: Formula) -> Ratings:
+def rated_preferences(preferences: Preferences, formula: Formula, fewest: int = 1) -> Ratings:
     """One rating for each different hypothesis of a reference, in the order of appearance.
 
-    Systems with the same output count as one. Preferences between equal texts say nothing.
+    Systems with the same output count as one. Preferences between equal texts say nothing, and
+    hypotheses with fewer than so many comparisons are left out.
     """
     told = preferences.without_identical()
     if told.better is None or told.worse is None:
@@ -62,9 +63,15 @@ def rated_preferences(preferences: Preferences, formula: Formula) -> Ratings:
     )
     won, lost = np.split(at, 2)
     wins, losses = (np.bincount(side, minlength=len(outputs)).astype(float) for side in (won, lost))
-    hypotheses, references, of_pair = zip(*outputs, strict=True)
+    told_enough = np.flatnonzero(wins + losses >= fewest)
+    if not len(told_enough):
+        raise AdequaError(
+            f"No output in {preferences.name or 'these preferences'} was compared {fewest} times; "
+            "ask for fewer comparisons."
+        )
+    hypotheses, references, of_pair = zip(*(outputs[row] for row in told_enough), strict=True)
     return Ratings(
-        scores=similarity(wins, losses, formula),
+        scores=similarity(wins, losses, formula)[told_enough],
         ids={"lp": of_pair} if "lp" in told.ids else {},
         segments=Segments(hypotheses, references),
         name=preferences.name,

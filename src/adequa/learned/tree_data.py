@@ -55,6 +55,7 @@ def collect(
     development: Sequence[Ratings],
     *,
     formula: Formula,
+    fewest: int,
     share: float,
     seed: int,
     note: Callable[[str], None],
@@ -69,7 +70,7 @@ def collect(
         raise AdequaError("A Tree-LSTM learns from preferences or ratings; there are none.")
     learnt, held_out = [], list(development)
     for each in given:
-        rated = rated_preferences(each, formula) if isinstance(each, Preferences) else each
+        rated = rated_preferences(each, formula, fewest) if isinstance(each, Preferences) else each
         rated_texts(rated)
         if _SPLIT in rated.ids:
             some, rest = _by_split(rated)

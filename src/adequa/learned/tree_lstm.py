@@ -52,6 +52,8 @@ from adequa.segments import FloatArray, Segments
 from adequa.training.forests import plant
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from adequa.training.tree_network import Structure, TreeNetwork, TreeShape
     from adequa.training.tree_training import Trained, TreeData, TreeSetting
 
@@ -60,6 +62,7 @@ Preset: TypeAlias = Literal["modern", "paper"]
 DEVELOPMENT = 0.1  # the share of ratings that the epoch is chosen on, where none are given for it
 STRUCTURES = ("dependency", "chain")
 _TEXTS = 4096  # parsed and composed at once, which bounds the memory that their words take
+_RECENT = 16_384  # texts whose h is kept, some 20 MB
 _TABLE = "word_vectors"  # the array of learnt vectors
 
 
@@ -76,7 +79,8 @@ class TreeLstm(LearnedMetric):
     structure: Structure = "dependency"
     preset: Preset = "modern"
     tuned: bool = False  # whether vectors from outside are trained too
-    formula: Formula = "smoothed"  # by which preferences become ratings
+    formula: Formula = "share"  # by which preferences become ratings
+    fewest: int = 1  # comparisons of an output that is learnt from
     references: OfSeveral = "best"  # which counts where a segment has several
     epochs: int | None = None
     seed: int = 0
@@ -90,6 +94,7 @@ class TreeLstm(LearnedMetric):
     words_: TreeWords = field(init=False, repr=False)
     # Of the parser that it was trained with, whichever it scores with now.
     parser_facts_: Mapping[str, Any] = field(init=False, repr=False)
+    _recent: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False)
 
     def fit(
         self,
@@ -107,6 +112,7 @@ class TreeLstm(LearnedMetric):
             given,
             development,
             formula=self.formula,
+            fewest=self.fewest,
             share=DEVELOPMENT,
             seed=self.seed,
             note=training.note,
@@ -114,6 +120,7 @@ class TreeLstm(LearnedMetric):
         trained, words = self._trained(data, training)
         self.network_, self.words_, self.digest_ = trained.network, words, ""
         self.parser_facts_ = parser_facts(self.parser)
+        self._recent = {}
         self._describe(data, trained)
         return self
 
@@ -208,21 +215,31 @@ class TreeLstm(LearnedMetric):
         scores = (similarity - LOWEST) / (HIGHEST - LOWEST)
         return one_a_segment(np.clip(scores, 0.0, 1.0), segments, self.references)
 
-    def _composed(self, texts: Sequence[str]) -> Any:
-        """h of every text."""
+    def _composed(self, texts: Sequence[str]) -> Tensor:
+        """h of every text; those of the texts before are kept, since references come again."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        from adequa.training.transfer import to_device  # noqa: PLC0415
+        lacking = [text for text in texts if text not in self._recent]
+        found = {text: self._recent[text] for text in texts if text in self._recent}
+        for start in range(0, len(lacking), _TEXTS):
+            some = lacking[start : start + _TEXTS]
+            # A copy of each row, since a view would keep all the others.
+            found |= zip(some, (h.clone() for h in self._new(some)), strict=True)
+        for text in texts:  # the latest last
+            self._recent.pop(text, None)
+        self._recent |= found
+        for text in list(self._recent)[: max(len(self._recent) - _RECENT, 0)]:
+            del self._recent[text]
+        return torch.stack([found[text] for text in texts])
+
+    def _new(self, texts: Sequence[str]) -> Tensor:
+        from adequa.training.transfer import to_device  # noqa: PLC0415  # needs PyTorch
         from adequa.training.tree_training import composed  # noqa: PLC0415
 
-        found = []
-        for start in range(0, len(texts), _TEXTS):
-            parses = self.parser.parse(texts[start : start + _TEXTS])
-            words = self.words_.look_up(parses)
-            forest = plant(words.rows, parses.parents, parses.starts)
-            table = to_device(words.table, self.network_.w.device)
-            found.append(composed(self.network_, table, forest))
-        return torch.cat(found)
+        parses = self.parser.parse(texts)
+        words = self.words_.look_up(parses)
+        forest = plant(words.rows, parses.parents, parses.starts)
+        return composed(self.network_, to_device(words.table, self.network_.w.device), forest)
 
     def remarks(self) -> tuple[str, ...]:
         outside = () if self.vectors is None else self.vectors.remarks()
@@ -247,6 +264,7 @@ class TreeLstm(LearnedMetric):
             "training": asdict(self.setting()),
             "tuned": self.tuned,
             "formula": self.formula,
+            "fewest": self.fewest,
             "references": self.references,
             "seed": self.seed,
         }
@@ -301,6 +319,7 @@ class TreeLstm(LearnedMetric):
             preset=kept["preset"],
             tuned=kept["tuned"],
             formula=kept["formula"],
+            fewest=kept["fewest"],
             references="mean" if references == "mean" else "best",
             epochs=kept["training"]["epochs"],
             seed=kept["seed"],

@@ -48,6 +48,9 @@ class TreeSetting:
     warm_up: float | None = None
     largest_gradient: float | None = None  # norm to which longer ones are cut
     table_rate: float = 0.1  # of word vectors that are tuned, times the learning rate
+    # How much of the running mean of the weights stays at a step; what is kept is that mean. 0: the
+    # weights themselves.
+    averaging: float = 0.0
 
     def check(self) -> None:
         """Raise where a value makes no sense."""
@@ -55,6 +58,8 @@ class TreeSetting:
             raise AdequaError(f'optimiser is adagrad or adam, not "{self.optimiser}".')
         if min(self.batch, self.epochs) < 1:
             raise AdequaError("A training has 1 or more pairs a batch, and 1 or more epochs.")
+        if not 0 <= self.averaging < 1:
+            raise AdequaError(f"averaging is at least 0 and below 1, not {self.averaging:g}.")
         if not self.learning_rate > 0 or not self.penalty >= 0:
             raise AdequaError("The learning rate is above 0, and the penalty 0 or more.")
 
@@ -64,7 +69,7 @@ MODERN = TreeSetting(
     "adam",
     learning_rate=1e-3,
     batch=32,
-    epochs=10,
+    epochs=4,
     penalty=0.01,
     warm_up=0.05,
     largest_gradient=5.0,
@@ -156,13 +161,13 @@ def train_trees(
     for epoch in range(1, setting.epochs + 1):
         with own_randomness(where):
             loss = _epoch(network, table, data, steps, np.random.default_rng([seed, epoch]))
-        predictions = predicted(network, table.detach(), data.forest, data.development)
+        kept = steps.averaged(network)
+        predictions = predicted(kept, table.detach(), data.forest, data.development)
         figure = criterion(predictions)
         history.append({"loss": loss, "criterion": figure})
         told.told(f"epoch {epoch}, loss {loss:.4f}, agreement {figure:.3f}")
         if best is None or figure > best.criterion:
             tables = table.detach().cpu().numpy().copy() if tuned else None
-            kept = _copied(network)
             best = Trained(kept, tables, epoch, figure, predictions, ())
     if best is None:
         raise TypeError("a setting has an epoch at least")
@@ -193,6 +198,7 @@ class _Steps:
         kind = torch.optim.Adagrad if setting.optimiser == "adagrad" else torch.optim.AdamW
         self.optimiser: torch.optim.Optimizer = kind(groups)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(self.optimiser, self._rate)
+        self._mean = [weight.detach().clone() for weight in self._weights]
 
     @property
     def batch(self) -> int:
@@ -215,7 +221,19 @@ class _Steps:
         self.optimiser.step()
         self._schedule.step()
         self.done += 1
+        # At first the mean is over few steps, so that it does not lag behind.
+        stays = min(self._setting.averaging, self.done / (self.done + 9))
+        for mean, weight in zip(self._mean, self._weights, strict=True):
+            mean.lerp_(weight.detach(), 1 - stays)
         self._report.steps(self.done, self.in_all)
+
+    def averaged(self, network: TreeNetwork) -> TreeNetwork:
+        """A copy of the network with the mean of its weights."""
+        copy = TreeNetwork(network.shape, 0).to(network.w.device)
+        with torch.no_grad():
+            for weight, mean in zip(copy.parameters(), self._mean, strict=True):
+                weight.copy_(mean)
+        return copy
 
 
 def _epoch(
@@ -287,9 +305,3 @@ def compared(network: TreeNetwork, h: Tensor, h_ref: IntArray, h_tra: IntArray) 
             first, second = (h[to_device(side[some], h.device)] for side in (h_ref, h_tra))
             found.append(similarities(network.compare(first, second)).double().cpu().numpy())
     return np.concatenate([np.empty(0), *found])
-
-
-def _copied(network: TreeNetwork) -> TreeNetwork:
-    copy = TreeNetwork(network.shape, 0)
-    copy.load(network.arrays())
-    return copy.to(network.w.device)
