@@ -56,6 +56,7 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/svr_grid.py
+	$(BIN)/python benchmarks/tree_lstm.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

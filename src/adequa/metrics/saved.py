@@ -37,6 +37,7 @@ KINDS = {
     "ensemble": "adequa.learned.ensemble:Ensemble",
     "packed-pair": "adequa.learned.packed_pair:PackedPair",
     "pair-regressor": "adequa.learned.pair_regressor:PairRegressor",
+    "tree-lstm": "adequa.learned.tree_lstm:TreeLstm",
 }
 
 

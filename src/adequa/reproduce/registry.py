@@ -11,6 +11,7 @@ TABLES = {
     "wmt12": "adequa.reproduce.wmt12:TABLE",
     "wmt16": "adequa.reproduce.wmt16:TABLE",
     "wmt17": "adequa.reproduce.wmt17:TABLE",
+    "reval": "adequa.reproduce.reval:TABLE",
     "wmt17-systems": "adequa.reproduce.systems:WMT17",
     "wmt18-systems": "adequa.reproduce.systems:WMT18",
 }
