@@ -13,8 +13,9 @@ import adequa
 import test_statistics_paired as paired
 from adequa import AdequaError, Comparison, ComparisonSettings, Metric, compare
 from adequa.agreement.sources import UNSEEN, sources
+from adequa.cli.render_comparison import as_text
 from adequa.comparison.examples import disagreements, largest_gains
-from adequa.comparison.features import features
+from adequa.comparison.features import Feature, features, vocabulary
 from adequa.comparison.outputs import Outputs, gathered, outputs_of
 from adequa.comparison.people import FILE, read_meanings
 from adequa.comparison.scored import scored
@@ -100,6 +101,51 @@ def test_p_values_can_be_those_of_sacrebleu() -> None:
         assert [pair.p for pair in against_first] == by_swaps[metric.name]
 
 
+def test_equal_systems_are_no_find_with_the_p_values_of_sacrebleu() -> None:
+    settings = replace(QUICK, like_sacrebleu=True)
+    found = compare(SYSTEMS, REFERENCES, ["chrf"], settings=settings).metrics[0]
+    assert found.pair(0, 2).p_adjusted < 0.05
+    assert not found.pair(0, 2).significant
+    assert found.pair(0, 1).significant
+
+
+def test_few_differing_segments_get_a_note() -> None:
+    """Two-sided, n segments that differ make a p-value of 2^(1 - n) at least."""
+    for changed, told in ((5, True), (6, False)):
+        said = {"base": REFERENCES, "new": ["x"] * changed + REFERENCES[changed:]}
+        found = compare(said, REFERENCES, "wer", settings=QUICK)
+        assert found.metrics[0].pairs[0].differing == changed
+        assert found.metrics[0].pairs[0].significant != told
+        sentence = f"wer differs between base and new in {changed} segments, too few for any result"
+        assert any(note.startswith(sentence) for note in found.notes) == told
+
+
+def test_what_ranks_say() -> None:
+    assert "of one rank do not" in ComparisonSettings().meaning_of_ranks
+    separated = compare(SYSTEMS, REFERENCES, ["wer"], settings=replace(QUICK, clusters="separated"))
+    assert "of one rank" not in "".join(as_text(separated, 0))
+    assert "better than all systems of lower ranks" in "".join(as_text(separated, 0))
+    assert "better than all systems of lower ranks" in separated.to_html()
+
+
+def test_buckets_come_in_the_order_of_labels() -> None:
+    feature = Feature("f", "F", ("a", "b", "c"), np.array([2, 0, 2, 0, 0]))
+    parts = [(label, rows.tolist()) for label, rows in feature.buckets()]
+    assert parts == [("a", [1, 3, 4]), ("c", [0, 2])]
+
+
+def test_characters_are_not_called_words() -> None:
+    texts = ["我爱猫。", "我爱很多很多很多很多很多很多猫和狗。"]
+    (length, *_) = features(outputs_of({"a": texts, "b": texts}, texts))
+    assert [label for label, _ in length.buckets()] == ["1–10 characters", "11–20 characters"]
+
+
+def test_parts_are_computed_when_they_are_asked_for() -> None:
+    found = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
+    assert "dimensions" not in vars(found)
+    assert found.dimensions is found.dimensions
+
+
 def test_holm_looks_at_all_pairs() -> None:
     two = {name: SYSTEMS[name] for name in ("base", "new")}
     alone = compare(two, REFERENCES, ["wer"], settings=QUICK).metrics[0].pairs[0]
@@ -131,9 +177,10 @@ def test_features_part_segments_by_what_references_say() -> None:
         "it rained and " + "so it rained and rained on " * 6 + ".",
     )
     outputs = outputs_of({"a": texts, "b": ("x", "it rained .", "y")}, texts, documents="112")
+    known = "it rained and so on in the team of met came"
     parts = {
         feature.name: [feature.labels[place] for place in feature.places.tolist()]
-        for feature in features(outputs, known=["it rained and so on in the team of met came"])
+        for feature in features(outputs, vocabulary(outputs, [known]))
     }
     assert parts["length"] == ["11–20 words", "1–10 words", "31–40 words"]
     assert parts["overlap"] == ["40–60%", "80% or more", "40–60%"]
@@ -218,7 +265,10 @@ def test_what_cannot_be_compared_gets_a_sentence() -> None:
         compare({"a": ["x", "y"], "b": ["x", "y"]}, ["x", "y"], documents=["d"])
     with pytest.raises(AdequaError, match="at least one metric"):
         compare(SYSTEMS, REFERENCES, [])
-    for wrong in ({"swaps": 0}, {"alpha": 1.0}, {"clusters": "x"}, {"seed": -1}):
+    for wrong in (
+        *({"swaps": 0}, {"swaps": 5.5}, {"resamples": True}, {"seed": 1.5}),
+        *({"alpha": 1.0}, {"clusters": "x"}, {"seed": -1}),
+    ):
         with pytest.raises(AdequaError):
             ComparisonSettings(**wrong)
 
@@ -253,7 +303,7 @@ def test_few_segments_have_a_defined_result() -> None:
 def test_several_references_and_empty_outputs() -> None:
     said = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
     found = compare(said, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
-    assert found.notes == ("1 of 2 hypotheses of a are empty; they are scored as they are.",)
+    assert found.notes[0] == "1 of 2 hypotheses of a are empty; they are scored as they are."
     assert "nrefs:2" in found.metrics[0].signature
 
 

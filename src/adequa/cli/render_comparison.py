@@ -202,8 +202,8 @@ def _legend(found: Comparison) -> Iterator[str]:
     settings = found.settings
     yield "difference: of the first system less the second; in brackets: not in the reference"
     yield (
-        f"p: approximate randomisation, {settings.swaps or 0:,} swaps, Holm's correction; "
-        f"{SURE} p ≤ {settings.alpha:g}; systems of one rank do not differ significantly"
+        f"p: approximate randomisation, {settings.swap_count:,} swaps, Holm's correction; "
+        f"{SURE} p ≤ {settings.alpha:g}; {settings.meaning_of_ranks}"
     )
     yield (
         f"intervals, bootstrap p: {settings.resamples:,} resamples of segments; by part: "

@@ -57,8 +57,8 @@ function showShort() {
   replace(
     byId("leaderboard-note"),
     `Lines are ${percent(data.confidence)} intervals from ${whole(data.resamples)} bootstrap `,
-    "resamples. Systems of one rank do not differ significantly (approximate randomisation, ",
-    `Holm’s correction, p ≤ ${data.alpha}).`,
+    `resamples. Of ranks: ${data.ranks} (approximate randomisation, Holm’s correction, `,
+    `p ≤ ${data.alpha}).`,
   );
 }
 

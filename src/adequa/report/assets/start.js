@@ -66,7 +66,7 @@ function showBehind() {
         ),
         term(
           "Parts of the segments",
-          "Lengths are words of the reference. Overlap is the share of words that outputs and their " +
+          "Lengths are words of the reference, or characters where a script has no spaces. Overlap is the share of words that outputs and their " +
             "reference have in common, mean of all systems. Rare words are those of a reference " +
             "that no other reference of the test set has. Names are words with a capital inside a " +
             "sentence, which is a guess.",
