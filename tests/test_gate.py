@@ -244,6 +244,12 @@ def made(name: str, *, drop: float, p: float) -> Verdict:
     return Verdict(name, f"{name}2", 10, (check,), "any", "seed:1")
 
 
+def test_numbers_are_told_as_they_are() -> None:
+    assert "(p <0.0001 ≤ 0.05)" in made("bleu", drop=1.0, p=0.00001).sentence
+    assert "(p = 0.05004 > 0.05)" in made("bleu", drop=1.0, p=0.05004).sentence
+    assert "30.00 → 30.00 (0.00)" in made("bleu", drop=0.001, p=1.0).sentence
+
+
 def test_all_forms_say_the_same() -> None:
     for drop, p, passes in ((1.0, 0.01, False), (1.0, 0.2, True), (0.4, 0.01, True)):
         found = made("bleu", drop=drop, p=p)

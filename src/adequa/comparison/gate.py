@@ -15,6 +15,7 @@ import numpy as np
 from adequa.comparison.gate_rules import GateRules, Rule
 from adequa.comparison.reach import least_p, segments
 from adequa.comparison.results import Comparison, MetricResult
+from adequa.comparison.wording import probability, signed, unsigned
 from adequa.errors import AdequaError
 from adequa.statistics.multiple import holm
 
@@ -61,8 +62,9 @@ class Check:
     @property
     def change(self) -> str:
         """The scores in words: bleu 30.21 → 29.80 (-0.41)."""
-        baseline, candidate = (f"{x:.{self.decimals}f}" for x in (self.baseline, self.candidate))
-        difference = f"{self.candidate - self.baseline:+.{self.decimals}f}"
+        baseline = unsigned(self.baseline, self.decimals)
+        candidate = unsigned(self.candidate, self.decimals)
+        difference = signed(self.candidate - self.baseline, self.decimals)
         return f"{self.metric} {baseline} → {candidate} ({difference})"
 
     @property
@@ -76,8 +78,10 @@ class Check:
             return f"worse by at most {self.max_drop:g}, which is allowed"
         beyond = f"worse by more than {self.max_drop:g}" if self.max_drop else "worse"
         sure = "significantly" if self.has_dropped else "not significantly"
+        p = probability(self.p_adjusted, self.alpha)
+        equal = "p " if p.startswith("<") else "p = "
         sign = "≤" if self.has_dropped else ">"
-        return f"{beyond}, {sure} (p = {self.p_adjusted:.4f} {sign} {self.alpha:g})"
+        return f"{beyond}, {sure} ({equal}{p} {sign} {self.alpha:g})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,12 @@ def gains_of(segments: FloatArray, first: int, second: int) -> FloatArray:
     array([0., 1.])
     """
     gains = segments[second] - segments[first]
-    rounding = SAME * float(np.abs(segments).max(initial=0))
-    return np.where(np.abs(gains) <= rounding, 0.0, gains)
+    return np.where(np.abs(gains) <= rounding(segments), 0.0, gains)
+
+
+def rounding(segments: FloatArray) -> float:
+    """The size up to which differences of these scores are rounding."""
+    return SAME * float(np.abs(segments).max(initial=0))
 
 
 def effect_size(gains: FloatArray) -> float:

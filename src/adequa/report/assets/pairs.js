@@ -35,7 +35,7 @@ function facts(metric, pair) {
   ];
   if (pair.p !== null) {
     found.push(
-      fact(`${percent(data.confidence)} interval`, interval, "of the difference, by bootstrap"),
+      fact(`${level(data.confidence)} interval`, interval, "of the difference, by bootstrap"),
       fact(
         "p, by randomisation",
         probability(pair.adjusted),

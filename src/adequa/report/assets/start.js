@@ -49,7 +49,7 @@ function showBehind() {
         term(
           "Intervals",
           `Segments are drawn with replacement ${whole(data.resamples)} times, and ` +
-            `${percent(data.confidence)} of the scores lie in between.`,
+            `${level(data.confidence)} of the scores lie in between.`,
         ),
         term(
           "p, by randomisation",
@@ -144,6 +144,7 @@ async function start() {
     return;
   }
   show();
+  fillBuckets();
   for (const [id, table] of [
     ["sort", SORTS],
     ["filter", FILTERS],
