@@ -146,7 +146,7 @@ def tree_lstm(
     with training_progress(quiet) as (work, training):
         metric = TreeLstm(
             parser=cached_parser(found, progress=work.scored) if cache else found,
-            vectors=load_token_vectors(vectors) if vectors else None,
+            vectors=load_token_vectors(vectors, device) if vectors else None,
             structure=structure.value,
             preset=settings.value,
             tuned=tune_vectors,

@@ -314,7 +314,9 @@ class TreeLstm(LearnedMetric):
         check_choice("cache", cache, TRUTH)
         metric = cls(
             parser=restored_parser(kept["parser"], folder, settings, cache=TRUTH[cache]),
-            vectors=restored_vectors(kept["vectors"], list(map(settings.get, keys)), folder),
+            vectors=restored_vectors(
+                kept["vectors"], list(map(settings.get, keys)), folder, device
+            ),
             structure=kept["shape"]["structure"],
             preset=kept["preset"],
             tuned=kept["tuned"],

@@ -140,7 +140,7 @@ def vector_keys(facts: Sequence[object]) -> list[str]:
 
 
 def restored_vectors(
-    facts: Sequence[dict[str, Any]], places: Sequence[str | None], folder: object
+    facts: Sequence[dict[str, Any]], places: Sequence[str | None], folder: object, device: str
 ) -> TokenVectors | None:
     """The vectors that a metric was trained with; places say where the files are now."""
     if not facts:
@@ -151,7 +151,7 @@ def restored_vectors(
         if place is not None:
             written = moved(written, place)
         try:
-            part = load_token_vectors([written])
+            part = load_token_vectors([written], device)
         except AdequaError as error:
             if place is not None:
                 raise
