@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     LastWord().parse(texts).write("all.conllu", texts)
     write_table(Path("words.txt"))
     write_ratings(RATED, "rated.tsv")
+    write_ratings(RATED, "pairs.tsv", ["cs-en", "de-en"] * 40)
     write_preferences("preferred.tsv")
 
     def shape(preset: str, dimension: int, structure: Any) -> TreeShape:
@@ -38,12 +40,13 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_training, "shape_of", shape)
 
 
-def write_ratings(ratings: Ratings, path: str) -> None:
+def write_ratings(ratings: Ratings, path: str, pairs: Sequence[str] = ()) -> None:
     assert ratings.segments is not None
-    rows = zip(
-        ratings.segments.hypotheses, ratings.segments.references, ratings.scores, strict=True
-    )
+    texts, scores = ratings.segments, ratings.scores
+    rows = zip(texts.hypotheses, texts.references, scores, strict=True)
     lines = ["mt\tref\tscore", *(f"{mt}\t{ref}\t{score:g}" for mt, (ref,), score in rows)]
+    if pairs:
+        lines = [f"{line}\t{pair}" for line, pair in zip(lines, ["lp", *pairs], strict=True)]
     Path(path).write_text("\n".join(lines) + "\n")
 
 
@@ -112,12 +115,24 @@ def test_every_way_to_train_leaves_a_metric(
     assert Path("mine/README.md").exists()
 
 
+def test_language_pairs_are_chosen_in_every_set_that_names_them() -> None:
+    given = ("--similarity", "pairs.tsv", "--similarity", "rated.tsv", "--development", "pairs.tsv")
+    assert run(*TRAIN, *VECTORS, *given, "--lp", "cs-en", "--epochs", "1", "-o", "mine", "-q") == 0
+    described = json.loads(Path("mine/metric.json").read_text())
+    assert described["training"]["rows_by_dataset"] == {"pairs.tsv": 40, "rated.tsv": 80}
+    assert described["training"]["rows_by_language_pair"] == {"": 80, "cs-en": 40}
+    assert list(described["agreement"]["by_language_pair"]) == ["cs-en"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         ((), "Name what to learn from with --preferences, --similarity or both."),
         (("--preferences", "rated.tsv"), "rated.tsv holds no preferences"),
-        (("--similarity", "preferred.tsv"), "holds no ratings of segments"),
+        (("--similarity", "preferred.tsv"), "learnt from with --preferences preferred.tsv."),
+        (("--similarity", "rated.tsv", "--development", "preferred.tsv"), "--development needs"),
+        (("--similarity", "rated.tsv", "--lp", "cs-en"), 'have a column "lp"; leave out --lp.'),
+        (("--similarity", "pairs.tsv", "--lp", "fr-en"), 'pairs.tsv: The judgements have no'),
         (("--similarity", "rated.tsv", "--tune-vectors"), "leave out --tune-vectors"),
         (("--similarity", "rated.tsv", "--vectors", "wrods:a"), 'Did you mean "words"?'),
         (("--similarity", "rated.tsv", "--device", "abacus"), 'no device "abacus"'),
@@ -126,8 +141,8 @@ def test_every_way_to_train_leaves_a_metric(
         (("--similarity", "rated.tsv", "--parser", "conllu:roots.conllu"), "are both roots"),
         (("--similarity", "rated.tsv", "--parser", "conllu:few.conllu"), "there is no parse of"),
     ],
-    ids=["nothing", "ratings", "preferences", "tuned", "vectors", "device", "parser", "circle",
-         "roots", "few"],
+    ids=["nothing", "ratings", "preferences", "development", "no-lp", "lp", "tuned", "vectors",
+         "device", "parser", "circle", "roots", "few"],
 )  # fmt: skip
 def test_what_cannot_be_trained_is_told_in_a_sentence(
     words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]

@@ -15,7 +15,7 @@ from adequa.encoders.token_vectors import (
     load_token_vectors,
 )
 from adequa.errors import AdequaError
-from tiny_transformer import IDS, POSITIONS, write_tiny_encoder
+from tiny_transformer import IDS, POSITIONS, write_tiny_encoder, write_tiny_roberta
 
 LOWER = "the 1 0\nbrno 0 1\n"
 CASED = "the 1 0\nBrno 0 1\nUSA 2 2\nParis 3 3\n"
@@ -159,3 +159,63 @@ def test_words_beyond_what_a_transformer_can_read(tmp_path: Path) -> None:
     for layer, message in ((3, "has the layers 0 to 2"), (-2, "not -2")):
         with pytest.raises(AdequaError, match=message):
             load_token_vectors([f"transformer:{folder},layer={layer}"])
+
+
+@pytest.mark.parametrize("kind", ["RobertaTokenizer", "PreTrainedTokenizerFast"])
+def test_words_begin_with_a_space_for_a_tokenizer_over_bytes(kind: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="transformers need PyTorch")
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer
+
+    folder = write_tiny_roberta(tmp_path / "tiny", kind)
+    vectors = load_token_vectors([f"transformer:{folder}"])
+    pieces = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(" the cat sat .")
+    assert pieces.tokens == ["<s>", "Ġthe", "Ġcat", "Ġsat", "Ġ", ".", "</s>"]
+    network = transformers.RobertaModel.from_pretrained(folder).eval()
+    with torch.no_grad():
+        states = network(torch.tensor([pieces.ids])).last_hidden_state[0].numpy()
+    expected = [states[1], states[2], states[3], states[4:6].mean(0)]
+    found = vectors.look_up(sentence("the", "cat", "sat", "."))
+    assert found.table[found.rows] == pytest.approx(np.array(expected), abs=5e-3)  # 16 bits
+
+
+def test_a_tokenizer_that_takes_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="transformers need PyTorch")
+    vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
+
+    def refusing(*_: object, **__: object) -> None:
+        raise AssertionError("instantiate it with add_prefix_space=True\nplease")
+
+    monkeypatch.setattr(vectors, "_tokenizer", refusing)
+    with pytest.raises(
+        AdequaError, match=r"tiny\.2 cannot read sentences .* add_prefix_space=True$"
+    ):
+        vectors.look_up(sentence("cat"))
+
+
+def test_a_last_word_without_pieces_is_not_cut_off(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="transformers need PyTorch")
+    vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
+    found = vectors.look_up(sentence("cat", "sat", "\u00a0"))  # white space to the tokenizer
+    assert found.known.tolist() == [True, True, False]
+    assert vectors.remarks() == ()
+
+
+def test_numbers_that_16_bits_do_not_hold(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="transformers need PyTorch")
+    folder = write_tiny_encoder(tmp_path / "tiny")
+    vectors = load_token_vectors([f"transformer:{folder},layer=0"])
+    vectors._network.embeddings.LayerNorm.weight.data.mul_(1e6)  # type: ignore[attr-defined]
+    with pytest.raises(AdequaError, match=r"tiny\.0 gives vectors with numbers that 16 bits"):
+        vectors.look_up(sentence("cat"))
+
+
+def test_networks_read_on_the_device_unless_another_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="transformers need PyTorch")
+    folder = write_tiny_encoder(tmp_path / "tiny")
+    with pytest.raises(AdequaError, match='no device "abacus"'):
+        load_token_vectors([f"transformer:{folder}"], "abacus")
+    one = load_token_vectors([f"transformer:{folder},device=cpu"], "abacus")
+    assert one.fingerprint == load_token_vectors([f"transformer:{folder}"], "cpu").fingerprint
+    table = load_token_vectors([f"words:{written(tmp_path, LOWER)}"], "abacus")  # has no device
+    assert table.dimension == 2

@@ -143,12 +143,39 @@ def test_settings_that_make_no_sense(wrong: dict[str, Any], message: str) -> Non
         trained(replace(PAPER, **wrong))
 
 
-def test_the_mean_of_weights_by_hand() -> None:
-    first, second = TreeNetwork(SHAPE, seed=5).arrays(), trained(replace(PAPER, epochs=1))
-    after = second.network.arrays()
-    found = trained(replace(PAPER, epochs=1, averaging=0.5)).network.arrays()
-    for name, array in found.items():
-        # After one step a tenth stays of where it began: min(0.5, 1 / 10).
-        assert array == pytest.approx(0.1 * first[name] + 0.9 * after[name], abs=1e-6)
-    with pytest.raises(AdequaError, match="averaging is at least 0 and below 1, not 1"):
-        trained(replace(PAPER, averaging=1.0))
+def test_gradients_of_tuned_vectors_are_cut_with_all_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    norms: list[float] = []
+
+    class Watching(torch.optim.AdamW):  # type: ignore[misc,name-defined]
+        def step(self, *arguments: Any, **named: Any) -> Any:
+            squares = [
+                float(weight.grad.square().sum())
+                for group in self.param_groups
+                for weight in group["params"]
+                if weight.grad is not None
+            ]
+            norms.append(sum(squares) ** 0.5)
+            return super().step(*arguments, **named)
+
+    monkeypatch.setattr("torch.optim.AdamW", Watching)
+    trained(replace(MODERN, epochs=1, largest_gradient=1e-3), tuned=True)
+    assert norms == pytest.approx([1e-3], rel=1e-2)
+
+
+def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = TreeNetwork(SHAPE, seed=1)
+    vectors = torch.from_numpy(table())
+    whole = composed(network, vectors, FOREST)
+    sizes: list[int] = []
+    schedule = network.schedule
+
+    def watching(forest: Any) -> Any:
+        sizes.append(len(forest.words))
+        return schedule(forest)
+
+    monkeypatch.setattr(network, "schedule", watching)
+    monkeypatch.setattr("adequa.training.tree_training._NODES", 3)
+    assert composed(network, vectors, FOREST).numpy() == pytest.approx(whole.numpy(), abs=1e-6)
+    assert sizes == [3, 3, 3]

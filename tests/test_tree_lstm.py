@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,8 @@ from tiny_trees import LastWord, preferred, rated, table
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.learned.tree_lstm import TreeLstm  # noqa: E402  # it needs PyTorch
+from adequa.learned.recent_vectors import RecentVectors  # noqa: E402  # it needs PyTorch
+from adequa.learned.tree_lstm import TreeLstm  # noqa: E402
 from adequa.training import tree_training  # noqa: E402
 from adequa.training.tree_network import TreeShape  # noqa: E402
 
@@ -83,9 +87,7 @@ def test_each_different_text_is_parsed_once(tmp_path: Path) -> None:
     assert len(parser.asked) == len(set(parser.asked))
 
 
-def test_references_that_come_again_are_not_composed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_references_that_come_again_are_not_composed_again(tmp_path: Path) -> None:
     found = metric(tmp_path).fit(rated(40))
     parser = found.parser
     assert isinstance(parser, LastWord)
@@ -93,10 +95,40 @@ def test_references_that_come_again_are_not_composed_again(
     parser.asked.clear()
     assert scores(found) == before
     assert parser.asked == []
-    monkeypatch.setattr("adequa.learned.tree_lstm._RECENT", 2)
+    found._recent = RecentVectors(2)
     assert scores(found, TEXTS.select([3])) == before[3:]
     assert scores(found) == pytest.approx(before, abs=1e-6)
     assert parser.asked  # only the latest are kept
+
+
+def test_a_metric_can_be_copied_and_scores_in_several_threads(tmp_path: Path) -> None:
+    found = metric(tmp_path).fit(rated(40))
+    before = scores(found)
+    for copied in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert scores(copied) == pytest.approx(before, abs=1e-6)
+    found._recent = RecentVectors(2)
+    rows = [list(np.random.default_rng(at).permutation(len(TEXTS))) for at in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        scored = pool.map(lambda some: scores(found, TEXTS.select(some)), rows)
+    for some, values in zip(rows, scored, strict=True):
+        assert values == pytest.approx([before[row] for row in some], abs=1e-6)
+
+
+def test_long_texts_are_composed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = metric(tmp_path).fit(rated(40))
+    before = scores(found)
+    found._recent = RecentVectors(100)
+    asked: list[int] = []
+    new = TreeLstm._new
+
+    def watching(self: TreeLstm, texts: Any) -> Any:
+        asked.append(len(texts))
+        return new(self, texts)
+
+    monkeypatch.setattr(TreeLstm, "_new", watching)
+    monkeypatch.setattr("adequa.learned.tree_lstm._CHARACTERS", 12)
+    assert scores(found) == pytest.approx(before, abs=1e-6)
+    assert asked == [1, 1, 1, 3]  # three sentences of eleven letters; two of three, and nothing
 
 
 def test_the_same_seed_gives_the_same_metric(tmp_path: Path) -> None:
@@ -157,6 +189,33 @@ def test_tuning_moves_the_vectors_of_words_that_occur(tmp_path: Path) -> None:
     learnt = made.words_.learnt[made.words_.words.index("cat")]
     assert np.abs(learnt - outside).max() > 1e-4
     assert np.abs(learnt - outside).max() < 1
+
+
+@pytest.mark.parametrize("kind", ["tuned", "learnt"])
+def test_words_of_development_texts_are_not_learnt(kind: str, tmp_path: Path) -> None:
+    other = Segments(("owl saw owl", "cat saw dog"), (("owl ate owl",), ("cat saw dog",)))
+    chosen_on = Ratings(np.array([1.0, 5.0]), {}, other, name="others")
+    vectors = table(tmp_path) if kind == "tuned" else None
+    made = TreeLstm(LastWord(), vectors, tuned=kind == "tuned", device="cpu")
+    made.fit(rated(40), development=[chosen_on])
+    assert "owl" not in made.words_.words
+    assert "cat" in made.words_.words
+    assert made.words_.learnt is not None
+    assert len(made.words_.learnt) == len(made.words_.words)
+    # The figure that chose the epoch is that of the metric as it is.
+    assert pearson(chosen_on.scores, made.score(other).segments) == pytest.approx(
+        made.agreement_["criterion_pearson"]
+    )
+
+
+def test_only_vectors_in_use_are_looked_up(tmp_path: Path) -> None:
+    made = metric(tmp_path, tuned=True).fit(rated(60))
+    parses = LastWord().parse(["cat saw cat", "owl dog"])
+    assert made.words_.learnt is not None
+    found, whole = made.words_.look_up(parses), made.words_.look_up_for_training(parses)
+    assert (found.table[found.rows] == whole.table[whole.rows]).all()
+    assert (found.known == whole.known).all()
+    assert (len(found.table), len(whole.table)) == (4, len(made.words_.learnt) + 1)
 
 
 def test_vectors_of_a_transformer_stay_as_they_are(tmp_path: Path) -> None:
@@ -258,6 +317,8 @@ def test_damaged_folders(tmp_path: Path) -> None:
     LastWord().parse(["cat"]).write(tmp_path / "a.conllu", ["cat"])
     named = f"{tmp_path / 'saved'}:parser={tmp_path / 'a.conllu'}"
     load_metric(named)
+    with pytest.raises(AdequaError, match="parser2 names a further file .* there is no parser;"):
+        load_metric(f"{tmp_path / 'saved'}:parser2={tmp_path / 'a.conllu'},device=cpu")
     with pytest.raises(AdequaError, match='no setting named "parsre".*"parser"'):
         load_metric(f"{tmp_path / 'saved'}:parsre=a")
     other = tmp_path / "other.txt"
@@ -265,10 +326,11 @@ def test_damaged_folders(tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match="not the vectors that this metric was trained with"):
         load_metric(f"{named},vectors={other}")
     described = json.loads((tmp_path / "saved" / "metric.json").read_text())
-    described["settings"]["shape"]["memory"] = 9
-    (tmp_path / "saved" / "metric.json").write_text(json.dumps(described))
-    with pytest.raises(AdequaError, match="damaged metric.*weights of another network"):
-        load_metric(named)
+    for wrong in (9, 10**9, -1, "8", None):
+        described["settings"]["shape"]["memory"] = wrong
+        (tmp_path / "saved" / "metric.json").write_text(json.dumps(described))
+        with pytest.raises(AdequaError, match="is a damaged metric: "):
+            load_metric(named)
     (tmp_path / "saved" / "words.json").write_text("[]")
     with pytest.raises(AdequaError, match="words.json is not the file"):
         load_metric(named)

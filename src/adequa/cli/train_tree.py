@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -16,7 +16,6 @@ from adequa.cli.training import (
     References,
     SeedOption,
     checked_target,
-    ratings_of,
     save_and_report,
     training_progress,
 )
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from adequa.judgements import Preferences, Ratings
+
+    Chosen = TypeVar("Chosen", Ratings, Preferences, Ratings | Preferences)
 
 
 class Structure(str, Enum):
@@ -134,14 +135,18 @@ def tree_lstm(
     called = checked_target(output, name)
     check_device(device)
     if tune_vectors and not vectors:
-        raise AdequaError("Vectors that are learnt are tuned anyway; leave out --tune-vectors.")
-    given = _judgements(preferences or [], similarity or [], lp, seed, quiet)
-    chosen_on = [ratings_of([each], None, None, seed, quiet) for each in development or ()]
+        raise AdequaError(
+            "Vectors that are learnt are tuned anyway; name some with --vectors, or leave out "
+            "--tune-vectors."
+        )
+    given, chosen_on = _judgements(
+        preferences or [], similarity or [], development or [], lp, quiet
+    )
     found = load_parser(*(parser or ["spacy:en_core_web_md"]))
     with training_progress(quiet) as (work, training):
         metric = TreeLstm(
             parser=cached_parser(found, progress=work.scored) if cache else found,
-            vectors=load_token_vectors(vectors) if vectors else None,
+            vectors=load_token_vectors(vectors, device) if vectors else None,
             structure=structure.value,
             preset=settings.value,
             tuned=tune_vectors,
@@ -159,37 +164,66 @@ def tree_lstm(
 def _judgements(
     preferences: Sequence[str],
     similarity: Sequence[str],
+    development: Sequence[str],
     lp: Sequence[str] | None,
-    seed: int,
     quiet: bool,
-) -> list[Ratings | Preferences]:
-    """All that is learnt from, or a sentence on why there is nothing."""
+) -> tuple[list[Ratings | Preferences], list[Ratings]]:
+    """All that is learnt from, or a sentence on why there is nothing; and what is chosen on."""
     if not preferences and not similarity:
         raise AdequaError("Name what to learn from with --preferences, --similarity or both.")
-    return [
-        *(_preferences(each, lp, quiet) for each in preferences),
-        *(ratings_of([each], None, None, seed, quiet) for each in similarity),
+    given: list[Ratings | Preferences] = [
+        *(_preferences(each, quiet) for each in preferences),
+        *(_ratings(each, "--similarity", quiet) for each in similarity),
     ]
+    chosen_on = [_ratings(each, "--development", quiet) for each in development]
+    if lp and not any("lp" in each.ids for each in (*given, *chosen_on)):
+        raise AdequaError('None of the data have a column "lp"; leave out --lp.')
+    return [_of_pairs(each, lp) for each in given], [_of_pairs(each, lp) for each in chosen_on]
 
 
-def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferences:
-    """The preferences of a file or dataset, of some language pairs where these are named."""
-    from adequa.agreement.protocol import Protocol
-    from adequa.agreement.selection import Selection, selected
+def _preferences(given: str, quiet: bool) -> Preferences:
     from adequa.datasets.load import load_dataset
-    from adequa.io.language_pairs import language_pair
-    from adequa.judgements import Preferences
+    from adequa.judgements import Preferences, Ratings
 
     loaded = load_dataset(given)
     if not isinstance(loaded, Preferences):
+        other = f"; ratings are given with --similarity {given}"
         raise AdequaError(
-            f"{given} holds no preferences; ratings are given with --similarity {given}."
+            f"{given} holds no preferences{other if isinstance(loaded, Ratings) else ''}."
         )
     if not quiet:
         for note in loaded.kept.notes():
             tell(f"note: {given}: {note}")
-    choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
-    found, _ = selected(loaded, choice, Protocol())
-    if not isinstance(found, Preferences):
-        raise TypeError("a choice among preferences gives preferences")
-    return found
+    return loaded
+
+
+def _ratings(given: str, option: str, quiet: bool) -> Ratings:
+    from adequa.agreement.notes import unused_rows
+    from adequa.datasets.load import load_dataset
+    from adequa.judgements import Preferences, Ratings
+
+    loaded = load_dataset(given)
+    if not isinstance(loaded, Ratings):
+        what = f"{given} holds no ratings of segments, which {option} needs"
+        other = f"; preferences are learnt from with --preferences {given}"
+        raise AdequaError(f"{what}{other if isinstance(loaded, Preferences) else ''}.")
+    if not quiet:
+        for note in unused_rows(loaded.kept):
+            tell(f"note: {given}: {note}")
+    return loaded
+
+
+def _of_pairs(judgements: Chosen, lp: Sequence[str] | None) -> Chosen:
+    """The judgements of some language pairs; all where none are named, or the data have none."""
+    from adequa.agreement.exclusions import with_ids
+    from adequa.io.language_pairs import language_pair
+
+    if not lp or "lp" not in judgements.ids:
+        return judgements
+    try:
+        chosen = with_ids(judgements, "lp", [language_pair(pair) for pair in lp])
+    except AdequaError as error:
+        raise AdequaError(f"{judgements.name}: {error}") from error
+    if not isinstance(chosen, type(judgements)):
+        raise TypeError("a choice among judgements gives judgements of the same kind")
+    return chosen

@@ -86,10 +86,17 @@ def load_encoder(specification: str) -> Encoder | PairEncoder:
     return loaded
 
 
-def load_from(specification: str, class_of: Callable[[str], Any]) -> Any:
-    """What command-line words name, of the class that a function gives for their kind."""
+def load_from(
+    specification: str, class_of: Callable[[str], Any], otherwise: Mapping[str, str] | None = None
+) -> Any:
+    """What command-line words name, of the class that a function gives for their kind.
+
+    `otherwise` has settings that hold where the words do not say them and the class has them.
+    """
     kind, path, settings = _parsed(specification)
     found = class_of(kind)
+    known = settings_of(found)
+    settings = {k: v for k, v in (otherwise or {}).items() if k in known} | settings
     return found.load(path, **_checked(kind, found, settings))
 
 

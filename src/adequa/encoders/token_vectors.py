@@ -70,15 +70,18 @@ class TokenVectors(ABC):
         return ()
 
 
-def load_token_vectors(specifications: Sequence[str]) -> TokenVectors:
-    """The vectors that command-line words name; those of several are put one after the other."""
-    found = [_loaded(specification) for specification in specifications]
+def load_token_vectors(specifications: Sequence[str], device: str = "auto") -> TokenVectors:
+    """The vectors that command-line words name; those of several are put one after the other.
+
+    Networks read on the device, unless the words name another.
+    """
+    found = [_loaded(specification, device) for specification in specifications]
     if not found:
         raise AdequaError(f"Name vectors as KIND:PATH; the kinds are {', '.join(TOKEN_VECTORS)}.")
     return found[0] if len(found) == 1 else JoinedVectors(found)
 
 
-def _loaded(specification: str) -> TokenVectors:
+def _loaded(specification: str, device: str) -> TokenVectors:
     def found(kind: str) -> Any:
         if kind not in TOKEN_VECTORS:
             raise AdequaError(
@@ -88,7 +91,8 @@ def _loaded(specification: str) -> TokenVectors:
         module, _, attribute = TOKEN_VECTORS[kind].partition(":")
         return getattr(import_module(module), attribute)
 
-    loaded: TokenVectors = load_from(specification, found)
+    otherwise = {} if device == "auto" else {"device": device}
+    loaded: TokenVectors = load_from(specification, found, otherwise)
     return loaded
 
 

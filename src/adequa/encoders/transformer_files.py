@@ -113,6 +113,17 @@ def load_model(folder: Path) -> tuple[Any, Any]:
     return network, tokenizer
 
 
+def load_tokenizer(folder: Path, **settings: bool) -> Any:
+    """The tokenizer of a model, with settings in place of its own."""
+    with _needed_packages():
+        import torch  # noqa: PLC0415, F401  # transformers would only complain later
+        import transformers  # noqa: PLC0415  # an extra, and heavy
+    with _loading(folder):
+        return transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False, **settings
+        )
+
+
 def load_translation_model(folder: Path) -> tuple[Any, Any]:
     """The network, in 32 bits and ready to translate, and its tokenizer."""
     return _loaded(folder, "AutoModelForSeq2SeqLM")
@@ -120,25 +131,30 @@ def load_translation_model(folder: Path) -> tuple[Any, Any]:
 
 def _loaded(folder: Path, kind: str) -> tuple[Any, Any]:
     files = model_files(folder)
+    tokenizer = load_tokenizer(folder)
     with _needed_packages():
-        import torch  # noqa: PLC0415, F401  # transformers would only complain later
         import transformers  # noqa: PLC0415  # an extra, and heavy
-    settings = {"local_files_only": True, "trust_remote_code": False}
+    with _loading(folder):
+        network, report = getattr(transformers, kind).from_pretrained(
+            folder,
+            use_safetensors=any(path.suffix == ".safetensors" for path in files),
+            output_loading_info=True,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+    _check_loaded(folder, report)
+    return network.float().eval(), tokenizer
+
+
+@contextmanager
+def _loading(folder: Path) -> Iterator[None]:
     try:
         with quiet():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **settings)
-            network, report = getattr(transformers, kind).from_pretrained(
-                folder,
-                use_safetensors=any(path.suffix == ".safetensors" for path in files),
-                output_loading_info=True,
-                **settings,
-            )
+            yield
     except Exception as error:  # the tokenizers package raises nothing more exact
         raise AdequaError(
             f"{folder} cannot be loaded as a transformer: {_reason(error)}."
         ) from error
-    _check_loaded(folder, report)
-    return network.float().eval(), tokenizer
 
 
 def _reason(error: Exception) -> str:

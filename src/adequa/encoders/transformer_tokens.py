@@ -2,7 +2,8 @@
 
 The words are given to the tokenizer as a parser has split them; the vector of a word is the mean of
 those of its pieces in one layer. They are kept in 16 bits, since there is one for every word of
-every sentence.
+every sentence. For tokenizers over bytes, as of RoBERTa, a word begins with the space before it, so
+that each is given one.
 """
 
 from __future__ import annotations
@@ -20,12 +21,19 @@ from adequa.encoders.parses import Parses
 from adequa.encoders.registry import written_out
 from adequa.encoders.text_network import longest_input
 from adequa.encoders.token_vectors import Lexicon, TokenVectors
-from adequa.encoders.transformer_files import digests, load_model, model_files, model_folder
+from adequa.encoders.transformer_files import (
+    digests,
+    load_model,
+    load_tokenizer,
+    model_files,
+    model_folder,
+)
 from adequa.errors import AdequaError
 from adequa.runtime.batches import batches_by_length
 from adequa.runtime.half_characters import refuse_halves
 
 _BATCH_TOKENS, _BATCH_SIZE = 4096, 128
+_PREFIX = "add_prefix_space"
 Pieces = npt.NDArray[np.int64]
 
 
@@ -44,11 +52,13 @@ class TransformerTokens(TokenVectors):
         self.name = f"{folder.name}.{layer}"
         self.specification = specification
         self.dimension = int(network.config.hidden_size)
-        described = json.dumps(["tokens", 1, digests(model_files(folder)), layer], sort_keys=True)
+        self._spaced = _over_bytes(tokenizer)
+        facts = [digests(model_files(folder)), layer, *([_PREFIX] if self._spaced else [])]
+        described = json.dumps(["tokens", 1, *facts], sort_keys=True)
         self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
         self._network, self._tokenizer, self._layer = network, tokenizer, layer
         self._longest = longest_input(network, tokenizer)
-        # Sentences, over all calls, that had more tokens than that.
+        # Sentences, over all calls, that had more tokens than it can take.
         self.cut = 0
 
     @classmethod
@@ -72,6 +82,8 @@ class TransformerTokens(TokenVectors):
                 f"{folder} has a tokenizer that does not tell which word a piece is of; a model "
                 "with tokenizer.json does."
             )
+        if _over_bytes(tokenizer):  # some versions refuse words without it
+            tokenizer = load_tokenizer(folder, **{_PREFIX: True})
         count = int(network.config.num_hidden_layers)
         if not -1 <= layer <= count:
             raise AdequaError(
@@ -100,16 +112,23 @@ class TransformerTokens(TokenVectors):
             places, vectors = self._read([parses.tree(row)[0] for row in rows])
             starts = np.repeat(parses.starts[rows], [len(each) for each in places])
             at = np.concatenate(places) + starts
-            table[at], known[at] = vectors, True
+            with np.errstate(over="ignore"):
+                table[at], known[at] = vectors, True
+            if not np.isfinite(table[at]).all():
+                raise AdequaError(
+                    f"{self.name} gives vectors with numbers that 16 bits do not hold, or that are "
+                    "none; name another layer with layer=N."
+                )
         return Lexicon(table, np.arange(len(parses.words)), known)
 
     def _read(self, sentences: Sequence[tuple[str, ...]]) -> tuple[list[Pieces], np.ndarray]:
         """Of each sentence the words that have pieces, and the vectors of all these words."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
+        before = " " if self._spaced else ""
         try:
             encoded = self._tokenizer(
-                [list(words) for words in sentences],
+                [[before + word for word in words] for words in sentences],
                 is_split_into_words=True,
                 truncation=True,
                 max_length=self._longest,
@@ -120,16 +139,18 @@ class TransformerTokens(TokenVectors):
         except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
             refuse_halves([word for words in sentences for word in words], error)
             raise
+        except (AssertionError, ValueError) as error:
+            raise AdequaError(
+                f"The tokenizer of {self.name} cannot read sentences that are split into words; "
+                f"name another model. The reason: {str(error).partition(chr(10))[0]}"
+            ) from error
         # One number for each different word of the batch; pieces that are of no word have -1.
         owners = [
             np.array([-1 if word is None else word for word in encoded.word_ids(row)])
             for row in range(len(sentences))
         ]
         places = [np.unique(row[row >= 0]) for row in owners]
-        self.cut += sum(
-            bool(len(there)) and int(there[-1]) + 1 < len(words)
-            for there, words in zip(places, sentences, strict=True)
-        )
+        self.cut += sum(bool(encoding.overflowing) for encoding in encoded.encodings)
         ends = np.cumsum([len(there) for there in places])
         numbers = np.stack(
             [
@@ -152,6 +173,12 @@ class TransformerTokens(TokenVectors):
             return ()
         what = f"{self.cut:,} sentence{'s'[: self.cut != 1]}"
         return (f"{self.name} read the first {self._longest} tokens only of {what}.",)
+
+
+def _over_bytes(tokenizer: Any) -> bool:
+    """Whether a word's first piece is one that has the space before it."""
+    splitting = tokenizer.backend_tokenizer.pre_tokenizer
+    return splitting is not None and b'"ByteLevel"' in splitting.__getstate__()
 
 
 def _placed(network: Any, device: str) -> Any:

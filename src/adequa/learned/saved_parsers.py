@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from adequa.encoders.parses import Parser, cached_parser, load_parser
 from adequa.errors import AdequaError
 
 FIRST = "parser"
+_PARSER = re.compile(FIRST + r"([2-9]|[1-9][0-9]+)?")
 
 
 def parser_facts(parser: Parser) -> dict[str, Any]:
@@ -27,8 +29,16 @@ def parser_settings(settings: Mapping[str, str]) -> list[str]:
     >>> parser_settings({"parser2": "b.conllu", "device": "cpu", "parser": "a.conllu"})
     ['parser', 'parser2']
     """
-    numbers = {FIRST: 1} | {f"{FIRST}{number}": number for number in range(2, len(settings) + 1)}
-    return sorted((key for key in settings if key in numbers), key=numbers.__getitem__)
+    named = [key for key in settings if _PARSER.fullmatch(key)]
+    expected = [FIRST, *(f"{FIRST}{number}" for number in range(2, len(named) + 1))][: len(named)]
+    lacking = [key for key in expected if key not in named]
+    if lacking:
+        later = next(key for key in named if key not in expected)
+        raise AdequaError(
+            f"{later} names a further file of parses, and there is no {lacking[0]}; write "
+            f"{lacking[0]}=conllu:FILE."
+        )
+    return expected
 
 
 def restored_parser(

@@ -22,32 +22,65 @@ from adequa.training.folds import split_off
 _SPLIT, _TRAIN, _DEVELOPMENT = "split", "train", "dev"
 
 
+_FEWEST = 2  # ratings that a correlation needs
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeJudgements:
     """Ratings to learn from, from 1 to 5, and ratings to choose the epoch on, on any scale."""
 
     learnt: Ratings
     development: Ratings
+    # The rows of development data that are correlated together: by dataset, by language pair.
+    parts: tuple[tuple[IntArray, ...], ...]
+
+    @classmethod
+    def of(
+        cls, learnt: Ratings, development: Ratings, note: Callable[[str], None]
+    ) -> TreeJudgements:
+        """With the parts whose ratings differ, and all rows as one where there is none."""
+        parts = _parts_that_differ(development)
+        if not parts:
+            note(
+                f"{development.name or 'the ratings to choose on'}: no language pair has ratings "
+                "that differ, so that the epoch is chosen by the correlation over all of them."
+            )
+            parts = ((np.arange(len(development)),),)
+        return cls(learnt, development, parts)
 
     def criterion(self, predictions: FloatArray) -> float:
         """Pearson with the ratings to choose on: the mean over the datasets.
 
-        That of a dataset is the mean over its language pairs.
+        That of a dataset is the mean over its language pairs. Predictions that do not differ count
+        0 in one of them, and where they differ in none, -1.
         """
-        ids, human = self.development.ids, self.development.scores
-        datasets = np.array(ids["dataset"])
-        pairs = np.array(ids["lp"]) if "lp" in ids else np.full(len(human), "")
-        figures = [
-            np.mean(
-                [
-                    pearson(human[some], predictions[some])
-                    for pair in np.unique(pairs[datasets == dataset])
-                    for some in [(datasets == dataset) & (pairs == pair)]
-                ]
-            )
-            for dataset in np.unique(datasets)
+        human = self.development.scores
+        by_pair = [
+            np.array([float(pearson(human[rows], predictions[rows])) for rows in pairs])
+            for pairs in self.parts
         ]
-        return float(np.nan_to_num(np.mean(figures), nan=-1.0))
+        if np.isnan(np.concatenate(by_pair)).all():
+            return -1.0
+        return float(np.mean([np.nan_to_num(figures, nan=0.0).mean() for figures in by_pair]))
+
+
+def _parts_that_differ(ratings: Ratings) -> tuple[tuple[IntArray, ...], ...]:
+    """The rows of each language pair of each dataset, where ratings differ."""
+    datasets = ratings.ids["dataset"]
+    rows: dict[str, dict[str, list[int]]] = {}
+    for row, (dataset, pair) in enumerate(
+        zip(datasets, ratings.ids.get("lp", ("",) * len(ratings)), strict=True)
+    ):
+        rows.setdefault(dataset, {}).setdefault(pair, []).append(row)
+    by_dataset = (
+        tuple(np.array(some) for some in pairs.values() if _differ(ratings.scores[some]))
+        for pairs in rows.values()
+    )
+    return tuple(pairs for pairs in by_dataset if pairs)
+
+
+def _differ(scores: FloatArray) -> bool:
+    return len(scores) >= _FEWEST and bool(np.ptp(scores))
 
 
 def collect(
@@ -68,24 +101,39 @@ def collect(
     """
     if not given:
         raise AdequaError("A Tree-LSTM learns from preferences or ratings; there are none.")
-    learnt, held_out = [], list(development)
+    chosen_on = [_of_split(each, _DEVELOPMENT, "choose on") for each in development]
+    learnt, held_out = [], []
     for each in given:
         rated = rated_preferences(each, formula, fewest) if isinstance(each, Preferences) else each
         rated_texts(rated)
         if _SPLIT in rated.ids:
-            some, rest = _by_split(rated)
+            some, rest = _of_split(rated, _TRAIN, "learn from"), _rows(rated, _DEVELOPMENT)
         elif development:
             some, rest = rated, None
         else:
             some, rest = _split(rated, share, seed)
         learnt.append(_from_1_to_5(some, note))
-        if rest is not None and not development:
+        if rest is not None and len(rest):
             held_out.append(rest)
-    if not held_out:
-        raise AdequaError("There are no ratings to choose the best epoch on; give some more.")
-    for each in held_out:
+    for each in chosen_on:
         rated_texts(each)
-    return TreeJudgements(_together(learnt), _together(held_out))
+    if not chosen_on:
+        _check_held_out(held_out, sum(map(len, learnt)))
+    return TreeJudgements.of(_together(learnt), _together(chosen_on or held_out), note)
+
+
+def _check_held_out(parts: Sequence[Ratings], learnt: int) -> None:
+    if not parts:
+        raise AdequaError(
+            "There are no ratings to choose the best epoch on; name some with --development."
+        )
+    if not any(_differ(part.scores) for part in parts):
+        count = sum(map(len, parts))
+        some = "1 is" if count == 1 else f"{count:,} are"
+        raise AdequaError(
+            f"Of {learnt + count:,} ratings {some} held out to choose the epoch, and they do not "
+            "differ; give more, or name --development."
+        )
 
 
 def _together(parts: Sequence[Ratings]) -> Ratings:
@@ -95,16 +143,21 @@ def _together(parts: Sequence[Ratings]) -> Ratings:
     return joined(list(parts))
 
 
-def _by_split(ratings: Ratings) -> tuple[Ratings, Ratings | None]:
-    """The rows for training and those for development; rows for testing are left alone."""
-    splits = np.array(ratings.ids[_SPLIT])
-    train, development = (np.flatnonzero(splits == name) for name in (_TRAIN, _DEVELOPMENT))
-    if not len(train):
+def _of_split(ratings: Ratings, part: str, use: str) -> Ratings:
+    """The rows of one part of a split; all of them where there is none."""
+    if _SPLIT not in ratings.ids:
+        return ratings
+    found = _rows(ratings, part)
+    if not len(found):
         raise AdequaError(
-            f'{ratings.name} has a column "{_SPLIT}", and no row of it is "{_TRAIN}"; leave the '
-            "column out to learn from all rows."
+            f'{ratings.name} has a column "{_SPLIT}", and no row of it is "{part}"; leave the '
+            f"column out to {use} all rows."
         )
-    return ratings.select(train), ratings.select(development) if len(development) else None
+    return found
+
+
+def _rows(ratings: Ratings, part: str) -> Ratings:
+    return ratings.select(np.flatnonzero(np.array(ratings.ids[_SPLIT]) == part))
 
 
 def _split(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:

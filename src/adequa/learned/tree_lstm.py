@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -24,6 +24,7 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.cards import card
 from adequa.learned.contract import UNSEEN, LearnedMetric, Training
 from adequa.learned.preference_ratings import HIGHEST, LOWEST, Formula
+from adequa.learned.recent_vectors import RecentVectors
 from adequa.learned.references import OfSeveral, one_a_segment
 from adequa.learned.regression import correlations, figure
 from adequa.learned.saved_parsers import (
@@ -47,7 +48,7 @@ from adequa.learned.tree_words import (
 )
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings
-from adequa.runtime.batches import distinct
+from adequa.runtime.batches import batches_by_length, distinct
 from adequa.segments import FloatArray, Segments
 from adequa.training.forests import plant
 
@@ -61,7 +62,8 @@ Preset: TypeAlias = Literal["modern", "paper"]
 
 DEVELOPMENT = 0.1  # the share of ratings that the epoch is chosen on, where none are given for it
 STRUCTURES = ("dependency", "chain")
-_TEXTS = 4096  # parsed and composed at once, which bounds the memory that their words take
+# Parsed and composed at once, which bounds the memory that their words take.
+_TEXTS, _CHARACTERS = 4096, 1 << 20
 _RECENT = 16_384  # texts whose h is kept, some 20 MB
 _TABLE = "word_vectors"  # the array of learnt vectors
 
@@ -94,7 +96,9 @@ class TreeLstm(LearnedMetric):
     words_: TreeWords = field(init=False, repr=False)
     # Of the parser that it was trained with, whichever it scores with now.
     parser_facts_: Mapping[str, Any] = field(init=False, repr=False)
-    _recent: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False)
+    _recent: RecentVectors = field(
+        default_factory=lambda: RecentVectors(_RECENT), init=False, repr=False
+    )
 
     def fit(
         self,
@@ -120,7 +124,7 @@ class TreeLstm(LearnedMetric):
         trained, words = self._trained(data, training)
         self.network_, self.words_, self.digest_ = trained.network, words, ""
         self.parser_facts_ = parser_facts(self.parser)
-        self._recent = {}
+        self._recent = RecentVectors(_RECENT)
         self._describe(data, trained)
         return self
 
@@ -146,8 +150,9 @@ class TreeLstm(LearnedMetric):
             report=Report(training.advance, training.told),
         )
         if trained.table is not None:
-            words = words.with_vectors(trained.table)
-        return trained, words
+            words = words.with_vectors(trained.table[: len(words.words)])
+        by_segment = held_out.by_segment(trained.predictions, self.references)
+        return replace(trained, predictions=by_segment), words
 
     def _trees(
         self, data: TreeJudgements, held_out: TreePairing, training: Training
@@ -161,11 +166,15 @@ class TreeLstm(LearnedMetric):
         training.stage(f"Parsing with {self.parser.name}")
         parses = self.parser.parse(texts)
         training.stage("Looking up word vectors")
-        words = starting_words(self.vectors, parses, learns=self.tuned or self.vectors is None)
-        found = words.look_up(parses)
-        if not found.known.all():
-            training.note(f"{found.known.mean():.1%} of the words have a vector of their own.")
         first, second, third, fourth = np.split(at, np.cumsum([len(side) for side in sides[:-1]]))
+        # Texts come in the order of their first appearance: those that are learnt before others.
+        learnt_words = parses.words[: parses.starts[max(first.max(), second.max()) + 1]]
+        learns = self.tuned or self.vectors is None
+        words = starting_words(self.vectors, learnt_words, learns=learns)
+        found = words.look_up_for_training(parses)
+        if not found.known.all():
+            share = np.floor(1000 * found.known.mean()) / 1000  # never all
+            training.note(f"{share:.1%} of the words have a vector of their own.")
         trees = TreeData(
             forest=plant(found.rows, parses.parents, parses.starts),
             table=found.table,
@@ -187,8 +196,6 @@ class TreeLstm(LearnedMetric):
 
     def _describe(self, data: TreeJudgements, trained: Trained) -> None:
         human, ids = data.development.scores, data.development.ids
-        held_out = TreePairing.of(data.development)
-        predictions = held_out.by_segment(trained.predictions, self.references)
         pairs = np.array(ids["lp"]) if "lp" in ids else None
         self.training_ = data_facts(data.learnt) | {
             "development": data.development.name,
@@ -201,7 +208,7 @@ class TreeLstm(LearnedMetric):
             "settings_tried": len(trained.history),
             "folds": 0,
             "criterion_pearson": figure(trained.criterion),
-            **correlations(human, predictions, pairs),
+            **correlations(human, trained.predictions, pairs),
         }
 
     def score_segments(self, segments: Segments) -> FloatArray:
@@ -217,20 +224,16 @@ class TreeLstm(LearnedMetric):
 
     def _composed(self, texts: Sequence[str]) -> Tensor:
         """h of every text; those of the texts before are kept, since references come again."""
-        import torch  # noqa: PLC0415  # an extra, and heavy
-
-        lacking = [text for text in texts if text not in self._recent]
-        found = {text: self._recent[text] for text in texts if text in self._recent}
-        for start in range(0, len(lacking), _TEXTS):
-            some = lacking[start : start + _TEXTS]
-            # A copy of each row, since a view would keep all the others.
-            found |= zip(some, (h.clone() for h in self._new(some)), strict=True)
-        for text in texts:  # the latest last
-            self._recent.pop(text, None)
-        self._recent |= found
-        for text in list(self._recent)[: max(len(self._recent) - _RECENT, 0)]:
-            del self._recent[text]
-        return torch.stack([found[text] for text in texts])
+        network = self.network_
+        h = network.w.new_empty(len(texts), network.shape.memory, requires_grad=False)
+        lacking = self._recent.fill(h, texts)
+        lengths = [len(texts[at]) for at in lacking.tolist()]
+        for batch in batches_by_length(lengths, max_tokens=_CHARACTERS, max_count=_TEXTS):
+            rows = lacking[batch]
+            some = [texts[at] for at in rows.tolist()]
+            h[rows] = new = self._new(some)
+            self._recent.put(some, new)
+        return h
 
     def _new(self, texts: Sequence[str]) -> Tensor:
         from adequa.training.transfer import to_device  # noqa: PLC0415  # needs PyTorch
@@ -314,7 +317,9 @@ class TreeLstm(LearnedMetric):
         check_choice("cache", cache, TRUTH)
         metric = cls(
             parser=restored_parser(kept["parser"], folder, settings, cache=TRUTH[cache]),
-            vectors=restored_vectors(kept["vectors"], list(map(settings.get, keys)), folder),
+            vectors=restored_vectors(
+                kept["vectors"], list(map(settings.get, keys)), folder, device
+            ),
             structure=kept["shape"]["structure"],
             preset=kept["preset"],
             tuned=kept["tuned"],
@@ -341,12 +346,11 @@ class TreeLstm(LearnedMetric):
 
         weights = dict(arrays)
         self.words_ = read_words(self.vectors, weights.pop(_TABLE, None), folder)
-        self.network_ = TreeNetwork(TreeShape(**shape), seed=0)
-        if self.words_.dimension != self.network_.shape.dimension:
-            raise ValueError("the vectors have another dimension than the network")
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise ValueError("the weights hold something that is no finite number")
-        self.network_.load(weights)
+        self.network_ = TreeNetwork.of(TreeShape(**shape), weights)
+        if self.words_.dimension != self.network_.shape.dimension:
+            raise ValueError("the vectors have another dimension than the network")
         self.network_.to(training_device(self.device))
 
 

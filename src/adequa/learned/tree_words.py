@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adequa.encoders.parses import Parses
 from adequa.encoders.registry import moved
@@ -26,6 +27,8 @@ from adequa.encoders.token_vectors import (
     load_token_vectors,
 )
 from adequa.errors import AdequaError
+from adequa.io.conllu import ROOT
+from adequa.segments import IntArray
 
 RARE = ""  # stands for all words that were not seen more than once
 WORDS = "words.json"
@@ -41,6 +44,11 @@ class TreeWords:
     outside: TokenVectors | None
     words: tuple[str, ...] = ()  # that have a learnt vector
     learnt: np.ndarray | None = None  # one row a word
+    _places: Mapping[str, int] = field(init=False, repr=False)  # of words among the learnt
+
+    def __post_init__(self) -> None:
+        places = {word: row for row, word in enumerate(self.words)}
+        object.__setattr__(self, "_places", places)
 
     @property
     def dimension(self) -> int:
@@ -54,32 +62,57 @@ class TreeWords:
         return replace(self, learnt=learnt)
 
     def look_up(self, parses: Parses) -> Lexicon:
-        """The vectors of all words, in the order of the parses."""
+        """The vectors of all words, in the order of the parses, and no others."""
         if self.learnt is None:
-            if self.outside is None:
-                raise TypeError("there are vectors from outside, or learnt ones")
-            return self.outside.look_up(parses)
-        places = {word: row for row, word in enumerate(self.words)}
-        rows = np.array([places.get(word, -1) for word in parses.words], dtype=np.int64)
+            return self._outside().look_up(parses)
+        rows = self._rows(parses.words)
+        used, at = np.unique(rows[rows >= 0], return_inverse=True)
+        known = self._known(rows)
+        rows[rows >= 0] = at.reshape(-1)
+        return self._with_others(Lexicon(self.learnt[used], rows, known), parses.words)
+
+    def look_up_for_training(self, parses: Parses) -> Lexicon:
+        """The same, with all learnt vectors, as they are, before those from outside."""
+        if self.learnt is None:
+            return self._outside().look_up(parses)
+        rows = self._rows(parses.words)
+        return self._with_others(Lexicon(self.learnt, rows, self._known(rows)), parses.words)
+
+    def _outside(self) -> TokenVectors:
         if self.outside is None:
-            known = rows >= 0
-            return Lexicon(self.learnt, np.where(known, rows, places[RARE]), known)
-        lacking = np.flatnonzero(rows < 0)
+            raise TypeError("there are vectors from outside, or learnt ones")
+        return self.outside
+
+    def _rows(self, words: Sequence[str]) -> IntArray:
+        """The place of each word among the learnt, or else that of rare words; -1 is outside."""
+        otherwise = self._places[RARE] if self.outside is None else -1
+        return np.array([self._places.get(word, otherwise) for word in words], dtype=np.int64)
+
+    def _known(self, rows: IntArray) -> npt.NDArray[np.bool_]:
+        return np.asarray(rows != (self._places[RARE] if self.outside is None else -1))
+
+    def _with_others(self, learnt: Lexicon, words: Sequence[str]) -> Lexicon:
+        """With vectors from outside for words that have no row."""
+        lacking = np.flatnonzero(learnt.rows < 0)
         if not len(lacking):
-            return Lexicon(self.learnt, rows, rows >= 0)
-        others = [parses.words[at] for at in lacking.tolist()]
-        found = self.outside.look_up(Parses.of([((word,), (-1,)) for word in others]))
-        table = np.concatenate([self.learnt, found.table.astype(self.learnt.dtype)])
-        known = rows >= 0
-        rows[lacking], known[lacking] = found.rows + len(self.learnt), found.known
+            return learnt
+        found = self._outside().look_up(_one_by_one([words[at] for at in lacking.tolist()]))
+        table = np.concatenate([learnt.table, found.table.astype(learnt.table.dtype)])
+        rows, known = learnt.rows.copy(), learnt.known.copy()
+        rows[lacking], known[lacking] = found.rows + len(learnt.table), found.known
         return Lexicon(table, rows, known)
 
 
-def starting_words(outside: TokenVectors | None, parses: Parses, *, learns: bool) -> TreeWords:
-    """What a training begins with; where vectors are learnt, one for each word of the parses."""
+def _one_by_one(words: Sequence[str]) -> Parses:
+    """Each word as a tree."""
+    return Parses(tuple(words), np.full(len(words), ROOT), np.arange(len(words) + 1))
+
+
+def starting_words(outside: TokenVectors | None, seen: Sequence[str], *, learns: bool) -> TreeWords:
+    """What a training begins with; where vectors are learnt, one for each word that is seen."""
     if not learns:
         return TreeWords(outside)
-    counts = Counter(parses.words)
+    counts = Counter(seen)
     if outside is None:
         words = (RARE, *(word for word, count in counts.items() if count > 1))
         return TreeWords(None, words, _SPREAD * drawn(words, _DIMENSION))
@@ -89,7 +122,7 @@ def starting_words(outside: TokenVectors | None, parses: Parses, *, learns: bool
             "a word; leave them as they are."
         )
     words = tuple(counts)
-    found = outside.look_up(Parses.of([((word,), (-1,)) for word in words]))
+    found = outside.look_up(_one_by_one(words))
     return TreeWords(outside, words, found.table[found.rows].astype(np.float32))
 
 
@@ -140,7 +173,7 @@ def vector_keys(facts: Sequence[object]) -> list[str]:
 
 
 def restored_vectors(
-    facts: Sequence[dict[str, Any]], places: Sequence[str | None], folder: object
+    facts: Sequence[dict[str, Any]], places: Sequence[str | None], folder: object, device: str
 ) -> TokenVectors | None:
     """The vectors that a metric was trained with; places say where the files are now."""
     if not facts:
@@ -151,7 +184,7 @@ def restored_vectors(
         if place is not None:
             written = moved(written, place)
         try:
-            part = load_token_vectors([written])
+            part = load_token_vectors([written], device)
         except AdequaError as error:
             if place is not None:
                 raise

@@ -6,7 +6,8 @@ they used; `MODERN` is what development data prefer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from adequa.errors import AdequaError
+from adequa.runtime.batches import batches_by_length
 from adequa.segments import FloatArray, IntArray
 from adequa.training.forests import Forest
 from adequa.training.gradients import own_randomness
@@ -31,7 +33,7 @@ from adequa.training.tree_network import (
 Optimiser: TypeAlias = Literal["adagrad", "adam"]
 Criterion: TypeAlias = Callable[[FloatArray], float]
 
-_COMPOSED = 256  # trees that are composed at once when nothing is learnt
+_TREES, _NODES = 256, 1 << 14  # composed at once when nothing is learnt
 _COMPARED = 8192  # pairs
 
 
@@ -48,9 +50,6 @@ class TreeSetting:
     warm_up: float | None = None
     largest_gradient: float | None = None  # norm to which longer ones are cut
     table_rate: float = 0.1  # of word vectors that are tuned, times the learning rate
-    # How much of the running mean of the weights stays at a step; what is kept is that mean. 0: the
-    # weights themselves.
-    averaging: float = 0.0
 
     def check(self) -> None:
         """Raise where a value makes no sense."""
@@ -58,8 +57,6 @@ class TreeSetting:
             raise AdequaError(f'optimiser is adagrad or adam, not "{self.optimiser}".')
         if min(self.batch, self.epochs) < 1:
             raise AdequaError("A training has 1 or more pairs a batch, and 1 or more epochs.")
-        if not 0 <= self.averaging < 1:
-            raise AdequaError(f"averaging is at least 0 and below 1, not {self.averaging:g}.")
         if not self.learning_rate > 0 or not self.penalty >= 0:
             raise AdequaError("The learning rate is above 0, and the penalty 0 or more.")
 
@@ -161,14 +158,13 @@ def train_trees(
     for epoch in range(1, setting.epochs + 1):
         with own_randomness(where):
             loss = _epoch(network, table, data, steps, np.random.default_rng([seed, epoch]))
-        kept = steps.averaged(network)
-        predictions = predicted(kept, table.detach(), data.forest, data.development)
+        predictions = predicted(network, table.detach(), data.forest, data.development)
         figure = criterion(predictions)
         history.append({"loss": loss, "criterion": figure})
         told.told(f"epoch {epoch}, loss {loss:.4f}, agreement {figure:.3f}")
         if best is None or figure > best.criterion:
             tables = table.detach().cpu().numpy().copy() if tuned else None
-            best = Trained(kept, tables, epoch, figure, predictions, ())
+            best = Trained(deepcopy(network), tables, epoch, figure, predictions, ())
     if best is None:
         raise TypeError("a setting has an epoch at least")
     return replace(best, history=tuple(history))
@@ -188,9 +184,10 @@ class _Steps:
         self._setting, self._report = setting, report
         self.in_all = setting.epochs * -(-pairs // setting.batch)
         self.done = 0
-        self._weights = list(network.parameters())
+        weights = list(network.parameters())
+        self._learnt = weights if table is None else [*weights, table]
         groups: list[dict[str, Any]] = [
-            {"params": self._weights, "weight_decay": setting.penalty, "lr": setting.learning_rate}
+            {"params": weights, "weight_decay": setting.penalty, "lr": setting.learning_rate}
         ]
         if table is not None:
             rate = setting.learning_rate * setting.table_rate
@@ -198,7 +195,6 @@ class _Steps:
         kind = torch.optim.Adagrad if setting.optimiser == "adagrad" else torch.optim.AdamW
         self.optimiser: torch.optim.Optimizer = kind(groups)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(self.optimiser, self._rate)
-        self._mean = [weight.detach().clone() for weight in self._weights]
 
     @property
     def batch(self) -> int:
@@ -217,23 +213,11 @@ class _Steps:
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         if self._setting.largest_gradient is not None:
-            nn.utils.clip_grad_norm_(self._weights, self._setting.largest_gradient)
+            nn.utils.clip_grad_norm_(self._learnt, self._setting.largest_gradient)
         self.optimiser.step()
         self._schedule.step()
         self.done += 1
-        # At first the mean is over few steps, so that it does not lag behind.
-        stays = min(self._setting.averaging, self.done / (self.done + 9))
-        for mean, weight in zip(self._mean, self._weights, strict=True):
-            mean.lerp_(weight.detach(), 1 - stays)
         self._report.steps(self.done, self.in_all)
-
-    def averaged(self, network: TreeNetwork) -> TreeNetwork:
-        """A copy of the network with the mean of its weights."""
-        copy = TreeNetwork(network.shape, 0).to(network.w.device)
-        with torch.no_grad():
-            for weight, mean in zip(copy.parameters(), self._mean, strict=True):
-                weight.copy_(mean)
-        return copy
 
 
 def _epoch(
@@ -283,16 +267,10 @@ def composed(network: TreeNetwork, table: Tensor, forest: Forest) -> Tensor:
     network.eval()
     h = torch.empty(len(forest), network.shape.memory, device=table.device)
     with torch.no_grad():
-        for trees in _of_similar_length(forest):
+        for trees in batches_by_length(forest.lengths, max_tokens=_NODES, max_count=_TREES):
             order = network.schedule(forest.take(trees))
             h[to_device(trees, table.device)] = network.compose(order, table)
     return h
-
-
-def _of_similar_length(forest: Forest) -> Iterator[IntArray]:
-    order = np.argsort(forest.lengths, kind="stable")
-    for begin in range(0, len(order), _COMPOSED):
-        yield order[begin : begin + _COMPOSED]
 
 
 def compared(network: TreeNetwork, h: Tensor, h_ref: IntArray, h_tra: IntArray) -> FloatArray:
