@@ -32,6 +32,19 @@ def pair_report(metric: PairRegressor, folder: str) -> Iterator[str]:
     yield how_to_use(folder)
 
 
+def average_report(metric: PairRegressor, folder: str) -> Iterator[str]:
+    """The report of a mean of weights that was just made and saved."""
+    parts = metric.training_["averaged"]
+    rows = [
+        ["part", "name", "learnt from"],
+        *([str(at), part["name"], part["training"]["data"]] for at, part in enumerate(parts, 1)),
+    ]
+    yield printable(f"{metric.name}: the mean of the weights of {len(parts)} metrics") + "\n\n"
+    yield from aligned(lambda: rows)
+    yield "\nmeasure it before you use it: only networks near each other have a mean of use\n"
+    yield how_to_use(folder)
+
+
 def _learnt(stages: list[list[Mapping[str, Any]]]) -> Iterator[list[str]]:
     for number, sources in enumerate(stages, 1):
         for source in sources:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from adequa.cli.train_average import average
 from adequa.cli.train_blend import blend
 from adequa.cli.train_embedding import embedding_regressor
 from adequa.cli.train_ensemble import ensemble
@@ -19,3 +20,4 @@ app.command("embedding-regressor")(embedding_regressor)
 app.command("tree-lstm")(tree_lstm)
 app.command("blend")(blend)
 app.command("ensemble")(ensemble)
+app.command("average")(average)

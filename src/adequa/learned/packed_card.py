@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adequa.learned.cards import cell, shown
-from adequa.learned.pair_card import earlier
+from adequa.learned.pair_card import earlier, from_earlier
 from adequa.learned.score_map import BEND, bent
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
@@ -55,7 +55,9 @@ def _recipe(metric: Description) -> Iterator[str]:
         yield from _stages(begun["training"], f"{cell(begun['name'])}, ")
     yield from _stages(metric.training)
     pairs, origin = metric.training["pairs"], _facts(metric)["from"]
-    yield f"\n{pairs:,} different pairs of reference and hypothesis in the last training. "
+    longest = "largest" if "averaged" in metric.training else "last"
+    yield f"\n{pairs:,} different pairs of reference and hypothesis in the {longest} training. "
+    yield "".join(from_earlier(metric.training))
     yield "`metric.json` has the whole plan."
     if origin["digest"]:
         yield f" Packed from {origin['name']}, with the weights {origin['digest'][:DIGITS]}."

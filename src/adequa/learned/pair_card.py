@@ -20,11 +20,35 @@ def pair_card(metric: PairRegressor) -> str:
 
 
 def earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The metrics that one went on from, as metric.json has them, the first of them first."""
+    """The metrics that one went on from, or is the mean of, as metric.json has them, in order.
+
+    One that several others went on from comes once.
+    """
+    told = set[str]()
+    for each in _earlier(training):
+        if each["digest"] not in told or not each["digest"]:
+            told.add(each["digest"])
+            yield each
+
+
+def _earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     begun = training.get("begun_from")
-    if begun is not None:
-        yield from earlier(begun["training"])
-        yield begun
+    for each in (*([] if begun is None else [begun]), *training.get("averaged", ())):
+        yield from _earlier(each["training"])
+        yield each
+
+
+def from_earlier(training: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on what the weights came from."""
+    mean = training.get("averaged", ())
+    named = {each["digest"]: f"{each['name']} ({each['digest'][:DIGITS]})" for each in mean}
+    for each in earlier(training):
+        if each["digest"] not in named:
+            yield f"{each['name']}, which was gone on from, has the weights "
+            yield f"{each['digest'][:DIGITS]}. "
+    if mean:
+        *first, last = (named[each["digest"]] for each in mean)
+        yield f"The weights are the mean of those of {', '.join(first)} and {last}. "
 
 
 def _parts(metric: PairRegressor) -> Iterator[str]:
@@ -38,9 +62,12 @@ def _parts(metric: PairRegressor) -> Iterator[str]:
     for begun in earlier(facts):
         yield from _stages(begun["training"], f"{cell(begun['name'])}, ")
     yield from _stages(facts)
-    for begun in earlier(facts):
-        yield f"\n{begun['name']}, which it went on from, has the weights "
-        yield f"{begun['digest'][:DIGITS]}.\n"
+    if any(earlier(facts)):
+        yield f"\n{''.join(from_earlier(facts)).strip()}\n"
+    if "averaged" in facts:
+        yield "\nA mean of weights was not measured while it was made: measure it on data of your "
+        yield "own with `adequa evaluate`.\n"
+        return
     yield f"\n{facts['pairs']:,} different pairs of reference and hypothesis in all, "
     yield f"trained on {facts['trained_on']}, {facts['precision']}.\n"
     yield from _figures(metric)
