@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test lint types imports browser tests fresh format benchmark clean
 
 DEMO := adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
-        -r examples/reference.txt -m bleu -m chrf -m meteor -m ter
+        -r examples/reference.txt -m adequa -m bleu -m chrf -m ter
 
 demo: $(VENV)/.base
 	@echo '$$ $(DEMO)'

@@ -25,6 +25,8 @@ def main() -> None:
         sys.exit(f"adequa score failed in a fresh environment: {done.stderr}")
     print(done.stdout, end="")
     (_, *metrics), *rows = (line.split("\t") for line in done.stdout.splitlines())
+    if metrics != ["adequa", "bleu", "chrf"]:
+        sys.exit(f"adequa score shows {', '.join(metrics)} by default.")
     for metric, column in zip(metrics, zip(*(row[1:] for row in rows), strict=True), strict=True):
         scores = [float(score) for score in column]
         if scores != sorted(scores, reverse=True):

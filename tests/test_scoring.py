@@ -131,7 +131,7 @@ def test_score_takes_any_iterable() -> None:
         (["a", "b", "c"], [["x"] * 3, ["y"] * 3], r"list\(zip\(\*references\)\)"),
         (["a"], [""], "Segment 1 has an empty reference"),
         (["a"], [], "There are 1 hypotheses but references for 0 segments.$"),
-        ([], [], "There are no segments for bleu to score."),
+        ([], [], "There are no segments for adequa to score."),
     ],
 )
 def test_bad_lists(hypotheses: object, references: object, sentence: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-METRICS = ("bleu", "chrf")  # of `adequa score` too
+METRICS = ("adequa", "bleu", "chrf")  # of `adequa score` too
 SEED = 12345  # sacreBLEU's: the same seed and the same numbers of resamples are the same resamples
 RESAMPLES = 1000  # of the bootstrap
 SWAPS = 10_000  # of approximate randomisation, as sacreBLEU has, and more for many systems

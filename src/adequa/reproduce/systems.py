@@ -21,6 +21,7 @@ _SYSTEMS = (
     System(name="chrf", label="chrF", scores=of_outputs(lambda: load_metric("chrf"))),
     PREFERENCES,
     DISTILLED,
+    System(name="adequa", label="adequa", scores=of_outputs(lambda: load_metric("adequa"))),
 )
 _COLUMNS = (
     "The column of a language pair is the share of its pairs of systems that the metric orders as "

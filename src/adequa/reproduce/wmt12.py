@@ -79,5 +79,6 @@ TABLE = Table(
             paper=_paper(20.82, 26.79, 23.81, 22.93, 23.59),
         ),
         *(replace(row, note=_LATER_YEARS) for row in (PREFERENCES, DISTILLED, ENSEMBLE)),
+        System(name="adequa", label="adequa", scores=lexical("adequa"), cost="minutes"),
     ),
 )

@@ -187,5 +187,6 @@ TABLE = Table(
         PREFERENCES,
         DISTILLED,
         ENSEMBLE,
+        System(name="adequa", label="adequa", scores=lexical("adequa")),
     ),
 )

@@ -13,7 +13,7 @@ from adequa.segments import Scores, Segments
 def score(
     hypotheses: Iterable[str],
     references: Iterable[str] | Iterable[Sequence[str]],
-    metric: str | Metric = "bleu",
+    metric: str | Metric = "adequa",
     *,
     sources: Iterable[str] | None = None,
 ) -> Scores:
