@@ -7,12 +7,15 @@ import gzip
 import io
 import tarfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from adequa.reproduce import reval
 from adequa.reproduce.registry import table
 from adequa.reproduce.results import Row, read_results
 from judgements import FOLDER, judgement_rows, needs_judgements
@@ -47,6 +50,50 @@ def test_what_is_reached(system: str, column: str, least: float) -> None:
 
 def test_trees_are_ahead_of_chains() -> None:
     assert measured("tree-lstm", "sick") > measured("lstm", "sick")
+
+
+def test_what_is_declared_was_measured() -> None:
+    found = table("reval")
+    results = read_results(found, KEPT)
+    of = {further.name: further for further in found.further}
+    for system in found.systems:
+        declared = {column for name in system.further for column in of[name].columns}
+        columns = {row.column for row in results.rows if row.system == system.name}
+        assert declared == {column for each in of.values() for column in each.columns} & columns
+        assert declared
+
+
+def test_settings_have_a_line_for_each_metric_of_a_row() -> None:
+    both, alone = read_results(table("reval"), KEPT).systems["tree-lstm"].settings.splitlines()
+    assert both.startswith("preferences and SICK: tree-lstm|parser:en_core_web_md-3.8.0|vectors:")
+    assert "glove.6B.50d.txt" in both
+    assert "|comparisons:9|settings:modern|seed:0; epoch 2 of 4, 0.539 on wmt15-da" in both
+    assert alone.startswith("SICK alone: tree-lstm|")
+    assert "glove.6B.50d.txt" not in alone
+    assert "comparisons" not in alone
+    assert alone.endswith("|settings:paper|seed:0; epoch 8 of 10, 0.872 on sick")
+
+
+def test_the_settings_of_both_metrics_are_told() -> None:
+    class Metric(SimpleNamespace):
+        def signature_fields(self) -> tuple[tuple[str, str], ...]:
+            return (("vectors", self.vectors), ("weights", "0123"), ("version", "1"))
+
+    metric = partial(Metric, name="tree-lstm", formula="share", fewest=9, seed=0)
+    both, alone = (
+        metric(
+            vectors=vectors,
+            preset=preset,
+            training_={"chosen": {"epoch": 2}, "history": [{}] * 4, "development": data},
+            agreement_={"criterion_pearson": 0.5387},
+        )
+        for vectors, preset, data in (("a+b", "modern", "wmt15-da"), ("a", "paper", "sick"))
+    )
+    assert reval._told(both, alone).splitlines() == [  # type: ignore[arg-type]
+        "preferences and SICK: tree-lstm|vectors:a+b|formula:share|comparisons:9|settings:modern|"
+        "seed:0; epoch 2 of 4, 0.539 on wmt15-da",
+        "SICK alone: tree-lstm|vectors:a|settings:paper|seed:0; epoch 2 of 4, 0.539 on sick",
+    ]
 
 
 @needs_judgements

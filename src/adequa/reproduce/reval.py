@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from adequa.training.tree_network import Structure
 
 PREFERENCES, SIMILARITY, DEVELOPMENT = "wmt13-rr", "sick", "wmt15-da"
+_OF_WEIGHTS = {"weights", "version"}  # fields that another training changes
 _PAIRS = ("cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en", AVERAGE)
 
 FURTHER = (
@@ -113,16 +115,18 @@ class _Reval:
 
 
 def _told(both: TreeLstm, alone: TreeLstm) -> str:
-    """What was chosen, and how, for the two metrics of a row."""
-    fields = [(k, v) for k, v in both.signature_fields() if k not in {"weights", "version"}]
-    chosen = "; ".join(
-        f"{name} {metric.preset} settings, epoch {metric.training_['chosen']['epoch']} of "
-        f"{len(metric.training_['history'])} with {metric.agreement_['criterion_pearson']:.3f} on "
-        f"{metric.training_['development']}"
-        for name, metric in (("preferences and SICK:", both), ("SICK alone:", alone))
-    )
-    given = f"formula:{both.formula}|comparisons:{both.fewest}|seed:{both.seed}"
-    return "|".join([both.name, *(f"{k}:{v}" for k, v in fields), f"{given}; {chosen}"])
+    """What was chosen, and how, for the two metrics of a row: a line each."""
+    preferences = {"formula": both.formula, "comparisons": str(both.fewest)}
+    return f"preferences and SICK: {_line(both, preferences)}\nSICK alone: {_line(alone, {})}"
+
+
+def _line(metric: TreeLstm, more: Mapping[str, str]) -> str:
+    chosen = {"settings": metric.preset, "seed": str(metric.seed)}
+    fields = {**dict(metric.signature_fields()), **more, **chosen}
+    written = (f"{key}:{value}" for key, value in fields.items() if key not in _OF_WEIGHTS)
+    facts, figure = metric.training_, metric.agreement_["criterion_pearson"]
+    epoch = f"epoch {facts['chosen']['epoch']} of {len(facts['history'])}"
+    return f"{'|'.join([metric.name, *written])}; {epoch}, {figure:.3f} on {facts['development']}"
 
 
 def _fitted(recipe: _Recipe, training: Training, *, alone: bool) -> TreeLstm:
@@ -166,20 +170,27 @@ def _row(recipe: _Recipe, label: str, paper: dict[str, float], note: str) -> Sys
 
 
 def _baseline(
-    name: str, label: str, cost: Literal["minutes", "hours"] = "minutes", note: str = ""
+    name: str,
+    label: str,
+    *,
+    cost: Literal["minutes", "hours"] = "minutes",
+    note: str = "",
+    columns: tuple[str, ...] = ("wmt15", "systems17", "systems16", "systems15"),
 ) -> System:
+    compared = of_compared(lambda: load_metric(name))
+    every: dict[str, Scores] = {
+        "wmt15": lexical(name),
+        "systems17": of_outputs(lambda: load_metric(name)),
+        "systems16": compared,
+        "systems15": compared,
+    }
     return System(
         name=name,
         label=label,
         scores=lexical(name),
         cost=cost,
         note=note,
-        further={
-            "wmt15": lexical(name),
-            "systems17": of_outputs(lambda: load_metric(name)),
-            "systems16": of_compared(lambda: load_metric(name)),
-            "systems15": of_compared(lambda: load_metric(name)),
-        },
+        further={column: every[column] for column in columns},
     )
 
 
@@ -254,8 +265,9 @@ TABLE = Table(
         _baseline(
             "ter",
             "TER",
-            "hours",
-            "It was measured on segments alone: on whole systems it takes about an hour.",
+            cost="hours",
+            note="It was measured on segments alone: on whole systems it takes about an hour.",
+            columns=("wmt15",),
         ),
         _baseline("wer", "WER"),
     ),
