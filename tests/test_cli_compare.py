@@ -102,14 +102,33 @@ def test_tables_with_documents(tmp_path: Path) -> None:
             ("-t", EXAMPLES / "literal.txt", "-o", "x.html", "--report", "x.html"),
             "x.html is named for two results",
         ),
+        (
+            ("-t", EXAMPLES / "literal.txt", "--report", EXAMPLES / "fluent.txt"),
+            "fluent.txt is read as input; give another name to write to with --report.",
+        ),
+        (("-t", EXAMPLES / "literal.txt", "--report", "-"), "--report takes the name of a file"),
+        (("-t", EXAMPLES / "literal.txt", "--known-words", "no-such.txt"), "no-such.txt"),
     ],
-    ids=["one", "unequal", "segments", "alpha", "twice"],
+    ids=["one", "unequal", "segments", "alpha", "twice", "report", "no file", "known"],
 )
 def test_mistakes_get_a_sentence(more: tuple[str | Path, ...], sentence: str) -> None:
     shown = told("fluent", more=("-m", "wer", *more))
     assert shown.returncode == 2
     assert sentence in shown.stderr
     assert shown.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--known-words", "--people"])
+@pytest.mark.parametrize("result", ["-o", "--report"])
+def test_no_file_that_is_read_is_written_over(tmp_path: Path, option: str, result: str) -> None:
+    file = tmp_path / "read.txt"
+    file.write_text("kept")
+    shown = told("literal", "fluent", more=("-m", "wer", option, file, result, file))
+    assert shown.returncode == 2
+    assert f"read.txt is read as input; give another name to write to with {result}." in (
+        shown.stderr
+    )
+    assert file.read_text() == "kept"
 
 
 def gated(baseline: str, candidate: str, *more: str | Path) -> subprocess.CompletedProcess[str]:
@@ -141,6 +160,21 @@ def test_rules_of_a_gate(tmp_path: Path) -> None:
     both = gated("fluent", "literal.txt", "--rules", rules, "--alpha", "0.1")
     assert both.returncode == 2
     assert "--alpha and --rules cannot be combined" in both.stderr
+
+
+def test_a_gate_that_could_never_fail(tmp_path: Path) -> None:
+    shown = gated("fluent", "literal.txt", "-m", "wer", "--swaps", "10")
+    assert shown.returncode == 2
+    assert "wer could never fail: with 10 swaps" in shown.stderr
+    strict = gated("fluent", "literal.txt", "-m", "wer", "--alpha", "0.0001")
+    assert strict.returncode == 1
+    one = tmp_path / "one.txt"
+    one.write_text("\n".join(["x", *lines("fluent")[1:]]) + "\n")
+    few = gated("fluent", str(one), "-m", "wer")
+    assert few.returncode == 0
+    assert few.stderr.splitlines() == [
+        "note: wer differs in 1 segment, too few for any drop to be significant at 0.05."
+    ]
 
 
 def test_bad_input_of_a_gate() -> None:

@@ -11,15 +11,15 @@ import pytest
 
 import adequa
 import test_statistics_paired as paired
-from adequa import AdequaError, Comparison, ComparisonSettings, Metric, compare
+from adequa import AdequaError, Comparison, ComparisonSettings, Metric, ScoreFile, compare
 from adequa.agreement.sources import UNSEEN, sources
+from adequa.cli.render_comparison import as_text
+from adequa.comparison.as_tables import segment_rows
 from adequa.comparison.examples import disagreements, largest_gains
-from adequa.comparison.features import features
 from adequa.comparison.outputs import Outputs, gathered, outputs_of
 from adequa.comparison.people import FILE, read_meanings
 from adequa.comparison.scored import scored
 from adequa.comparison.tested import effect_size
-from adequa.comparison.word_differences import differing, marked
 from adequa.metrics.wer import Wer
 from adequa.segments import Segments
 from damaged_systems import references, system
@@ -100,6 +100,39 @@ def test_p_values_can_be_those_of_sacrebleu() -> None:
         assert [pair.p for pair in against_first] == by_swaps[metric.name]
 
 
+def test_equal_systems_are_no_find_with_the_p_values_of_sacrebleu() -> None:
+    settings = replace(QUICK, like_sacrebleu=True)
+    found = compare(SYSTEMS, REFERENCES, ["chrf"], settings=settings).metrics[0]
+    assert found.pair(0, 2).p_adjusted < 0.05
+    assert not found.pair(0, 2).significant
+    assert found.pair(0, 1).significant
+
+
+def test_few_differing_segments_get_a_note() -> None:
+    """Two-sided, n segments that differ make a p-value of 2^(1 - n) at least."""
+    for changed, told in ((5, True), (6, False)):
+        said = {"base": REFERENCES, "new": ["x"] * changed + REFERENCES[changed:]}
+        found = compare(said, REFERENCES, "wer", settings=QUICK)
+        assert found.metrics[0].pairs[0].differing == changed
+        assert found.metrics[0].pairs[0].significant != told
+        sentence = f"wer differs between base and new in {changed} segments, too few for any result"
+        assert any(note.startswith(sentence) for note in found.notes) == told
+
+
+def test_what_ranks_say() -> None:
+    assert "of one rank do not" in ComparisonSettings().meaning_of_ranks
+    separated = compare(SYSTEMS, REFERENCES, ["wer"], settings=replace(QUICK, clusters="separated"))
+    assert "of one rank" not in "".join(as_text(separated, 0))
+    assert "better than all systems of lower ranks" in "".join(as_text(separated, 0))
+    assert "better than all systems of lower ranks" in separated.to_html()
+
+
+def test_parts_are_computed_when_they_are_asked_for() -> None:
+    found = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
+    assert "dimensions" not in vars(found)
+    assert found.dimensions is found.dimensions
+
+
 def test_holm_looks_at_all_pairs() -> None:
     two = {name: SYSTEMS[name] for name in ("base", "new")}
     alone = compare(two, REFERENCES, ["wer"], settings=QUICK).metrics[0].pairs[0]
@@ -124,26 +157,6 @@ def test_buckets_are_scores_of_their_segments(found: Comparison) -> None:
             assert np.isnan(part.low).all() == (len(bucket.rows) < 10)
 
 
-def test_features_part_segments_by_what_references_say() -> None:
-    texts = (
-        "In 2017 the team of Jan Novak met in Brno , and 3.5 million came .",
-        "it rained .",
-        "it rained and " + "so it rained and rained on " * 6 + ".",
-    )
-    outputs = outputs_of({"a": texts, "b": ("x", "it rained .", "y")}, texts, documents="112")
-    parts = {
-        feature.name: [feature.labels[place] for place in feature.places.tolist()]
-        for feature in features(outputs, known=["it rained and so on in the team of met came"])
-    }
-    assert parts["length"] == ["11–20 words", "1–10 words", "31–40 words"]
-    assert parts["overlap"] == ["40–60%", "80% or more", "40–60%"]
-    assert parts["numbers"] == ["two or more", "none", "none"]
-    assert parts["names"] == ["two or more", "none", "none"]
-    assert parts["unknown"] == ["two or more", "none", "none"]
-    assert parts["document"] == ["1", "1", "2"]
-    assert parts["rare"][1] == "none"
-
-
 def test_examples_are_the_largest_differences(found: Comparison) -> None:
     wer = found.metrics[1]
     assert wer.segments is not None
@@ -156,13 +169,20 @@ def test_examples_are_the_largest_differences(found: Comparison) -> None:
         assert each.size > 0
 
 
-def test_word_differences_add_up_to_the_text() -> None:
-    text, other = "The old  cat sat, 3.5 times!", "the cat sat 4.5 times !"
-    pieces = differing(text, other)
-    assert "".join(piece.text for piece in pieces) == text
-    assert [piece.text for piece in pieces if not piece.same] == ["old", ", 3.5"]
-    assert marked("我爱猫", "我爱狗") == "我爱[猫]"
-    assert marked("", "x") == ""
+def test_metrics_may_be_called_as_columns_are() -> None:
+    names = ("system", "segment", "hypothesis", "system_score")
+    metrics = [ScoreFile(name, {}, np.arange(4.0) + place) for place, name in enumerate(names)]
+    said = {"a": ["x", "y"], "b": ["y", "x"]}
+    rows = list(segment_rows(compare(said, ["x", "y"], metrics, settings=QUICK)))
+    assert rows[3] == {
+        "system": "b",
+        "segment": 2,
+        "hypothesis": "x",
+        "system_score_score": 3.0,
+        "segment_score": 4.0,
+        "hypothesis_score": 5.0,
+        "system_score": 6.0,
+    }
 
 
 def test_files_of_scores(tmp_path: Path) -> None:
@@ -216,9 +236,14 @@ def test_what_cannot_be_compared_gets_a_sentence() -> None:
         compare({"a": ["x", "y"], "b": ["x"]}, ["x", "y"])
     with pytest.raises(AdequaError, match="2 segments but 1 documents"):
         compare({"a": ["x", "y"], "b": ["x", "y"]}, ["x", "y"], documents=["d"])
+    with pytest.raises(AdequaError, match="name is a text, not 1;"):
+        compare({1: ["x", "y"], 2: ["x", "y"]}, ["x", "y"])  # type: ignore[dict-item]
     with pytest.raises(AdequaError, match="at least one metric"):
         compare(SYSTEMS, REFERENCES, [])
-    for wrong in ({"swaps": 0}, {"alpha": 1.0}, {"clusters": "x"}, {"seed": -1}):
+    for wrong in (
+        *({"swaps": 0}, {"swaps": 5.5}, {"resamples": True}, {"seed": 1.5}),
+        *({"alpha": 1.0}, {"clusters": "x"}, {"seed": -1}),
+    ):
         with pytest.raises(AdequaError):
             ComparisonSettings(**wrong)
 
@@ -253,7 +278,7 @@ def test_few_segments_have_a_defined_result() -> None:
 def test_several_references_and_empty_outputs() -> None:
     said = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
     found = compare(said, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
-    assert found.notes == ("1 of 2 hypotheses of a are empty; they are scored as they are.",)
+    assert found.notes[0] == "1 of 2 hypotheses of a are empty; they are scored as they are."
     assert "nrefs:2" in found.metrics[0].signature
 
 

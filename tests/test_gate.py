@@ -84,6 +84,59 @@ def test_all_rules_or_any() -> None:
     assert len(both.regressions) == 1
 
 
+def test_a_pass_tells_how_many_rules_are_broken() -> None:
+    rules = (Rule("wer"), Rule("chrf", max_drop=90))
+    both = verdict(BAD, quick(*rules, fail="all"))
+    assert "no regression from base, with 1 of 2 rules broken: wer " in both.sentence
+    assert "broken" not in verdict(GOOD, quick(Rule("wer"))).sentence
+
+
+@pytest.mark.parametrize("fail", ["any", "all"])
+def test_no_candidate_is_worse_than_a_worst_score(fail: str) -> None:
+    rules = (Rule("wer", worst_score=0.01), Rule("chrf", max_drop=90))
+    assert not verdict(BAD, quick(*rules, fail=fail), BAD).passed
+
+
+@pytest.mark.parametrize(
+    ("rules", "settings", "sentence"),
+    [
+        ((Rule("wer"),), {"swaps": 10}, "wer could never fail: with 10 swaps .* take 20 or more"),
+        ((Rule("wer"), Rule("per")), {"swaps": 30}, "of 2 rules is 0.065, .* take 40 or more"),
+        ((Rule("wer"), Rule("per", alpha=0.001)), {}, "per could never fail: .*take 2,000"),
+        ((Rule("wer", alpha=1e-9),), {"swaps": None}, "take a larger alpha"),
+    ],
+    ids=["few", "holm", "own", "alpha"],
+)
+def test_a_gate_that_could_never_fail_is_refused(
+    rules: tuple[Rule, ...], settings: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        quick(*rules, **settings)
+
+
+def test_swaps_are_enough_for_the_rules() -> None:
+    metrics = [f"m{place}" for place in range(30)]
+    assert same_rules(metrics, 0, 0.05).settings().swaps == 10_000
+    assert same_rules(metrics, 0, 0.001).settings().swaps == 60_000
+    every = GateRules(tuple(map(Rule, metrics)), 0.001, fail="all", swaps=1000)
+    assert every.settings().swaps == 1000  # without correction these are enough
+    assert quick(Rule("wer"), swaps=19).swaps == 19  # the smallest p is 0.05
+
+
+def test_few_changed_segments_get_a_note() -> None:
+    """One-sided, n segments that all fall make a p-value of 2^-n."""
+    for changed, told in ((4, True), (5, False)):
+        wrong = [*["x"] * changed, *GOOD[changed:]]
+        found = verdict(wrong, quick(Rule("wer")))
+        assert found.passed == told
+        assert bool(found.notes) == told
+    four = verdict(["x"] * 4 + GOOD[4:], quick(Rule("wer")))
+    assert four.notes == (
+        "wer differs in 4 segments, too few for any drop to be significant at 0.05.",
+    )
+    assert verdict(list(GOOD), quick(Rule("wer"))).notes == ()
+
+
 def test_holm_over_rules() -> None:
     one = verdict(BAD, quick(Rule("wer"))).checks[0]
     two = verdict(BAD, quick(Rule("wer"), Rule("chrf"))).checks[0]
@@ -189,6 +242,12 @@ def made(name: str, *, drop: float, p: float) -> Verdict:
         signature=f"{name}|version:1",
     )
     return Verdict(name, f"{name}2", 10, (check,), "any", "seed:1")
+
+
+def test_numbers_are_told_as_they_are() -> None:
+    assert "(p <0.0001 ≤ 0.05)" in made("bleu", drop=1.0, p=0.00001).sentence
+    assert "(p = 0.05004 > 0.05)" in made("bleu", drop=1.0, p=0.05004).sentence
+    assert "30.00 → 30.00 (0.00)" in made("bleu", drop=0.001, p=1.0).sentence
 
 
 def test_all_forms_say_the_same() -> None:

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa import ComparisonSettings, ScoreFile, compare
+from adequa.comparison.as_page import _short
+from adequa.comparison.tested import rounding
 from adequa.report.page import embedded_json, packed, page, plain_table
 from judgements import needs_judgements
 from wmt_outputs import outputs_from_archive
@@ -111,6 +113,33 @@ def test_pages_need_no_segment_scores(tmp_path: Path) -> None:
     text = compare({"a": ["x", "y"], "b": ["x", "z"]}, ["x", "y"], [str(file)]).to_html("A title")
     assert summary_of(text)["title"] == "A title"
     assert details_of(text)["scores"] == [None]
+
+
+def test_pages_keep_what_tells_scores_apart() -> None:
+    """Large scores that differ little are neither cut nor made equal; rounding stays a tie."""
+    close = np.array([[1e6, 1e6 + 0.25, 7.0 + 1e6], [1e6 + 0.5, 1e6 + 0.25, 7.0 + 1e6]])
+    close[1, 1] += 1e-9
+    close[1, 2] += 1e-2
+    said = {"a": ["x", "y", "z"], "b": ["y", "x", "z"]}
+    metrics = [ScoreFile("close", {}, close.ravel())]
+    found = compare(said, ["x", "y", "z"], metrics, settings=QUICK)
+    details = details_of(found.to_html())
+    first, second = np.array(details["scores"][0])
+    gains = second - first
+    ties = int((np.abs(gains) <= details["rounding"][0]).sum())
+    assert (found.metrics[0].pairs[0].wins, ties) == (2, 1)
+    np.testing.assert_allclose(gains, close[1] - close[0], atol=1e-5)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=8))
+def test_pages_have_the_same_ties(scores: list[tuple[float, float]]) -> None:
+    segments = np.array(scores).T
+    shown = np.array(_short(segments, 2))
+    near = rounding(segments)
+    exact, cut = (np.abs(each[1] - each[0]) <= near for each in (segments, shown))
+    assert exact.tolist() == cut.tolist()
+    assert np.abs(shown - segments).max() <= 0.00501
 
 
 def test_half_characters_are_refused_nowhere() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import pytest
 from adequa import ComparisonSettings, compare
 from browser import browser, needs_browser, opened
 from judgements import FOLDER
+from marked_words import MARKED
 from test_cli import EXAMPLES
 from test_report import NASTY
 from wmt_outputs import outputs_from_archive
@@ -191,3 +194,44 @@ def test_everything_has_a_name(chromium: Browser, report: Path) -> None:
             }"""
         )
         assert missing == []
+
+
+def test_words_are_marked_as_on_the_command_line(chromium: Browser) -> None:
+    script = (resources.files("adequa.report") / "assets" / "words.js").read_text(encoding="utf-8")
+    page = chromium.new_page()
+    found = page.evaluate(
+        f"""(cases) => {{
+          {script}
+          return cases.map(([text, other]) =>
+            differing(text, other)
+              .map((piece) => (piece.same ? piece.text : `[${{piece.text}}]`))
+              .join(""));
+        }}""",
+        [case[:2] for case in MARKED.values()],
+    )
+    page.close()
+    assert found == [case[2] for case in MARKED.values()]
+
+
+def test_numbers_are_told_as_they_are(chromium: Browser, tmp_path: Path) -> None:
+    """A level of 99.5%, a p-value just above alpha, equal systems, and no minus before zero."""
+    said = {"old": ["a b", "a b", "a x"], "new": ["a b", "a b", "a x"], "third": ["x", "x", "x"]}
+    settings = ComparisonSettings(resamples=100, swaps=200, confidence=0.995, like_sacrebleu=True)
+    found = compare(said, ["a b", "a b", "a b"], "wer", settings=settings)
+    (metric,) = found.metrics
+    pairs = (
+        replace(metric.pairs[0], significant=True),
+        replace(metric.pairs[1], p_adjusted=0.05004, difference=-0.00001, significant=False),
+        replace(metric.pairs[2], p_adjusted=0.00001),
+    )
+    file = tmp_path / "told.html"
+    file.write_text(replace(found, metrics=(replace(metric, pairs=pairs),)).to_html())
+    with opened(chromium, file) as seen:
+        assert "99.5% intervals" in seen.page.inner_text("#leaderboard-note")
+        same = seen.page.locator('#matrix [data-pair="1-0"]')
+        assert same.get_attribute("class") == "unsure"
+        near = seen.page.locator('#matrix [data-pair="2-0"]').inner_text()
+        assert "p 0.05004" in near
+        assert "0.0000" in near
+        assert "−0.0000" not in near
+        assert "p <0.0001" in seen.page.locator('#matrix [data-pair="2-1"]').inner_text()

@@ -17,6 +17,7 @@ from adequa.statistics.paired import (
     bootstrap_p_values,
     bootstrap_scores,
     randomisation,
+    score_scale,
     swap_sums,
 )
 from damaged_systems import references, system
@@ -98,6 +99,21 @@ def test_one_segment_proves_nothing() -> None:
     statistics = counted(chrf, {"one": SYSTEMS["s0"], "other": other})
     (found,) = randomisation([statistics], [chrf.system_scores], 99, 1)
     assert found.two_sided[0, 1] == 1.0
+
+
+def test_scores_about_zero_have_ties_too() -> None:
+    """One segment differs by a lot, in scores whose sums cancel out: every swap is as extreme."""
+    first = np.array([1e6, -1e6, 0.1, 0.2, 0.3, -0.6])
+    second = first + np.array([0, 0, 0, 0, 0, 1e-3])
+    scores = np.stack([first - first.mean(), second - first.mean()])
+    statistics = np.stack([scores, np.ones_like(scores)], axis=2)
+
+    def mean(sums: FloatArray) -> FloatArray:
+        return np.asarray(sums[:, 0] / sums[:, 1])
+
+    (found,) = randomisation([statistics], [mean], 999, 1)
+    assert found.two_sided[0, 1] == 1.0
+    assert score_scale(statistics, mean) == pytest.approx(np.abs(scores).mean(), rel=1e-3)
 
 
 def test_halves_do_not_depend_on_memory() -> None:

@@ -34,12 +34,11 @@ from adequa.cli.options import (
 )
 from adequa.cli.output import write
 from adequa.cli.reading import Columns, Hypotheses, Input, References, SourceText, reader
+from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.comparison.results import Comparison
-
-_SEED = 12345  # sacreBLEU's
 
 
 def compare(
@@ -56,14 +55,14 @@ def compare(
     segments: Annotated[
         bool, typer.Option("--segments", help="With --format json: all segments too.")
     ] = False,
-    resamples: Resamples = 1000,
+    resamples: Resamples = RESAMPLES,
     swaps: Swaps = None,
-    confidence: Confidence = 0.95,
-    alpha: Alpha = 0.05,
+    confidence: Confidence = CONFIDENCE,
+    alpha: Alpha = ALPHA,
     clusters: Annotated[
         str, typer.Option(metavar="RULE", help="Ranks are greedy, or separated.")
     ] = "greedy",
-    seed: Seed = _SEED,
+    seed: Seed = SEED,
     like_sacrebleu: LikeSacrebleu = False,
     known_words: KnownWords = None,
     people: People = None,
@@ -101,7 +100,8 @@ def compare(
         column or [],
         documents=True,
     )
-    check_outputs([output, report], [*paths, *(metric or [])])
+    inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
+    check_outputs({"-o": output, "--report": report}, inputs)
     loading = Loading(device, None if no_cache else cache_size)
     found = compare_files(
         read, paths, metric, settings, loading, known=known_words, people=people, quiet=quiet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,13 +10,13 @@ import typer
 from adequa.cli.completion import complete_metric
 from adequa.cli.loading import Loading
 from adequa.cli.reading import Read
-from adequa.cli.score import DEFAULT_METRICS
+from adequa.comparison.defaults import METRICS, SWAPS
 
 if TYPE_CHECKING:
     from adequa.comparison.results import Comparison
     from adequa.comparison.settings import ComparisonSettings
 
-_NAMED = " and ".join([", ".join(DEFAULT_METRICS[:-1]), DEFAULT_METRICS[-1]])
+_NAMED = " and ".join([", ".join(METRICS[:-1]), METRICS[-1]])
 ComparedMetrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -37,7 +37,7 @@ Swaps = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Of approximate randomisation. Default: 10000, and more for many systems.",
+        help=f"Of approximate randomisation. Default: {SWAPS}, and more for many systems.",
     ),
 ]
 Alpha = Annotated[float, typer.Option(metavar="X", help="Level of the tests.")]
@@ -64,19 +64,24 @@ People = Annotated[
 ]
 
 
-def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str]) -> None:
-    """Raise what writing would raise, before the work; no two results go to one file."""
+def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
+    """Raise what writing would raise, before the work; no two results go to one file.
+
+    Outputs are named by the option that asks for them.
+    """
     from pathlib import Path
 
     from adequa.cli.output import check_output
     from adequa.errors import AdequaError
 
-    named = [output for output in outputs if output is not None]
-    places = [Path(output).resolve() for output in named]
-    for output, place in zip(named, places, strict=True):
+    named = {option: output for option, output in outputs.items() if output is not None}
+    places = [Path(output).resolve() for output in named.values()]
+    for (option, output), place in zip(named.items(), places, strict=True):
+        if output == "-":
+            raise AdequaError(f"{option} takes the name of a file, and - is none.")
         if places.count(place) > 1:
             raise AdequaError(f"{output} is named for two results; give each a file of its own.")
-        check_output(output, inputs)
+        check_output(output, inputs, option)
 
 
 def compare_files(
@@ -97,7 +102,7 @@ def compare_files(
     from adequa.comparison.outputs import gathered
     from adequa.io import total_bytes
 
-    found = sources(metrics or DEFAULT_METRICS, loading)
+    found = sources(metrics or METRICS, loading)
     loading.check_device()
     words = None if known is None else _lines(known)
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:

@@ -17,13 +17,11 @@ from adequa.cli.notes import tell_notes
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Quiet
 from adequa.cli.output import write
 from adequa.cli.reading import References, SourceText, reader
-from adequa.cli.score import DEFAULT_METRICS
+from adequa.comparison.defaults import ALPHA, METRICS, SEED, SWAPS
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.comparison.gate_rules import GateRules
-
-_ALPHA, _SWAPS, _SEED = 0.05, 10_000, 12345
 
 
 def gate(
@@ -43,17 +41,20 @@ def gate(
         ),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(metavar="X", help="Level of the test. Default: 0.05.")
+        float | None, typer.Option(metavar="X", help=f"Level of the test. Default: {ALPHA}.")
     ] = None,
     rules: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Rules in TOML, in place of -m, --max-drop, --alpha."),
     ] = None,
     swaps: Annotated[
-        int | None, typer.Option(metavar="N", help="Of the test. Default: 10000.")
+        int | None,
+        typer.Option(
+            metavar="N", help=f"Of the test. Default: {SWAPS}, and more if rules need them."
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Of all random draws. Default: 12345.")
+        int | None, typer.Option(metavar="N", help=f"Of all random draws. Default: {SEED}.")
     ] = None,
     json_: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write the verdict as JSON.")
@@ -76,16 +77,20 @@ def gate(
     2: bad input.
     """
     from adequa.comparison.gate import judged
+    from adequa.comparison.reach import unreachable
 
     asked = _rules(rules, metric, max_drop, alpha, swaps, seed)
     metrics = [rule.metric for rule in asked.rules]
     read, paths = reader("gate", [baseline, candidate], reference or [], source, None, [])
     inputs = [*paths, *metrics, *([] if rules is None else [rules])]
-    check_outputs([json_, junit, markdown, report], inputs)
+    results = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
+    check_outputs(results, inputs)
     loading = Loading(device, None if no_cache else cache_size)
     found = compare_files(read, paths, metrics, asked.settings(), loading, quiet=quiet)
-    tell_notes(found.notes, quiet=quiet)
     verdict = judged(found, asked)
+    two_sided = unreachable(found.metrics, found.systems, found.settings)
+    general = [note for note in found.notes if note not in two_sided]  # this test has one side
+    tell_notes([*general, *verdict.notes], quiet=quiet)
 
     from adequa.cli import render_gate as render
 
@@ -115,11 +120,11 @@ def _rules(
 
     if path is None:
         return same_rules(
-            metrics or DEFAULT_METRICS,
+            metrics or METRICS,
             max_drop or 0.0,
-            _ALPHA if alpha is None else alpha,
-            swaps=_SWAPS if swaps is None else swaps,
-            seed=_SEED if seed is None else seed,
+            ALPHA if alpha is None else alpha,
+            swaps=swaps,
+            seed=SEED if seed is None else seed,
         )
     given = {"-m": metrics, "--max-drop": max_drop, "--alpha": alpha}
     given |= {"--swaps": swaps, "--seed": seed}

@@ -9,8 +9,16 @@ from math import isnan
 from adequa.cli.table import aligned, printable
 from adequa.comparison.as_tables import pair_rows
 from adequa.comparison.examples import disagreements, largest_gains
-from adequa.comparison.results import Bucket, Comparison, Dimension, MetricResult, PairResult
-from adequa.comparison.word_differences import marked
+from adequa.comparison.results import (
+    Bucket,
+    BucketScores,
+    Comparison,
+    Dimension,
+    MetricResult,
+    PairResult,
+)
+from adequa.comparison.word_differences import excerpt, first_difference, marked
+from adequa.comparison.wording import probability, signed, unsigned
 
 MISSING = "–"
 SURE = "*"
@@ -78,7 +86,7 @@ def focus(found: Comparison) -> int:
 def _tables(found: Comparison) -> Iterator[_Table]:
     yield _systems(found)
     yield _pairs(found)
-    if any(metric.segments is not None for metric in found.metrics):
+    if found.dimensions and any(metric.segments is not None for metric in found.metrics):
         yield _where(found)
 
 
@@ -88,7 +96,7 @@ def _systems(found: Comparison) -> _Table:
     for metric in found.metrics:
         arrow = "↑" if metric.higher_is_better else "↓"
         for place in metric.order.tolist():
-            score = f"{metric.scores[place]:.{metric.decimals}f}"
+            score = unsigned(metric.scores[place], metric.decimals)
             bounds = _interval(metric.low[place], metric.high[place], metric.decimals)
             name, rank = f"{metric.name} {arrow}", str(metric.ranks[place])
             rows.append([name, rank, found.systems[place], score, bounds])
@@ -115,11 +123,11 @@ def _pair_cells(metric: MetricResult, pair: PairResult, found: Comparison) -> li
     return [
         metric.name,
         names,
-        _signed(pair.difference, metric.decimals),
-        _interval(pair.low, pair.high, metric.decimals, signed=True),
-        probability(pair.p_adjusted) + (SURE if pair.significant else ""),
-        probability(pair.p_bootstrap_adjusted),
-        MISSING if isnan(pair.effect) else f"{pair.effect:+.2f}",
+        signed(pair.difference, metric.decimals),
+        _interval(pair.low, pair.high, metric.decimals, with_sign=True),
+        probability(pair.p_adjusted, found.settings.alpha) + (SURE if pair.significant else ""),
+        probability(pair.p_bootstrap_adjusted, found.settings.alpha),
+        MISSING if isnan(pair.effect) else signed(pair.effect, 2),
         MISSING if isnan(pair.p) else counted,
     ]
 
@@ -139,16 +147,19 @@ def _where(found: Comparison) -> _Table:
     rows = [header]
     for dimension in found.dimensions:
         for bucket in _shown(dimension, place, known[0]):
-            cells = []
-            for number in known:
-                part, metric = bucket.metrics[number], found.metrics[number]
-                if part is None:
-                    continue
-                sure = part.low[place] > 0 or part.high[place] < 0
-                difference = float(part.scores[place] - part.scores[0])
-                cells.append(_signed(difference, metric.decimals) + (SURE if sure else " "))
+            cells = [
+                _part_cell(part, place, found.metrics[number].decimals)
+                for number, part in enumerate(bucket.metrics)
+                if part is not None
+            ]
             rows.append([dimension.title, bucket.label, f"{len(bucket.rows):,}", *cells])
     return rows, 2
+
+
+def _part_cell(part: BucketScores, place: int, decimals: int) -> str:
+    """The difference of a system from the baseline on a part."""
+    sure = part.low[place] > 0 or part.high[place] < 0
+    return signed(float(part.scores[place] - part.scores[0]), decimals) + (SURE if sure else " ")
 
 
 def _shown(dimension: Dimension, place: int, metric: int) -> list[Bucket]:
@@ -191,19 +202,23 @@ def _example(found: Comparison, metric: MetricResult, row: int, place: int) -> I
     outputs, scores = found.outputs, metric.segments
     reference = outputs.references[row][0]
     yield f"  segment {row + 1}\n"
-    yield f"    reference: {printable(reference)}\n"
-    for system in (0, place):
-        text = marked(outputs.hypotheses[system][row], reference)
-        score = "" if scores is None else f" ({scores[system][row]:.{metric.decimals}f})"
-        yield f"    {printable(found.systems[system])}{score}: {printable(text)}\n"
+    texts = [outputs.hypotheses[system][row] for system in (0, place)]
+    places = (first_difference(reference, text) for text in texts)
+    start = min((each for each in places if each is not None), default=0)
+    yield f"    reference: {printable(excerpt(reference, start))}\n"
+    for system, text in zip((0, place), texts, strict=True):
+        score = "" if scores is None else f" ({unsigned(scores[system][row], metric.decimals)})"
+        first = first_difference(text, reference)
+        shown = excerpt(marked(text, reference), start if first is None else first)
+        yield f"    {printable(found.systems[system])}{score}: {printable(shown)}\n"
 
 
 def _legend(found: Comparison) -> Iterator[str]:
     settings = found.settings
     yield "difference: of the first system less the second; in brackets: not in the reference"
     yield (
-        f"p: approximate randomisation, {settings.swaps or 0:,} swaps, Holm's correction; "
-        f"{SURE} p ≤ {settings.alpha:g}; systems of one rank do not differ significantly"
+        f"p: approximate randomisation, {settings.swap_count:,} swaps, Holm's correction; "
+        f"{SURE} p ≤ {settings.alpha:g}; {settings.meaning_of_ranks}"
     )
     yield (
         f"intervals, bootstrap p: {settings.resamples:,} resamples of segments; by part: "
@@ -219,21 +234,8 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield metric.signature
 
 
-def probability(p: float) -> str:
-    """A p-value in four decimals.
-
-    >>> probability(0.00009), probability(float("nan"))
-    ('0.0001', '–')
-    """
-    return MISSING if isnan(p) else f"{p:.4f}"
-
-
-def _interval(low: float, high: float, decimals: int, *, signed: bool = False) -> str:
+def _interval(low: float, high: float, decimals: int, *, with_sign: bool = False) -> str:
     if isnan(low):
         return MISSING
-    shown = (_signed(b, decimals) if signed else f"{b:.{decimals}f}" for b in (low, high))
-    return " – ".join(shown)
-
-
-def _signed(value: float, decimals: int) -> str:
-    return f"{value:+.{decimals}f}"
+    shown = signed if with_sign else unsigned
+    return " – ".join(shown(bound, decimals) for bound in (low, high))

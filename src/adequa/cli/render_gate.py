@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from adequa.cli.render_comparison import markdown_table
 from adequa.cli.table import printable
 from adequa.comparison.gate import Check, Verdict
+from adequa.comparison.wording import probability, signed, unsigned
 
 
 def as_json(verdict: Verdict) -> Iterator[str]:
@@ -72,21 +73,16 @@ def as_markdown(verdict: Verdict) -> Iterator[str]:
 
 
 def _cells(check: Check) -> list[str]:
-    def number(value: float) -> str:
-        return f"{value:.{check.decimals}f}"
-
-    def signed(value: float) -> str:
-        return f"{value:+.{check.decimals}f}"
-
+    decimals = check.decimals
     return [
         f"{check.metric} {'↑' if check.higher_is_better else '↓'}",
         f"**{check.reason}**" if check.is_regression else check.reason,
-        number(check.baseline),
-        number(check.candidate),
-        signed(check.candidate - check.baseline),
-        f"{signed(check.low)} – {signed(check.high)}",
+        unsigned(check.baseline, decimals),
+        unsigned(check.candidate, decimals),
+        signed(check.candidate - check.baseline, decimals),
+        f"{signed(check.low, decimals)} – {signed(check.high, decimals)}",
         f"{check.max_drop:g}",
-        f"{check.p_adjusted:.4f}",
+        probability(check.p_adjusted, check.alpha),
     ]
 
 

@@ -14,14 +14,13 @@ from adequa.cli.notes import tell
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
 from adequa.cli.output import check_output, write
 from adequa.cli.reading import Columns, Hypotheses, Input, Read, References, SourceText, reader
+from adequa.comparison.defaults import METRICS
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.metrics.contract import Metric
     from adequa.scoring.results import Results
     from adequa.segments import Segments
-
-DEFAULT_METRICS = ("bleu", "chrf")
 
 
 def score(
@@ -37,7 +36,7 @@ def score(
             "--metric",
             metavar="NAME|FOLDER[:SETTING=VALUE,...]",
             help="A metric, or the folder of a trained one; repeat for more. "
-            f"Default: {' and '.join([', '.join(DEFAULT_METRICS[:-1]), DEFAULT_METRICS[-1]])}.",
+            f"Default: {' and '.join([', '.join(METRICS[:-1]), METRICS[-1]])}.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -66,7 +65,7 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     loading = Loading(device, None if no_cache else cache_size)
-    metrics = _labelled(metric or DEFAULT_METRICS, loading)
+    metrics = _labelled(metric or METRICS, loading)
     loading.check_device()
     beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
     keep = [*beside, *([] if by is None or by in beside else [by])]

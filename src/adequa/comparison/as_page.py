@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import floor, log10
 from typing import Any
+
+import numpy as np
 
 from adequa.comparison.as_dict import number, numbers
 from adequa.comparison.results import Comparison, Dimension, MetricResult, PairResult
+from adequa.comparison.tested import rounding
+from adequa.comparison.wording import unsigned
 from adequa.report.page import page, plain_table
 from adequa.segments import FloatArray
 from adequa.version import __version__
 
-_DIGITS = 6  # of a segment's score
+_DIGITS = 5  # of the spread of scores
+_ALL_DIGITS = 15  # beyond which rounding changes nothing
 _NAMED = 2  # systems that a title names
 
 
@@ -32,11 +39,11 @@ def _summary(found: Comparison, title: str) -> dict[str, Any]:
         "segments": len(found.outputs),
         "settings": str(settings),
         "resamples": settings.resamples,
-        "swaps": settings.swaps,
+        "swaps": settings.swap_count,
+        "ranks": settings.meaning_of_ranks,
         "alpha": settings.alpha,
         "confidence": settings.confidence,
         "metrics": [_metric(metric) for metric in found.metrics],
-        "dimensions": [_dimension(each) for each in found.dimensions],
         "notes": list(found.notes),
     }
 
@@ -88,7 +95,7 @@ def _pair(pair: PairResult) -> dict[str, Any]:
     return content
 
 
-def _dimension(dimension: Dimension) -> dict[str, Any]:
+def _dimension(dimension: Dimension, decimals: Sequence[int]) -> dict[str, Any]:
     return {
         "name": dimension.name,
         "title": dimension.title,
@@ -100,11 +107,11 @@ def _dimension(dimension: Dimension) -> dict[str, Any]:
                     None
                     if part is None
                     else {
-                        "scores": numbers(part.scores),
-                        "low": numbers(part.low),
-                        "high": numbers(part.high),
+                        "scores": numbers(np.round(part.scores, places)),
+                        "low": numbers(np.round(part.low, places)),
+                        "high": numbers(np.round(part.high, places)),
                     }
-                    for part in bucket.metrics
+                    for part, places in zip(bucket.metrics, decimals, strict=True)
                 ],
             }
             for bucket in dimension.buckets
@@ -113,7 +120,7 @@ def _dimension(dimension: Dimension) -> dict[str, Any]:
 
 
 def _details(found: Comparison) -> dict[str, Any]:
-    """Segments: their texts, scores and buckets.
+    """Segments: their texts, scores and buckets, and the scores of the buckets.
 
     The texts of a segment stand together, because they are alike and pack well.
     """
@@ -129,8 +136,17 @@ def _details(found: Comparison) -> dict[str, Any]:
         ],
         "hasSource": outputs.sources is not None,
         "scores": [
-            None if metric.segments is None else [_short(row) for row in metric.segments]
+            None if metric.segments is None else _short(metric.segments, _decimals(metric))
             for metric in found.metrics
+        ],
+        # Gains up to this size are rounding.
+        "rounding": [
+            None if metric.segments is None else rounding(metric.segments)
+            for metric in found.metrics
+        ],
+        "dimensions": [
+            _dimension(each, [_decimals(metric) for metric in found.metrics])
+            for each in found.dimensions
         ],
         "buckets": [_bucket_of_each(each, len(outputs)) for each in found.dimensions],
     }
@@ -144,17 +160,31 @@ def _bucket_of_each(dimension: Dimension, segments: int) -> list[int]:
     return places
 
 
-def _short(scores: FloatArray) -> list[float]:
-    """Scores in as many digits as a reader can use; whole numbers without a point."""
-    rounded = (float(f"{score:.{_DIGITS}g}") for score in scores.tolist())
-    return [int(score) if score.is_integer() else score for score in rounded]
+def _decimals(metric: MetricResult) -> int:
+    """Decimals that tell scores apart: by their spread, which may be small beside their size."""
+    spread = 0.0 if metric.segments is None else float(np.ptp(metric.segments))
+    needed = _DIGITS - floor(log10(spread)) if spread else 0
+    return min(max(needed, metric.decimals + 1), _ALL_DIGITS)
+
+
+def _short(scores: FloatArray, decimals: int) -> list[list[float]]:
+    """Scores (systems, segments) in so many decimals; whole numbers without a point.
+
+    Segments in which that would make a tie, or part one, keep all digits.
+    """
+    near, rounded = rounding(scores), np.round(scores, decimals)
+    ties, kept = (np.diff(np.sort(each, axis=0), axis=0) <= near for each in (scores, rounded))
+    shown = np.where((ties != kept).any(axis=0), scores, rounded)
+    return [
+        [int(score) if score.is_integer() else score for score in row] for row in shown.tolist()
+    ]
 
 
 def _plain(found: Comparison) -> list[list[str]]:
     """Scores of systems, for readers whose browser runs no script."""
     header = ["System", *(metric.name for metric in found.metrics)]
     rows = [
-        [name, *(f"{metric.scores[place]:.{metric.decimals}f}" for metric in found.metrics)]
+        [name, *(unsigned(metric.scores[place], metric.decimals) for metric in found.metrics)]
         for place, name in enumerate(found.systems)
     ]
     return [header, *rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adequa.comparison.as_dict import number, pair_dict
@@ -11,6 +11,8 @@ from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+_TAKEN = ("system", "segment", "hypothesis")  # columns of segments
 
 
 def as_frames(found: Comparison) -> Mapping[str, pd.DataFrame]:
@@ -76,13 +78,27 @@ def bucket_rows(found: Comparison) -> Iterator[dict[str, Any]]:
 
 def segment_rows(found: Comparison) -> Iterator[dict[str, Any]]:
     """A row a system and segment, with a column for each metric that scores segments."""
-    known = [metric for metric in found.metrics if metric.segments is not None]
+    known = {
+        metric.name: metric.segments for metric in found.metrics if metric.segments is not None
+    }
+    names = _columns(known)
     for place, system in enumerate(found.systems):
-        columns = [
-            metric.segments[place].tolist() for metric in known if metric.segments is not None
-        ]
+        columns = [segments[place].tolist() for segments in known.values()]
         for row, text in enumerate(found.outputs.hypotheses[place]):
-            scores = {
-                metric.name: column[row] for metric, column in zip(known, columns, strict=True)
-            }
+            scores = {name: column[row] for name, column in zip(names, columns, strict=True)}
             yield {"system": system, "segment": row + 1, "hypothesis": text, **scores}
+
+
+def _columns(metrics: Collection[str]) -> list[str]:
+    """Names of columns for metrics, none of which is one that stands for something else.
+
+    >>> _columns(["bleu", "segment"])
+    ['bleu', 'segment_score']
+    """
+    found = []
+    for metric in metrics:
+        name = metric
+        while name in _TAKEN or (name != metric and name in metrics):
+            name += "_score"
+        found.append(name)
+    return found

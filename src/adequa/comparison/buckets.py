@@ -10,7 +10,7 @@ from adequa.comparison.features import Feature
 from adequa.comparison.results import Bucket, BucketScores, Dimension
 from adequa.comparison.scored import Scored
 from adequa.comparison.settings import ComparisonSettings
-from adequa.segments import IntArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.paired import bootstrap_scores
 
 FEWEST = 10  # segments that an interval rests on: resamples of fewer know too little
@@ -41,21 +41,19 @@ def _scores(
     place: tuple[int, int],
 ) -> tuple[BucketScores | None, ...]:
     """Scores of all metrics on some rows, with intervals of what each system is from the first."""
-    there = {
-        each.source.name: each.statistics[:, rows] for each in scored if each.statistics is not None
-    }
-    functions = [each.score for each in scored if each.statistics is not None]
-    if not there:
-        return (None,) * len(scored)
-    resamples = min(settings.resamples, _MOST_RESAMPLES)
-    seed = [settings.seed, *place]  # parts of one size do not share their accidents
-    drawn = bootstrap_scores(list(there.values()), functions, resamples, seed)
+    known = [(each, each.statistics[:, rows]) for each in scored if each.statistics is not None]
+    drawn: Sequence[FloatArray | None] = [None] * len(known)
+    if known and len(rows) >= FEWEST:
+        resamples = min(settings.resamples, _MOST_RESAMPLES)
+        seed = [settings.seed, *place]  # parts of one size do not share their accidents
+        functions = [each.score for each, _ in known]
+        drawn = bootstrap_scores([part for _, part in known], functions, resamples, seed)
     tails = [(1 - settings.confidence) / 2, (1 + settings.confidence) / 2]
     found: dict[str, BucketScores] = {}
-    for (name, statistics), score, samples in zip(there.items(), functions, drawn, strict=True):
-        sign = next(each.source.sign for each in scored if each.source.name == name)
-        low = high = np.full(len(samples), np.nan)
-        if len(rows) >= FEWEST:
+    for (each, part), samples in zip(known, drawn, strict=True):
+        sign, scores = each.source.sign, each.score(part.sum(axis=1))
+        low = high = np.full(len(scores), np.nan)
+        if samples is not None:
             low, high = np.nanquantile(sign * (samples - samples[0]), tails, axis=1)
-        found[name] = BucketScores(sign * score(statistics.sum(axis=1)), low, high)
+        found[each.source.name] = BucketScores(sign * scores, low, high)
     return tuple(found.get(each.source.name) for each in scored)

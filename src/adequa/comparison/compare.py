@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from adequa.agreement.sources import UNSEEN, Progress, Source, Specification, sources
+from adequa.agreement.sources import UNSEEN, Progress, Source, Specification
+from adequa.agreement.sources import sources as metrics_of
 from adequa.comparison.buckets import dimensions
-from adequa.comparison.features import features
+from adequa.comparison.defaults import METRICS
+from adequa.comparison.features import features, vocabulary
 from adequa.comparison.outputs import Outputs, outputs_of
 from adequa.comparison.people import Meanings, is_of, meanings_beside, read_meanings
-from adequa.comparison.results import Comparison
+from adequa.comparison.reach import unreachable
+from adequa.comparison.results import Comparison, Dimension
 from adequa.comparison.scored import Scored, scored
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.tested import tested
 from adequa.errors import AdequaError
 
-METRICS = ("bleu", "chrf")
-
 
 def compare(
     systems: Mapping[str, Iterable[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
-    metrics: Sequence[Specification] = METRICS,
+    metrics: str | Sequence[Specification] = METRICS,
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
@@ -47,7 +49,7 @@ def compare(
 
 def compared(
     outputs: Outputs,
-    metrics: Sequence[Specification],
+    metrics: str | Sequence[Specification],
     settings: ComparisonSettings | None = None,
     *,
     known: Iterable[str] | None = None,
@@ -56,20 +58,37 @@ def compared(
 ) -> Comparison:
     """The same for outputs that were read already."""
     asked = (settings or ComparisonSettings()).of(len(outputs.names))
-    found = sources(metrics)
+    named = [metrics] if isinstance(metrics, str) else metrics
+    found = metrics_of(named)
     if not found:
         raise AdequaError("Name at least one metric or score file.")
     meanings = _meanings(found, people)
+    # Read before the long work, so that a file that cannot be read costs none.
+    words = None if known is None else vocabulary(outputs, known)
     results = [scored(source, outputs, progress) for source in found]
     progress.stage("Resampling")
     counts = set(map(len, outputs.references))
+    shown = tested(results, asked, meanings, counts.pop() if len(counts) == 1 else None)
     return Comparison(
         outputs=outputs,
         settings=asked,
-        metrics=tested(results, asked, meanings, counts.pop() if len(counts) == 1 else None),
-        dimensions=dimensions(results, features(outputs, known), asked),
-        notes=(*_notes(outputs, results), *_too_few(outputs, asked)),
+        metrics=shown,
+        part=partial(_parts, results, outputs, words, asked),
+        notes=(
+            *_notes(outputs, results),
+            *_too_few(outputs, asked),
+            *unreachable(shown, outputs.names, asked),
+        ),
     )
+
+
+def _parts(
+    results: Sequence[Scored],
+    outputs: Outputs,
+    words: frozenset[str] | None,
+    settings: ComparisonSettings,
+) -> tuple[Dimension, ...]:
+    return dimensions(results, features(outputs, words), settings)
 
 
 def _meanings(found: Sequence[Source], people: str | Path | None) -> list[Meanings | None]:
@@ -92,7 +111,7 @@ def _meanings(found: Sequence[Source], people: str | Path | None) -> list[Meanin
 def _too_few(outputs: Outputs, settings: ComparisonSettings) -> list[str]:
     """That so few swaps cannot show what they are asked for."""
     pairs = len(outputs.names) * (len(outputs.names) - 1) // 2
-    swaps = settings.swaps or 0
+    swaps = settings.swap_count
     if pairs / (swaps + 1) <= settings.alpha:
         return []
     return [

@@ -41,24 +41,32 @@ class Feature:
 
     def buckets(self) -> list[tuple[str, IntArray]]:
         """Every label that any segment has, and the segments that have it."""
-        rows = ((label, np.flatnonzero(self.places == p)) for p, label in enumerate(self.labels))
-        return [(label, found) for label, found in rows if len(found)]
+        order = np.argsort(self.places, kind="stable")
+        there, starts = np.unique(self.places[order], return_index=True)
+        rows = np.split(order, starts[1:])
+        return [(self.labels[place], of) for place, of in zip(there.tolist(), rows, strict=True)]
 
 
-def features(outputs: Outputs, known: Iterable[str] | None = None) -> tuple[Feature, ...]:
-    """Every way to part these segments; `known` are texts whose words are not unknown."""
+def vocabulary(outputs: Outputs, texts: Iterable[str]) -> frozenset[str]:
+    """The words of texts, as those of these references are counted."""
     split = word_splitter(tokenizer_of(outputs.references), lowercase=True)
+    return frozenset(word for text in texts for word in split(text))
+
+
+def features(outputs: Outputs, known: frozenset[str] | None = None) -> tuple[Feature, ...]:
+    """Every way to part these segments; `known` are words that are not unknown."""
+    tokenizer = tokenizer_of(outputs.references)
+    split = word_splitter(tokenizer, lowercase=True)
     references = [split(texts[0]) for texts in outputs.references]
     found = [
-        _by_length(references),
+        _by_length(references, "characters" if tokenizer == "char" else "words"),
         _by_overlap(outputs, split),
         _by_rare_words(references),
         _by_count("numbers", "Numbers", map(_numbers, outputs.references)),
         _by_count("names", "Names", map(_names, outputs.references)),
     ]
     if known is not None:
-        words = {word for text in known for word in split(text)}
-        unknown = (sum(word not in words for word in _written(text)) for text in references)
+        unknown = (sum(word not in known for word in _written(text)) for text in references)
         found.append(_by_count("unknown", "Unknown words", unknown))
     if outputs.documents is not None:
         documents = tuple(dict.fromkeys(outputs.documents))
@@ -80,12 +88,12 @@ def tokenizer_of(references: Sequence[Sequence[str]]) -> str:
     return "char" if 2 * unspaced > letters else "13a"
 
 
-def _by_length(references: Sequence[Sequence[str]]) -> Feature:
+def _by_length(references: Sequence[Sequence[str]], unit: str) -> Feature:
     lengths = np.array([len(words) for words in references])
     starts = (1, *(end + 1 for end in _LENGTHS))
     labels = (
-        *(f"{low}–{high} words" for low, high in zip(starts, _LENGTHS, strict=False)),
-        f"{starts[-1]} words or more",
+        *(f"{low}–{high} {unit}" for low, high in zip(starts, _LENGTHS, strict=False)),
+        f"{starts[-1]} {unit} or more",
     )
     places = np.searchsorted(_LENGTHS, lengths, side="left").astype(np.intp)
     return Feature("length", "Reference length", labels, places)

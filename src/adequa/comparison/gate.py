@@ -13,7 +13,9 @@ from math import isnan
 import numpy as np
 
 from adequa.comparison.gate_rules import GateRules, Rule
+from adequa.comparison.reach import least_p, segments
 from adequa.comparison.results import Comparison, MetricResult
+from adequa.comparison.wording import probability, signed, unsigned
 from adequa.errors import AdequaError
 from adequa.statistics.multiple import holm
 
@@ -36,6 +38,8 @@ class Check:
     alpha: float
     worst_score: float | None
     signature: str
+    least_p: float = 0.0  # that the test can have, given how many segments differ
+    differing: int = 0
 
     @property
     def has_dropped(self) -> bool:
@@ -58,8 +62,9 @@ class Check:
     @property
     def change(self) -> str:
         """The scores in words: bleu 30.21 → 29.80 (-0.41)."""
-        baseline, candidate = (f"{x:.{self.decimals}f}" for x in (self.baseline, self.candidate))
-        difference = f"{self.candidate - self.baseline:+.{self.decimals}f}"
+        baseline = unsigned(self.baseline, self.decimals)
+        candidate = unsigned(self.candidate, self.decimals)
+        difference = signed(self.candidate - self.baseline, self.decimals)
         return f"{self.metric} {baseline} → {candidate} ({difference})"
 
     @property
@@ -73,8 +78,10 @@ class Check:
             return f"worse by at most {self.max_drop:g}, which is allowed"
         beyond = f"worse by more than {self.max_drop:g}" if self.max_drop else "worse"
         sure = "significantly" if self.has_dropped else "not significantly"
+        p = probability(self.p_adjusted, self.alpha)
+        equal = "p " if p.startswith("<") else "p = "
         sign = "≤" if self.has_dropped else ">"
-        return f"{beyond}, {sure} (p = {self.p_adjusted:.4f} {sign} {self.alpha:g})"
+        return f"{beyond}, {sure} ({equal}{p} {sign} {self.alpha:g})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +96,25 @@ class Verdict:
     settings: str
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Which rules could not find any drop, however large it is."""
+        return tuple(
+            f"{check.metric} differs in {segments(check.differing)}, too few for any drop to be "
+            f"significant at {check.alpha:g}."
+            for check in self.checks
+            if check.differing and check.least_p > check.alpha
+        )
+
+    @property
     def regressions(self) -> tuple[Check, ...]:
         """The rules that are broken."""
         return tuple(check for check in self.checks if check.is_regression)
 
     @property
     def passed(self) -> bool:
-        """Whether the candidate may go through."""
+        """Whether the candidate may go through, which none that is too bad does."""
+        if any(check.is_too_bad for check in self.checks):
+            return False
         if self.fail == "all":
             return len(self.regressions) < len(self.checks)
         return not self.regressions
@@ -105,7 +124,9 @@ class Verdict:
         """The verdict in one line."""
         if self.passed:
             told = "; ".join(f"{check.change}, {check.reason}" for check in self.checks)
-            return f"PASS: {self.candidate} is no regression from {self.baseline}: {told}"
+            broken = len(self.regressions)
+            some = f", with {broken} of {len(self.checks)} rules broken" if broken else ""
+            return f"PASS: {self.candidate} is no regression from {self.baseline}{some}: {told}"
         told = "; ".join(f"{check.change}, {check.reason}" for check in self.regressions)
         return f"REGRESSION: {self.candidate} is worse than {self.baseline}: {told}"
 
@@ -114,17 +135,22 @@ def judged(found: Comparison, rules: GateRules) -> Verdict:
     """The verdict on a comparison of two systems, baseline first, with a rule for each metric."""
     results = [_result(found, place) for place in range(len(rules.rules))]
     p = np.array([metric.pairs[0].p_drop for metric in results])
-    adjusted = holm(p) if rules.fail == "any" else p
+    counts = [metric.pairs[0].differing for metric in results]
+    least = least_p(counts, sides=1)
+    if rules.fail == "any":
+        p, least = holm(p), holm(least)
     return Verdict(
         baseline=found.systems[0],
         candidate=found.systems[1],
         segments=len(found.outputs),
         checks=tuple(
-            _check(metric, rule, rules.alpha, float(p_adjusted))
-            for metric, rule, p_adjusted in zip(results, rules.rules, adjusted, strict=True)
+            _check(metric, rule, rules.level(rule), *bounds)
+            for metric, rule, *bounds in zip(
+                results, rules.rules, p.tolist(), least.tolist(), strict=True
+            )
         ),
         fail=rules.fail,
-        settings=f"swaps:{rules.swaps}|alpha:{rules.alpha:g}|fail:{rules.fail}|seed:{rules.seed}",
+        settings=f"swaps:{rules.enough_swaps}|alpha:{rules.alpha:g}|fail:{rules.fail}|seed:{rules.seed}",
     )
 
 
@@ -138,7 +164,9 @@ def _result(found: Comparison, place: int) -> MetricResult:
     return metric
 
 
-def _check(metric: MetricResult, rule: Rule, alpha: float, p_adjusted: float) -> Check:
+def _check(
+    metric: MetricResult, rule: Rule, alpha: float, p_adjusted: float, least: float
+) -> Check:
     pair = metric.pairs[0]
     return Check(
         metric=metric.name,
@@ -152,7 +180,9 @@ def _check(metric: MetricResult, rule: Rule, alpha: float, p_adjusted: float) ->
         max_drop=rule.max_drop,
         p=pair.p_drop,
         p_adjusted=p_adjusted,
-        alpha=alpha if rule.alpha is None else rule.alpha,
+        alpha=alpha,
         worst_score=rule.worst_score,
         signature=metric.signature,
+        least_p=least,
+        differing=pair.differing,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import isfinite
+from math import ceil, isfinite
 from typing import Any
 
-from adequa.comparison.settings import SEED, SWAPS, ComparisonSettings
+from adequa.comparison.defaults import ALPHA, SEED, SWAPS
+from adequa.comparison.settings import MOST, ComparisonSettings
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath
 from adequa.io.toml import read_toml
@@ -42,9 +43,9 @@ class GateRules:
     """All rules of a gate, and how they are tested."""
 
     rules: tuple[Rule, ...]
-    alpha: float = 0.05
+    alpha: float = ALPHA
     fail: str = "any"  # rules that must be broken
-    swaps: int = SWAPS
+    swaps: int | None = None  # of the test; None: enough for the rules
     seed: int = SEED
 
     def __post_init__(self) -> None:
@@ -60,10 +61,47 @@ class GateRules:
                 + nearest(self.fail, FAIL)
             )
         self.settings()
+        self._check_reach()
+
+    @property
+    def tests(self) -> int:
+        """How many tests Holm's correction is for: where all rules must be broken, it is none."""
+        return len(self.rules) if self.fail == "any" else 1
+
+    def level(self, rule: Rule) -> float:
+        """The level that a rule is tested at."""
+        return self.alpha if rule.alpha is None else rule.alpha
+
+    @property
+    def enough_swaps(self) -> int:
+        """Swaps as asked for; else so many that half of the smallest level remains possible.
+
+        >>> GateRules((Rule("bleu"), Rule("chrf", alpha=0.0001))).enough_swaps
+        40000
+        """
+        if self.swaps is not None:
+            return self.swaps
+        strictest = min(map(self.level, self.rules))
+        return min(MOST, max(SWAPS, ceil(2 * self.tests / strictest)))
+
+    def _check_reach(self) -> None:
+        """Raise where so few swaps cannot break a rule, whatever the outputs."""
+        for rule in self.rules:
+            alpha, swaps = self.level(rule), self.enough_swaps
+            least = self.tests / (swaps + 1)
+            if least <= alpha:
+                continue
+            correction = f" of {self.tests} rules" if self.tests > 1 else ""
+            needed = ceil(self.tests / alpha)
+            advice = f"take {needed:,} or more" if needed <= MOST else "take a larger alpha"
+            raise AdequaError(
+                f"{rule.metric} could never fail: with {swaps:,} swaps the smallest p-value"
+                f"{correction} is {least:.2g}, above alpha = {alpha:g}; {advice}."
+            )
 
     def settings(self) -> ComparisonSettings:
         """How the two systems are compared; raises where a number is out of range."""
-        return ComparisonSettings(swaps=self.swaps, alpha=self.alpha, seed=self.seed)
+        return ComparisonSettings(swaps=self.enough_swaps, alpha=self.alpha, seed=self.seed)
 
 
 def same_rules(metrics: Iterable[str], max_drop: float, alpha: float, **settings: Any) -> GateRules:

@@ -72,6 +72,8 @@ def outputs_of(
     said = sources if sources is None or isinstance(sources, str) else tuple(sources)
     parts: dict[str, Segments] = {}
     for name, texts in systems.items():
+        if not isinstance(name, str):
+            raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
         parts[name] = _named_segments(name, texts, given, said)
     first = next(iter(parts.values()), None)
     named = None if documents is None else tuple(map(str, documents))

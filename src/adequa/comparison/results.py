@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,8 @@ class PairResult:
     wins: int = 0  # segments on which the second is better
     ties: int = 0
     losses: int = 0
-    significant: bool = False  # p_adjusted is at most alpha
+    differing: int = 0  # segments whose statistics differ: what a test can rest on
+    significant: bool = False  # one is better, and p_adjusted is at most alpha
     people: Meaning | None = None  # what a difference of this size has meant for people
 
     @property
@@ -111,15 +113,20 @@ class Dimension:
     buckets: tuple[Bucket, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Everything that comparing systems found; the first system is the baseline."""
 
     outputs: Outputs
     settings: ComparisonSettings
     metrics: tuple[MetricResult, ...]
-    dimensions: tuple[Dimension, ...]
+    part: Callable[[], tuple[Dimension, ...]]  # computes the parts of the segments
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """All ways to part the segments, with scores; computed when they are first asked for."""
+        return self.part()
 
     @property
     def systems(self) -> tuple[str, ...]:

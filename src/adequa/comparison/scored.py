@@ -35,10 +35,12 @@ class Scored:
     @property
     def segments(self) -> FloatArray | None:
         """Scores (systems, segments), higher is better."""
-        if self.statistics is None:
-            return None
-        systems, segments, width = self.statistics.shape
-        flat = self.source.segment_scores(self.statistics.reshape(-1, width))
+        return None if self.statistics is None else self.segment_scores(self.statistics)
+
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        """Scores (systems, segments) of statistics (systems, segments, k), higher is better."""
+        systems, segments, width = statistics.shape
+        flat = self.source.segment_scores(statistics.reshape(-1, width))
         return flat.reshape(systems, segments)
 
 

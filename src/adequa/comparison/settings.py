@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from numbers import Integral
 
+from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED, SWAPS
 from adequa.errors import AdequaError, nearest
 from adequa.statistics.clusters import RULES
 
-SEED = 12345  # sacreBLEU's: the same seed and the same numbers of resamples are the same resamples
-SWAPS = 10_000  # as sacreBLEU has, and more for many systems
 MOST = 10_000_000  # resamples
+
+# What ranks say, by the rule that makes them of tests.
+_RANKS = {
+    "greedy": "systems of one rank do not differ significantly",
+    "separated": "every system is significantly better than all systems of lower ranks",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +27,10 @@ class ComparisonSettings:
     'resamples:1000|swaps:10000|confidence:0.95|alpha:0.05|clusters:greedy|seed:12345'
     """
 
-    resamples: int = 1000  # of the bootstrap
+    resamples: int = RESAMPLES  # of the bootstrap
     swaps: int | None = None  # of approximate randomisation; None: enough for the systems
-    confidence: float = 0.95  # of intervals
-    alpha: float = 0.05  # level of the tests
+    confidence: float = CONFIDENCE  # of intervals
+    alpha: float = ALPHA  # level of the tests
     clusters: str = "greedy"  # how ranks are made of tests
     seed: int = SEED
     like_sacrebleu: bool = False  # resamples that equal what was observed do not count
@@ -32,8 +38,8 @@ class ComparisonSettings:
     def __post_init__(self) -> None:
         for name in ("resamples", "swaps"):
             count = getattr(self, name)
-            if count is not None and not 1 <= count <= MOST:
-                raise AdequaError(f"{name} is a number from 1 to {MOST:,}, not {count}.")
+            if count is not None and not (_is_whole(count) and 1 <= count <= MOST):
+                raise AdequaError(f"{name} is a whole number from 1 to {MOST:,}, not {count}.")
         for name in ("confidence", "alpha"):
             share = getattr(self, name)
             if not 0 < share < 1:
@@ -43,8 +49,18 @@ class ComparisonSettings:
                 f'There is no rule "{self.clusters}" for ranks; it is one of {", ".join(RULES)}.'
                 + nearest(self.clusters, RULES)
             )
-        if self.seed < 0:
-            raise AdequaError(f"A seed is a number from 0 on, not {self.seed}.")
+        if not _is_whole(self.seed) or self.seed < 0:
+            raise AdequaError(f"A seed is a whole number from 0 on, not {self.seed}.")
+
+    @property
+    def swap_count(self) -> int:
+        """How often outputs are swapped."""
+        return SWAPS if self.swaps is None else self.swaps
+
+    @property
+    def meaning_of_ranks(self) -> str:
+        """What ranks say of systems, in words."""
+        return _RANKS[self.clusters]
 
     def of(self, systems: int) -> ComparisonSettings:
         """The same for so many systems, with a number of swaps.
@@ -71,3 +87,7 @@ class ComparisonSettings:
             *(["ties:no"] if self.like_sacrebleu else []),
         )
         return "|".join(kept)
+
+
+def _is_whole(count: object) -> bool:
+    return isinstance(count, Integral) and not isinstance(count, bool)

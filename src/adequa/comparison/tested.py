@@ -10,7 +10,7 @@ import numpy as np
 from adequa.comparison.people import Meanings
 from adequa.comparison.results import MetricResult, PairResult
 from adequa.comparison.scored import Scored
-from adequa.comparison.settings import SWAPS, ComparisonSettings
+from adequa.comparison.settings import ComparisonSettings
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.clusters import ranks
 from adequa.statistics.multiple import holm
@@ -19,6 +19,7 @@ from adequa.statistics.paired import (
     bootstrap_p_values,
     bootstrap_scores,
     randomisation,
+    score_scale,
 )
 from adequa.statistics.resampling import interval
 
@@ -33,18 +34,20 @@ def tested(
     reference_count: int | None,
 ) -> tuple[MetricResult, ...]:
     """Every metric's result. All metrics have the same resamples, which come from one product."""
-    resampled = [each for each in scored if each.statistics is not None]
-    statistics = [each.statistics for each in resampled if each.statistics is not None]
+    known = [(each, each.statistics) for each in scored if each.statistics is not None]
     tests: dict[str, _Tests] = {}
-    if statistics:
-        functions = [each.score for each in resampled]
+    if known:
+        statistics = [of for _, of in known]
+        functions = [each.score for each, _ in known]
         drawn = bootstrap_scores(statistics, functions, settings.resamples, settings.seed)
         ties = not settings.like_sacrebleu
-        swaps = settings.of(len(scored[0].systems)).swaps or SWAPS
-        swapped = randomisation(statistics, functions, swaps, settings.seed, ties=ties)
-        for each, scores, swap in zip(resampled, drawn, swapped, strict=True):
-            by_bootstrap = bootstrap_p_values(each.systems, scores, ties=ties)
-            tests[each.source.name] = _Tests(each, scores, swap, by_bootstrap)
+        swapped = randomisation(
+            statistics, functions, settings.swap_count, settings.seed, ties=ties
+        )
+        for (each, of), scores, swap in zip(known, drawn, swapped, strict=True):
+            scale = score_scale(of, each.score)
+            by_bootstrap = bootstrap_p_values(each.systems, scores, scale=scale, ties=ties)
+            tests[each.source.name] = _Tests(each, of, scores, swap, by_bootstrap)
     return tuple(
         _result(each, tests.get(each.source.name), settings, meaning, reference_count)
         for each, meaning in zip(scored, meanings, strict=True)
@@ -55,15 +58,19 @@ class _Tests:
     """What resampling says of one metric, in the direction in which higher is better."""
 
     def __init__(
-        self, scored: Scored, drawn: FloatArray, swapped: Swapped, p_bootstrap: FloatArray
+        self,
+        scored: Scored,
+        statistics: FloatArray,
+        drawn: FloatArray,
+        swapped: Swapped,
+        p_bootstrap: FloatArray,
     ) -> None:
         self.sign = scored.source.sign
-        self.drawn = drawn
+        self.statistics, self.drawn = statistics, drawn
         self.p, self.p_adjusted = swapped.two_sided, _adjusted(swapped.two_sided)
         self.p_drop = swapped.leading
         self.p_bootstrap, self.p_bootstrap_adjusted = p_bootstrap, _adjusted(p_bootstrap)
-        segments = scored.segments
-        self.segments = drawn if segments is None else segments
+        self.segments = scored.segment_scores(statistics)
 
     def pair(self, first: int, second: int, settings: ComparisonSettings) -> dict[str, float]:
         """The numbers of a pair that need segments."""
@@ -82,6 +89,7 @@ class _Tests:
             "wins": int((gains > 0).sum()),
             "ties": int((gains == 0).sum()),
             "losses": int((gains < 0).sum()),
+            "differing": int((self.statistics[first] != self.statistics[second]).any(-1).sum()),
         }
 
 
@@ -94,8 +102,12 @@ def gains_of(segments: FloatArray, first: int, second: int) -> FloatArray:
     array([0., 1.])
     """
     gains = segments[second] - segments[first]
-    rounding = SAME * float(np.abs(segments).max(initial=0))
-    return np.where(np.abs(gains) <= rounding, 0.0, gains)
+    return np.where(np.abs(gains) <= rounding(segments), 0.0, gains)
+
+
+def rounding(segments: FloatArray) -> float:
+    """The size up to which differences of these scores are rounding."""
+    return SAME * float(np.abs(segments).max(initial=0))
 
 
 def effect_size(gains: FloatArray) -> float:
@@ -165,7 +177,7 @@ def _pair(  # noqa: PLR0917 - what is known, and of which two
         difference=scored.source.sign * gain + 0.0,  # and never -0
         gain=gain,
         **numbers,  # type: ignore[arg-type]  # counts are whole numbers already
-        significant=numbers.get("p_adjusted", 1.0) <= settings.alpha,
+        significant=bool(gain) and numbers.get("p_adjusted", 1.0) <= settings.alpha,
         people=None if meanings is None else meanings.of(gain),
     )
 

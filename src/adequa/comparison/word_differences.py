@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
+from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-# Words with their marks, single marks, and what has no spaces character by character.
-_PIECE = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
-    r"|[^\W_]+(?:['’.,:/-][^\W_]+)*|\S"
-)
+LONGEST = 300  # characters of a text that are shown around its first difference
+_COMBINING = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # where Unicode has them
+_BEFORE = 60  # of them before it
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    """Words with marks inside, single marks, and what has no spaces character by character.
+
+    Combining marks stay with what they stand on.
+    """
+    marks = _combining()
+    letters = rf"(?:[^\W_]|{marks})+"
+    joined = f"{letters}(?:['’.,:/-]{letters})*"
+    return re.compile(rf"[{_UNSPACED}]{marks}*|{joined}|\S{marks}*")
+
+
+def _combining() -> str:
+    """A class of all characters that combine with the one before them."""
+    characters = map(chr, chain(*_COMBINING))
+    marks = (char for char in characters if unicodedata.category(char).startswith("M"))
+    return "[" + "".join(marks) + "]"
 
 
 class Piece(NamedTuple):
@@ -30,7 +51,7 @@ def differing(text: str, other: str) -> list[Piece]:
     >>> differing("The cat sat.", "the dog sat.")
     [Piece(text='The ', same=True), Piece(text='cat', same=False), Piece(text=' sat.', same=True)]
     """
-    spans = [match.span() for match in _PIECE.finditer(text)]
+    spans = [match.span() for match in _piece().finditer(text)]
     alike = _alike([text[a:b].lower() for a, b in spans], _pieces(other))
     pieces: list[Piece] = []
     done = 0
@@ -57,8 +78,34 @@ def marked(text: str, other: str) -> str:
     )
 
 
+def first_difference(text: str, other: str) -> int | None:
+    """Where a text begins to differ from another; None where it does not.
+
+    >>> first_difference("The cat sat.", "The dog sat."), first_difference("cat", "cat")
+    (4, None)
+    """
+    first, *others = [*differing(text, other), Piece("", same=True)]
+    if not first.same:
+        return 0
+    return len(first.text) if len(others) > 1 else None
+
+
+def excerpt(text: str, around: int = 0, longest: int = LONGEST) -> str:
+    """At most so many characters of a text, with what comes after a place and a little before it.
+
+    >>> excerpt("one two three four five six", around=14, longest=8), excerpt("short")
+    ('… e four f …', 'short')
+    """
+    if len(text) <= longest:
+        return text
+    start = max(0, min(around - min(_BEFORE, longest // 4), len(text) - longest))
+    end = start + longest
+    before, after = "… " if start else "", " …" if end < len(text) else ""
+    return f"{before}{text[start:end].strip()}{after}"
+
+
 def _pieces(text: str) -> list[str]:
-    return [match[0].lower() for match in _PIECE.finditer(text)]
+    return [match[0].lower() for match in _piece().finditer(text)]
 
 
 def _alike(words: Sequence[str], others: Sequence[str]) -> list[bool]:

@@ -105,26 +105,42 @@ def bootstrap_scores(
     return [scored(part, score) for part, score in zip(sums, scores, strict=True)]
 
 
+def score_scale(statistics: FloatArray, score: Score) -> float:
+    """How large scores are that rounding is measured by, from statistics (systems, segments, k).
+
+    That is the score of statistics without their signs: of scores that cancel out, such as centred
+    ones, the mean is near zero and the rounding of its sum is not.
+
+    >>> score_scale(np.array([[[3.0], [-3.0]]]), lambda sums: sums[:, 0] / 2)
+    3.0
+    """
+    sizes = np.stack([statistics.sum(axis=1), np.abs(statistics).sum(axis=1)])
+    found = np.abs(score(sizes.reshape(-1, statistics.shape[2])))
+    return float(found[np.isfinite(found)].max(initial=0.0))
+
+
 def bootstrap_p_values(
-    observed: FloatArray, resampled: FloatArray, *, ties: bool = True
+    observed: FloatArray, resampled: FloatArray, *, scale: float | None = None, ties: bool = True
 ) -> FloatArray:
     """The p-value of each pair of systems by the paired bootstrap, as Moses and sacreBLEU have it.
 
     `observed` are scores of systems, `resampled` those of (systems, resamples). A resample is as
     extreme if the size of its difference is above the mean of these sizes by the size of the
-    observed difference. Where differences keep their sign, that looks at one side only: under the
-    null this p-value is below 0.05 in more than a tenth of the cases.
+    observed difference, up to the rounding of numbers as large as `scale`. Where differences keep
+    their sign, that looks at one side only: under the null this p-value is below 0.05 in more than
+    a tenth of the cases.
 
     >>> bootstrap_p_values(np.array([1.0, 0.0]), np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]))
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
+    near = TOLERANCE * (float(np.abs(observed).max(initial=0)) if scale is None else scale)
     p = np.ones((len(observed), len(observed)))
     for a in range(len(observed)):
         sizes = np.abs(resampled[a] - resampled)
         beyond = sizes - sizes.mean(axis=1, keepdims=True)
         size = np.abs(observed[a] - observed)[:, np.newaxis]
-        p[a] = _share(_as_extreme(beyond, size, _tolerance(observed), ties=ties))
+        p[a] = _share(_as_extreme(beyond, size, near, ties=ties))
     np.fill_diagonal(p, 1.0)
     return p
 
@@ -163,16 +179,16 @@ def randomisation(
     """
     taken = unstacked(swap_sums(stacked(statistics), swaps, seed), statistics)
     return [
-        _swapped(each.sum(axis=1), part, score, ties=ties)
+        _swapped(each, part, score, ties=ties)
         for each, part, score in zip(statistics, taken, scores, strict=True)
     ]
 
 
-def _swapped(totals: FloatArray, taken: FloatArray, score: Score, *, ties: bool) -> Swapped:
-    """From totals (systems, k) and what is taken of them (systems, swaps, k)."""
-    systems = len(totals)
+def _swapped(statistics: FloatArray, taken: FloatArray, score: Score, *, ties: bool) -> Swapped:
+    """From statistics (systems, segments, k) and sums taken of them (systems, swaps, k)."""
+    systems, totals = len(statistics), statistics.sum(axis=1)
     observed = score(totals)
-    near = _tolerance(observed)
+    near = TOLERANCE * score_scale(statistics, score)
     two_sided, leading = np.ones((systems, systems)), np.ones((systems, systems))
 
     def share(differences: FloatArray, lead: float) -> FloatArray:
@@ -199,7 +215,3 @@ def _as_extreme(
 def _share(extreme: BoolArray) -> FloatArray:
     """The share of resamples that are extreme, what was observed being one of them."""
     return np.asarray((1 + extreme.sum(axis=-1)) / (1 + extreme.shape[-1]))
-
-
-def _tolerance(scores: FloatArray) -> float:
-    return TOLERANCE * float(np.abs(scores).max(initial=0))

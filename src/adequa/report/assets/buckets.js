@@ -113,13 +113,13 @@ function showBuckets() {
   const metric = metricNow();
   byId("where-note").textContent = metric.hasSegments
     ? `${metric.name} of ${data.systems[chosen.b]} and ${data.systems[chosen.a]} on parts of the ` +
-      `segments. * where the ${percent(data.confidence)} interval of the difference leaves out ` +
+      `segments. * where the ${level(data.confidence)} interval of the difference leaves out ` +
       "zero; with so many parts, some do by chance. Choose a part to see its segments."
     : `${metric.name} has no scores of segments.`;
   replace(
     byId("buckets"),
-    metric.hasSegments
-      ? data.dimensions.map((dimension, number) => bucketCard(metric, dimension, number))
+    metric.hasSegments && details
+      ? details.dimensions.map((dimension, number) => bucketCard(metric, dimension, number))
       : [],
   );
 }

@@ -47,21 +47,31 @@ function option(value, text, selected) {
 
 function fixed(value, decimals) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  return value.toFixed(decimals).replace("-", "−");
+  const shown = value.toFixed(decimals);
+  return Number(shown) === 0 ? shown.replace("-", "") : shown.replace("-", "−");
 }
 
 function signed(value, decimals) {
   if (value === null || value === undefined) return "–";
   const shown = fixed(value, decimals);
-  return value > 0 ? `+${shown}` : shown;
+  return Number(shown) > 0 ? `+${shown}` : shown;
 }
 
 function probability(p) {
   if (p === null || p === undefined) return "–";
-  return p < 0.0095 ? p.toFixed(4) : p.toFixed(3);
+  if (data.alpha < 0.0001 && p < 0.0001) return p.toPrecision(2);
+  if (p < 0.00005) return "<0.0001";
+  // More digits where fewer would put it on the other side of alpha.
+  for (let digits = p < 0.0095 ? 4 : 3; digits < 17; digits += 1) {
+    const shown = p.toFixed(digits);
+    if (Number(shown) <= data.alpha === p <= data.alpha) return shown;
+  }
+  return String(p);
 }
 
 const percent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)}%`;
+// A level as it was asked for: 99.5% is not 100%.
+const level = (share) => `${Number((100 * share).toPrecision(12))}%`;
 const whole = (count) => count.toLocaleString("en");
 const metricNow = () => data.metrics[chosen.metric];
 const signOf = (metric) => (metric.higher ? 1 : -1);
@@ -92,12 +102,30 @@ function pairOf(metric, a, b) {
   };
 }
 
+// What is computed of segments, by what it is computed from; a few results are kept.
+const computed = new Map();
+
+function once(key, compute) {
+  if (!computed.has(key)) {
+    if (computed.size >= 32) computed.clear();
+    computed.set(key, compute());
+  }
+  return computed.get(key);
+}
+
 // By how much system b is better than a, segment by segment; null where there are no such scores.
+// What is rounding is zero.
 function gainsOf(place, a, b) {
   const scores = details && details.scores[place];
   if (!scores) return null;
   const sign = signOf(data.metrics[place]);
-  return scores[b].map((score, row) => sign * (score - scores[a][row]));
+  const rounding = details.rounding[place];
+  return once(`gains ${place} ${a} ${b}`, () =>
+    scores[b].map((score, row) => {
+      const gain = sign * (score - scores[a][row]);
+      return Math.abs(gain) <= rounding ? 0 : gain;
+    }),
+  );
 }
 
 function scale(from, to, low, high) {

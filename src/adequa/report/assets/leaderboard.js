@@ -56,9 +56,9 @@ function showShort() {
   );
   replace(
     byId("leaderboard-note"),
-    `Lines are ${percent(data.confidence)} intervals from ${whole(data.resamples)} bootstrap `,
-    "resamples. Systems of one rank do not differ significantly (approximate randomisation, ",
-    `Holm’s correction, p ≤ ${data.alpha}).`,
+    `Lines are ${level(data.confidence)} intervals from ${whole(data.resamples)} bootstrap `,
+    `resamples. Of ranks: ${data.ranks} (approximate randomisation, Holm’s correction, `,
+    `p ≤ ${data.alpha}).`,
   );
 }
 
@@ -67,7 +67,7 @@ function whiskers(metric, place, line) {
   if (low === null) return null;
   const x = scale(...line, 6, 134);
   const [from, to] = [low, metric.high[place]].map((bound) => fixed(bound, metric.decimals));
-  const words = `${percent(data.confidence)} interval ${from} to ${to}`;
+  const words = `${level(data.confidence)} interval ${from} to ${to}`;
   return picture(
     140,
     16,

@@ -35,7 +35,7 @@ function facts(metric, pair) {
   ];
   if (pair.p !== null) {
     found.push(
-      fact(`${percent(data.confidence)} interval`, interval, "of the difference, by bootstrap"),
+      fact(`${level(data.confidence)} interval`, interval, "of the difference, by bootstrap"),
       fact(
         "p, by randomisation",
         probability(pair.adjusted),
@@ -114,7 +114,7 @@ function showPair() {
 function matrixCell(metric, row, column) {
   if (row === column) return element("td", { "aria-label": "the same system" }, "·");
   const pair = pairOf(metric, column, row);
-  const kind = pair.significant ? (pair.gain > 0 ? "better" : "worse") : "unsure";
+  const kind = pair.significant && pair.gain ? (pair.gain > 0 ? "better" : "worse") : "unsure";
   const sign = { better: "▲ ", worse: "▼ ", unsure: "" }[kind];
   const words = {
     better: "significantly better",

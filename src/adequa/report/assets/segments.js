@@ -20,7 +20,9 @@ function haystack(row) {
 const deviation = (gains) => Math.sqrt(mean(gains.map((gain) => gain * gain))) || 1;
 
 // For each segment, how strongly two metrics disagree on the chosen systems; zero where they agree.
-function disagreement() {
+const disagreement = () => once(`apart ${chosen.a} ${chosen.b}`, disagreementNow);
+
+function disagreementNow() {
   const all = data.metrics
     .map((_, place) => gainsOf(place, chosen.a, chosen.b))
     .filter((gains) => gains !== null);
@@ -84,7 +86,7 @@ function fill(id, table) {
 }
 
 function fillBuckets() {
-  const groups = data.dimensions.map((dimension, number) =>
+  const groups = details.dimensions.map((dimension, number) =>
     element(
       "optgroup",
       { label: dimension.title },
@@ -97,7 +99,6 @@ function fillBuckets() {
 }
 
 function prepareBrowser() {
-  fillBuckets();
   for (const id of ["sort", "filter", "bucket", "marks"])
     byId(id).addEventListener("change", () => browse(true));
   let waiting = 0;
@@ -242,7 +243,7 @@ function segmentCard(row) {
         signed(difference, metricNow().decimals),
       )
     : null;
-  const tags = data.dimensions.map((dimension, number) =>
+  const tags = details.dimensions.map((dimension, number) =>
     ["document"].includes(dimension.name)
       ? element("span", { class: "tag" }, dimension.buckets[details.buckets[number][row]].label)
       : null,
@@ -348,7 +349,7 @@ function detail(row) {
     ),
     element("tbody", {}, rows),
   );
-  const parts = data.dimensions.map(
+  const parts = details.dimensions.map(
     (dimension, number) =>
       `${dimension.title.toLowerCase()}: ${dimension.buckets[details.buckets[number][row]].label}`,
   );

@@ -49,7 +49,7 @@ function showBehind() {
         term(
           "Intervals",
           `Segments are drawn with replacement ${whole(data.resamples)} times, and ` +
-            `${percent(data.confidence)} of the scores lie in between.`,
+            `${level(data.confidence)} of the scores lie in between.`,
         ),
         term(
           "p, by randomisation",
@@ -66,7 +66,7 @@ function showBehind() {
         ),
         term(
           "Parts of the segments",
-          "Lengths are words of the reference. Overlap is the share of words that outputs and their " +
+          "Lengths are words of the reference, or characters where a script has no spaces. Overlap is the share of words that outputs and their " +
             "reference have in common, mean of all systems. Rare words are those of a reference " +
             "that no other reference of the test set has. Names are words with a capital inside a " +
             "sentence, which is a guess.",
@@ -144,6 +144,7 @@ async function start() {
     return;
   }
   show();
+  fillBuckets();
   for (const [id, table] of [
     ["sort", SORTS],
     ["filter", FILTERS],

@@ -1,7 +1,7 @@
 // Which words of two texts differ: the longest common run of words is alike, the rest is marked.
 
 const PIECE =
-  /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[\p{L}\p{M}\p{N}]+(?:['’.,:\/-][\p{L}\p{M}\p{N}]+)*|\S/gu;
+  /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]\p{M}*|[\p{L}\p{M}\p{N}]+(?:['’.,:\/-][\p{L}\p{M}\p{N}]+)*|\S\p{M}*/gu;
 const LONGEST = 1500; // pieces; beyond them the comparison would take too long
 
 function piecesOf(text) {
