@@ -278,7 +278,8 @@ TABLE = Table(
             "ReVal over GloVe, dependency Tree-LSTM",
             PAPER | {"sick": 0.868},
             "With GloVe it falls short of the published figures on WMT16, mostly on de-en and "
-            "ru-en. On whole systems it is above BLEU, TER and WER, with intervals that overlap.",
+            "ru-en. On whole systems it is above BLEU, TER and WER, with intervals that overlap. "
+            "This row and the next were measured under the names of the two above.",
         ),
         _row(
             _with_glove("lstm-glove", structure="chain", columns=("sick",)),
