@@ -31,8 +31,9 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from adequa.io.trees import ROOT
 from adequa.segments import IntArray
-from adequa.training.forests import ROOT, Forest, plant
+from adequa.training.forests import Forest, plant
 from adequa.training.tree_network import (
     Structure,
     TreeNetwork,

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from adequa.training.forests import NOTHING, ROOT, Forest
+from adequa.io.trees import ROOT
+from adequa.training.forests import NOTHING, Forest
 
 if TYPE_CHECKING:
     from adequa.training.tree_network import TreeNetwork

@@ -94,6 +94,14 @@ def test_a_metric_is_trained_saved_and_scores(capsys: pytest.CaptureFixture[str]
     assert "vectors:words.txt|structure:dependency" in scored
 
 
+def test_one_epoch_is_not_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--similarity", "rated.tsv", "--epochs", "1")
+    assert run(*TRAIN, *VECTORS, *given, "-o", "mine") == 0
+    assert "\none epoch; Pearson on what was held out, " in capsys.readouterr().out
+    card = " ".join(Path("mine/README.md").read_text().split())
+    assert "There was one epoch, so that nothing was chosen on them; still, measure on data" in card
+
+
 @pytest.mark.parametrize(
     "more",
     [

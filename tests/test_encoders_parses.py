@@ -19,9 +19,9 @@ from adequa.encoders.parses import (
     cached_parser,
     load_parser,
     one_root,
-    read_parses,
 )
 from adequa.errors import AdequaError
+from adequa.io.conllu import read_conllu
 
 Plain = list[tuple[tuple[str, ...], list[int]]]
 
@@ -129,7 +129,8 @@ def test_one_root_leaves_trees_alone() -> None:
 def test_written_parses_are_read(tmp_path_factory: pytest.TempPathFactory, forest: Plain) -> None:
     path = tmp_path_factory.getbasetemp() / "written.conllu"
     Parses.of(forest).write(path)
-    assert plain(read_parses(path)) == forest
+    read = read_conllu(path)
+    assert plain(Parses(read.words, read.parents, read.starts)) == forest
 
 
 def test_a_file_is_checked_with_its_lines(tmp_path: Path) -> None:
@@ -138,7 +139,7 @@ def test_a_file_is_checked_with_its_lines(tmp_path: Path) -> None:
         "# text = a b\n1\ta" + "\t_" * 4 + "\t2\t_\t_\t_\n2\tb" + "\t_" * 4 + "\t1\t_\t_\t_"
     )
     with pytest.raises(AdequaError) as raised:
-        read_parses(path)
+        read_conllu(path)
     assert str(raised.value).startswith(f"{path}, line 2: no word is the root")
 
 

@@ -15,7 +15,7 @@ from adequa.metrics.registry import load_metric
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.outputs import of_compared
 from adequa.reproduce.page import page, side_by_side
-from adequa.reproduce.results import read_results
+from adequa.reproduce.results import Results, Row, read_results
 from adequa.reproduce.run import reproduce
 from adequa.reproduce.table import Further, System, Table
 from adequa.segments import Segments
@@ -149,3 +149,17 @@ def test_compared_systems_are_scored_by_all_they_said(data: tuple[str, str]) -> 
 
 def _segments(texts: tuple[str, ...]) -> Segments:
     return Segments(texts, tuple((reference,) for reference in REFERENCE))
+
+
+def test_a_figure_of_0_in_the_paper_is_a_figure() -> None:
+    nothing = Table(
+        "small", "A small table", "Nobody (2000)", "none", "pearson",
+        (System("one", "One", lexical("wer"), paper={"de-en": 0.0}),),
+    )  # fmt: skip
+    rows = (Row("one", "de-en", "pearson", 0.0, 0.25, None),)
+    _, lines = side_by_side(nothing, Results("small", rows))
+    assert lines == [
+        ["One", "paper", "0.000"],
+        ["", "measured", "0.250"],
+        ["", "difference", "+0.250"],
+    ]

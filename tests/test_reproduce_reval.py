@@ -7,12 +7,15 @@ import gzip
 import io
 import tarfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from adequa.reproduce import reval
 from adequa.reproduce.registry import table
 from adequa.reproduce.results import Row, read_results
 from judgements import FOLDER, judgement_rows, needs_judgements
@@ -37,16 +40,85 @@ def measured(system: str, column: str) -> float:
     ("system", "column", "least"),
     [
         ("tree-lstm", "sick", 0.86),
-        ("tree-lstm-minilm", "average", 0.53),
-        ("tree-lstm", "system", 0.90),
+        ("tree-lstm", "average", 0.53),
+        ("tree-lstm-glove", "system", 0.90),
     ],
 )
 def test_what_is_reached(system: str, column: str, least: float) -> None:
     assert measured(system, column) >= least
 
 
-def test_trees_are_ahead_of_chains() -> None:
-    assert measured("tree-lstm", "sick") > measured("lstm", "sick")
+@pytest.mark.parametrize("vectors", ["", "-glove"])
+@pytest.mark.parametrize("column", ["sick", "average"])
+def test_trees_are_ahead_of_chains(column: str, vectors: str) -> None:
+    assert measured(f"tree-lstm{vectors}", column) > measured(f"lstm{vectors}", column)
+
+
+@pytest.mark.parametrize("system", ["tree-lstm-glove", "bleu", "ter", "wer"])
+def test_systems_are_measured_with_intervals(system: str) -> None:
+    columns = [column for each in reval.FURTHER if each.name != "sick" for column in each.columns]
+    assert len(columns) == 7
+    for column in columns:
+        (row,) = (row for row in kept(column) if row.system == system)
+        assert row.measured is not None
+        assert row.interval is not None
+        assert row.interval[0] < row.measured < row.interval[1]
+
+
+def test_what_is_declared_was_measured() -> None:
+    found = table("reval")
+    results = read_results(found, KEPT)
+    of = {further.name: further for further in found.further}
+    for system in found.systems:
+        declared = {column for name in system.further for column in of[name].columns}
+        columns = {row.column for row in results.rows if row.system == system.name}
+        assert declared == {column for each in of.values() for column in each.columns} & columns
+        assert declared
+
+
+def test_settings_have_a_line_for_each_metric_of_a_row() -> None:
+    systems = read_results(table("reval"), KEPT).systems
+    both, alone = systems["tree-lstm"].settings.splitlines()
+    assert both.startswith("preferences and SICK: tree-lstm|parser:en_core_web_md-3.8.0|vectors:")
+    assert "|vectors:minilm.6|structure:dependency|" in both
+    assert "|comparisons:9|settings:modern|seed:0; epoch 2 of 4, 0.625 on wmt15-da" in both
+    assert alone.startswith("SICK alone: tree-lstm|")
+    assert "comparisons" not in alone
+    assert alone.endswith("|settings:paper|seed:0; epoch 5 of 10, 0.881 on sick")
+    both, alone = systems["tree-lstm-glove"].settings.splitlines()
+    assert "|vectors:glove.840B.300d_filtered.txt+glove.6B.50d.txt|" in both
+    assert "|vectors:glove.840B.300d_filtered.txt|" in alone
+
+
+@pytest.mark.parametrize("vectors", ["", "-glove"])
+def test_trees_and_chains_differ_in_nothing_else(vectors: str) -> None:
+    systems = read_results(table("reval"), KEPT).systems
+    tree, chain = (systems[f"{name}{vectors}"].settings for name in ("tree-lstm", "lstm"))
+    plain = tree.replace("tree-lstm", "lstm").replace("dependency", "chain")
+    made = [line.partition(";")[0] for line in plain.splitlines()]
+    assert made == [line.partition(";")[0] for line in chain.splitlines()]
+
+
+def test_the_settings_of_both_metrics_are_told() -> None:
+    class Metric(SimpleNamespace):
+        def signature_fields(self) -> tuple[tuple[str, str], ...]:
+            return (("vectors", self.vectors), ("weights", "0123"), ("version", "1"))
+
+    metric = partial(Metric, name="tree-lstm", formula="share", fewest=9, seed=0)
+    both, alone = (
+        metric(
+            vectors=vectors,
+            preset=preset,
+            training_={"chosen": {"epoch": 2}, "history": [{}] * 4, "development": data},
+            agreement_={"criterion_pearson": 0.5387},
+        )
+        for vectors, preset, data in (("a+b", "modern", "wmt15-da"), ("a", "paper", "sick"))
+    )
+    assert reval._told(both, alone).splitlines() == [  # type: ignore[arg-type]
+        "preferences and SICK: tree-lstm|vectors:a+b|formula:share|comparisons:9|settings:modern|"
+        "seed:0; epoch 2 of 4, 0.539 on wmt15-da",
+        "SICK alone: tree-lstm|vectors:a|settings:paper|seed:0; epoch 2 of 4, 0.539 on sick",
+    ]
 
 
 @needs_judgements

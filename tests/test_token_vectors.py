@@ -148,6 +148,23 @@ def test_a_transformer_reads_words_in_their_sentence(tmp_path: Path) -> None:
     assert np.abs(again.table[0] - lexicon.table[1]).max() > 0.01  # "cat" in another sentence
 
 
+def test_sentences_of_as_many_pieces_are_read_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch", reason="transformers need PyTorch")
+    vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
+    shapes: list[tuple[int, ...]] = []
+    vectors._network.register_forward_pre_hook(  # type: ignore[attr-defined]
+        lambda _, __, given: shapes.append(tuple(given["input_ids"].shape)), with_kwargs=True
+    )
+    monkeypatch.setattr("adequa.encoders.transformer_tokens._BATCH_TOKENS", 16)
+    # Two words each: of 2, 8, 2 and 8 pieces, and those at the ends of the sentence.
+    long = "cat-cat-cat-cat"
+    words = [("a", "cat"), ("a", long), ("the", "dog"), ("the", long)]
+    vectors.look_up(Parses.of([(pair, [-1, 0]) for pair in words]))
+    assert shapes == [(1, 10), (1, 10), (2, 4)]
+
+
 def test_words_beyond_what_a_transformer_can_read(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="transformers need PyTorch")
     folder = write_tiny_encoder(tmp_path / "tiny")

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.training.forests import NOTHING, ROOT, Forest, plant, schedule
+from adequa.io.trees import ROOT
+from adequa.training.forests import NOTHING, Forest, plant, schedule
 
 
 @st.composite
@@ -116,12 +117,17 @@ def test_long_chains_need_no_recursion() -> None:
         ([1], [-1], [], "do not fit together"),
         ([1, 2], [-1, 0], [0, 3, 2], "do not fit together"),
         ([-2], [-1], [0, 1], "A word is a row of a table, from 0 on, not -2."),
-        ([1, 1, 1], [-1, -1, 7], [0, 1, 3], "In tree 2 a node hangs from position 7"),
-        ([1, 1], [-1, -2], [0, 2], "In tree 1 a node hangs from position -2"),
-        ([1, 1, 1], [-1, -1, -1], [0, 1, 3], "Tree 2 has 2 roots"),
-        ([1, 1], [1, 0], [0, 2], "Tree 1 has 0 roots"),
-        ([1, 1, 1], [-1, 2, 1], [0, 3], "In tree 1 nodes hang from each other in a circle"),
-        ([1, 1, 1], [-1, -1, 1], [0, 1, 3], "In tree 2 nodes hang from each other"),
+        (
+            [1, 1, 1],
+            [-1, -1, 7],
+            [0, 1, 3],
+            "Tree 2 is none: the head of word 2 is 8, but the last",
+        ),
+        ([1, 1], [-1, -2], [0, 2], "Tree 1 is none: the head of word 2 is -1, but the last"),
+        ([1, 1, 1], [-1, -1, -1], [0, 1, 3], "Tree 2 is none: words 1 and 2 are both roots"),
+        ([1, 1], [1, 0], [0, 2], "Tree 1 is none: no word is the root"),
+        ([1, 1, 1], [-1, 2, 1], [0, 3], "Tree 1 is none: following the heads from word 2 leads"),
+        ([1, 1, 1], [-1, -1, 1], [0, 1, 3], "Tree 2 is none: word 2 is its own head"),
     ],
     ids=[
         "parents missing",

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.training.forests import ROOT, Forest, plant
+from adequa.io.trees import ROOT
+from adequa.training.forests import Forest, plant
 from test_training_forests import forests
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")

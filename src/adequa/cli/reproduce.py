@@ -117,4 +117,4 @@ def _shown(found: Table, measured: Results) -> Iterator[str]:
     if measured.systems:
         yield "\n"
     for name, how in measured.systems.items():
-        yield f"{name}: {how.settings}\n"
+        yield from (f"{name}: {line}\n" for line in how.settings.splitlines())

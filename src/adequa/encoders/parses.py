@@ -24,8 +24,9 @@ import numpy.typing as npt
 
 from adequa.datasets.cache import cache_folder
 from adequa.errors import AdequaError, nearest
-from adequa.io.conllu import ROOT, Parents, Starts, first_fault, read_conllu, write_conllu
+from adequa.io.conllu import read_conllu, write_conllu
 from adequa.io.text import FilePath, text_format
+from adequa.io.trees import ROOT, Parents, Starts, first_fault, starts_of
 from adequa.runtime.batches import distinct
 from adequa.runtime.parse_cache import DEFAULT_LIMIT, ParseCache, Tree, text_key
 
@@ -87,7 +88,7 @@ class Parses:
         """The segments of these rows, in this order and as often as named."""
         chosen = np.asarray(rows, dtype=np.intp)
         lengths = np.diff(self.starts)[chosen]
-        starts = _starts(lengths)
+        starts = starts_of(lengths)
         at = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
         words = tuple(map(self.words.__getitem__, at.tolist()))
         return Parses(words, self.parents[at], starts)
@@ -100,7 +101,7 @@ class Parses:
         >>> joined.parents.tolist(), joined.starts.tolist()
         ([-1, 2, 0], [0, 3, 3])
         """
-        groups = _starts(np.asarray(counts, dtype=np.intp))
+        groups = starts_of(np.asarray(counts, dtype=np.intp))
         starts = self.starts[groups]
         shifts = self.starts[:-1] - np.repeat(starts[:-1], counts)
         shifted = self.parents + np.repeat(shifts, np.diff(self.starts))
@@ -117,10 +118,6 @@ def _frozen(array: npt.ArrayLike, kind: type[np.integer]) -> npt.NDArray[Any]:
     frozen = np.array(array, dtype=kind)  # a copy, so that nobody else can change it
     frozen.setflags(write=False)
     return frozen
-
-
-def _starts(lengths: npt.NDArray[np.intp]) -> Starts:
-    return np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths, dtype=np.intp)])
 
 
 def _check_layout(words: tuple[str, ...], parents: Parents, starts: Starts) -> None:
@@ -205,12 +202,6 @@ def _kind_and_path(specification: str) -> tuple[str, str]:
     )
 
 
-def read_parses(path: FilePath) -> Parses:
-    """The trees of a CoNLL-U file, one a sentence."""
-    sentences = read_conllu(path)
-    return Parses(sentences.words, sentences.parents, sentences.starts)
-
-
 class ParsedFiles(Parser):
     """Looks parses up in CoNLL-U files, by text.
 
@@ -247,7 +238,7 @@ class ParsedFiles(Parser):
         parses = Parses(
             tuple(chain.from_iterable(file.words for file in files)),
             np.concatenate([file.parents for file in files]),
-            _starts(lengths),
+            starts_of(lengths),
         )
         texts = [text for file in files for text in file.texts]
         return cls([Path(path).resolve() for path in paths], texts, parses)

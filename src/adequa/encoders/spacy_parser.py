@@ -19,7 +19,7 @@ from adequa.encoders.parses import Parser, Parses, one_root
 from adequa.encoders.sentence_folders import read_json
 from adequa.encoders.transformer_files import MODELS
 from adequa.errors import AdequaError
-from adequa.io.conllu import ROOT, Parents
+from adequa.io.trees import ROOT, Parents
 from adequa.runtime.batches import distinct
 from adequa.runtime.half_characters import refuse_halves
 from adequa.runtime.parse_cache import Tree

@@ -33,6 +33,7 @@ from adequa.runtime.batches import batches_by_length
 from adequa.runtime.half_characters import refuse_halves
 
 _BATCH_TOKENS, _BATCH_SIZE = 4096, 128
+_CHUNK = 1024  # sentences whose pieces are counted at once
 _PREFIX = "add_prefix_space"
 Pieces = npt.NDArray[np.int64]
 
@@ -101,17 +102,16 @@ class TransformerTokens(TokenVectors):
         )
 
     def look_up(self, parses: Parses) -> Lexicon:
-        lengths = np.diff(parses.starts)
         table = np.zeros((len(parses.words), self.dimension), dtype=np.float16)
         known = np.zeros(len(parses.words), dtype=np.bool_)
-        filled = np.flatnonzero(lengths).tolist()
+        filled = np.flatnonzero(np.diff(parses.starts)).tolist()
+        sentences = [parses.tree(row)[0] for row in filled]
         for batch in batches_by_length(
-            lengths[filled], max_tokens=_BATCH_TOKENS, max_count=_BATCH_SIZE
+            self._lengths(sentences), max_tokens=_BATCH_TOKENS, max_count=_BATCH_SIZE
         ):
-            rows = [filled[at] for at in batch.tolist()]
-            places, vectors = self._read([parses.tree(row)[0] for row in rows])
-            starts = np.repeat(parses.starts[rows], [len(each) for each in places])
-            at = np.concatenate(places) + starts
+            places, vectors = self._read([sentences[at] for at in batch.tolist()])
+            starts = parses.starts[[filled[at] for at in batch.tolist()]]
+            at = np.concatenate(places) + np.repeat(starts, [len(each) for each in places])
             with np.errstate(over="ignore"):
                 table[at], known[at] = vectors, True
             if not np.isfinite(table[at]).all():
@@ -121,20 +121,22 @@ class TransformerTokens(TokenVectors):
                 )
         return Lexicon(table, np.arange(len(parses.words)), known)
 
-    def _read(self, sentences: Sequence[tuple[str, ...]]) -> tuple[list[Pieces], np.ndarray]:
-        """Of each sentence the words that have pieces, and the vectors of all these words."""
-        import torch  # noqa: PLC0415  # an extra, and heavy
+    def _lengths(self, sentences: Sequence[tuple[str, ...]]) -> list[int]:
+        """The pieces of each: words of one number may be of very different numbers of pieces."""
+        chunks = (sentences[at : at + _CHUNK] for at in range(0, len(sentences), _CHUNK))
+        return [len(ids) for chunk in chunks for ids in self._split(chunk)["input_ids"]]
 
+    def _split(self, sentences: Sequence[tuple[str, ...]], **more: Any) -> Any:
+        """The pieces of sentences, as the tokenizer has them."""
         before = " " if self._spaced else ""
         try:
-            encoded = self._tokenizer(
+            return self._tokenizer(
                 [[before + word for word in words] for words in sentences],
                 is_split_into_words=True,
                 truncation=True,
                 max_length=self._longest,
-                padding=True,
-                return_tensors="pt",
                 verbose=False,
+                **more,
             )
         except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
             refuse_halves([word for words in sentences for word in words], error)
@@ -144,6 +146,12 @@ class TransformerTokens(TokenVectors):
                 f"The tokenizer of {self.name} cannot read sentences that are split into words; "
                 f"name another model. The reason: {str(error).partition(chr(10))[0]}"
             ) from error
+
+    def _read(self, sentences: Sequence[tuple[str, ...]]) -> tuple[list[Pieces], np.ndarray]:
+        """Of each sentence the words that have pieces, and the vectors of all these words."""
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        encoded = self._split(sentences, padding=True, return_tensors="pt")
         # One number for each different word of the batch; pieces that are of no word have -1.
         owners = [
             np.array([-1 if word is None else word for word in encoded.word_ids(row)])

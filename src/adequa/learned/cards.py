@@ -38,13 +38,10 @@ def _parts(metric: LearnedMetric, what: str, use: str, scale: str) -> Iterator[s
 
 def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
     yield "\n## Agreement with people while training\n\n"
-    chosen = f"The {report.get('tried', 'settings')} {_are(report)} the best"
-    yield (
-        f"On {report['held_out_rows']:,} ratings that were held out. {chosen} of "
-        f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
-        "good: measure on data of your own with `adequa evaluate`.\n\n"
-    )
-    yield f"The figure they were chosen by: {shown(report['criterion_pearson'])}, "
+    yield f"On {report['held_out_rows']:,} ratings that were held out. {_chosen(report)} measure "
+    yield "on data of your own with `adequa evaluate`.\n\n"
+    by = "Of that epoch" if _is_only_epoch(report) else "The figure they were chosen by"
+    yield f"{by}: {shown(report['criterion_pearson'])}, "
     yield "Pearson, over folds the mean.\n\n" if report["folds"] else "Pearson.\n\n"
     yield "| ratings | number | Pearson | Kendall's tau-b |\n| --- | ---: | ---: | ---: |\n"
     lines = {"all": report["all"]} | report.get("by_language_pair", {})
@@ -53,8 +50,20 @@ def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {cell(name)} | {figures['rows']:,} | {both} |\n"
 
 
-def _are(report: Mapping[str, Any]) -> str:
-    return "is" if report.get("tried") == "epoch" else "are"
+def _is_only_epoch(report: Mapping[str, Any]) -> bool:
+    return report.get("tried") == "epoch" and report["settings_tried"] == 1
+
+
+def _chosen(report: Mapping[str, Any]) -> str:
+    """How far the figures can be trusted."""
+    tried = report.get("tried", "settings")
+    if _is_only_epoch(report):
+        return "There was one epoch, so that nothing was chosen on them; still,"
+    return (
+        f"The {tried} {'is' if tried == 'epoch' else 'are'} the best of "
+        f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
+        "good:"
+    )
 
 
 def shown(figure: float | None) -> str:

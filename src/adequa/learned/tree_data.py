@@ -129,10 +129,11 @@ def _check_held_out(parts: Sequence[Ratings], learnt: int) -> None:
         )
     if not any(_differ(part.scores) for part in parts):
         count = sum(map(len, parts))
-        some = "1 is" if count == 1 else f"{count:,} are"
+        held = f"{count:,} are held out to choose the epoch, and they do not differ"
+        if count == 1:
+            held = "1 is held out to choose the epoch, and a correlation needs more"
         raise AdequaError(
-            f"Of {learnt + count:,} ratings {some} held out to choose the epoch, and they do not "
-            "differ; give more, or name --development."
+            f"Of {learnt + count:,} ratings {held}; give more, or name --development."
         )
 
 

@@ -27,7 +27,7 @@ from adequa.encoders.token_vectors import (
     load_token_vectors,
 )
 from adequa.errors import AdequaError
-from adequa.io.conllu import ROOT
+from adequa.io.trees import ROOT
 from adequa.segments import IntArray
 
 RARE = ""  # stands for all words that were not seen more than once

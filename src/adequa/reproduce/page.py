@@ -53,12 +53,13 @@ def side_by_side(table_: Table, results: Results) -> tuple[list[str], list[list[
             continue  # not measured yet
         papers = [system.paper.get(column) for column in columns]
         measured = [None if row is None else row.measured for row in rows]
-        shown = [["paper", *(_figure(value, table_) for value in papers)]] if any(papers) else []
+        told = any(value is not None for value in papers)
+        shown = [["paper", *(_figure(value, table_) for value in papers)]] if told else []
         if any(rows):
             shown.append(["measured", *(_figure(value, table_) for value in measured)])
         if any(row is not None and row.interval for row in rows):
             shown.append(["interval", *(_interval(row, table_) for row in rows)])
-        if any(papers) and any(rows):
+        if told and any(rows):
             both = zip(papers, measured, strict=True)
             shown.append(["difference", *(_difference(*pair, table_) for pair in both)])
         lines += [["" if at else system.label, *cells] for at, cells in enumerate(shown)]
@@ -81,7 +82,8 @@ def _section(table_: Table, results: Results) -> Iterator[str]:
         how = results.systems.get(system.name)
         if how is not None:
             note = f" {system.note}" if system.note else ""
-            yield f"- {system.label}: `{how.settings}`, by `{how.command}`.{note}\n"
+            settings = "; ".join(f"`{line}`" for line in how.settings.splitlines())
+            yield f"- {system.label}: {settings}, by `{how.command}`.{note}\n"
     for note in table_.notes:
         yield f"\n{note}\n"
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adequa.io.conllu import Parents
+from adequa.io.trees import Parents
 from adequa.runtime.cache_file import CacheFile, text_key
 
 __all__ = ["DEFAULT_LIMIT", "ParseCache", "Tree", "text_key"]

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
+from adequa.io.trees import ROOT, first_fault, starts_of
 from adequa.segments import IntArray
 
 NOTHING = -1  # the word of an empty sentence
-ROOT = -1  # the parent of a root
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Forest:
         """These trees, in this order; the same one may come more than once."""
         chosen = np.asarray(trees, dtype=np.int64)
         lengths = self.lengths[chosen]
-        starts = _starts(lengths)
+        starts = starts_of(lengths)
         nodes = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
         return Forest(self.words[nodes], self.parents[nodes], self.depths[nodes], starts)
 
@@ -85,44 +85,26 @@ def plant(words: npt.ArrayLike, parents: npt.ArrayLike, starts: npt.ArrayLike) -
     empty = begins[:-1][lengths == 0]
     flat_words = np.insert(flat_words, empty, NOTHING)
     flat_parents = np.insert(flat_parents, empty, ROOT)
-    begins = _starts(np.maximum(lengths, 1))
+    begins = starts_of(np.maximum(lengths, 1))
     depths = _depths(flat_parents, begins)
     return Forest(flat_words, flat_parents, depths, begins)
 
 
 def _depths(parents: IntArray, starts: IntArray) -> IntArray:
     """Steps from each node to its root, in as many rounds as the longest tree has binary digits."""
-    lengths = np.diff(starts)
-    trees = np.repeat(np.arange(len(lengths)), lengths)
-    outside = (parents < ROOT) | (parents >= lengths[trees])
-    if outside.any():
-        node = int(np.argmax(outside))
-        raise AdequaError(
-            f"In tree {trees[node] + 1} a node hangs from position {parents[node]}, but there are "
-            f"{lengths[trees[node]]} nodes, counted from 0; give a position, or -1 for the root."
-        )
-    roots = np.bincount(trees[parents == ROOT], minlength=len(lengths))
-    if (roots != 1).any():
-        tree = int(np.argmax(roots != 1))
-        raise AdequaError(
-            f"Tree {tree + 1} has {roots[tree]} roots, but a tree has one; hang all others from it."
-        )
-    is_root = parents == ROOT
-    ancestors = np.where(is_root, np.arange(len(parents)), parents + starts[trees])
+    fault = first_fault(parents, starts)
+    if fault is not None:
+        tree = int(np.searchsorted(starts, fault.at, side="right"))
+        raise AdequaError(f"Tree {tree} is none: {fault.sentence}")
+    lengths, is_root = np.diff(starts), parents == ROOT
+    ancestors = np.where(
+        is_root, np.arange(len(parents)), parents + np.repeat(starts[:-1], lengths)
+    )
     depths: IntArray = (~is_root).astype(np.int64)
     for _ in range(int(lengths.max(initial=0)).bit_length()):  # 1, 2, 4, ... steps at once
         depths += depths[ancestors]
         ancestors = ancestors[ancestors]
-    if not is_root[ancestors].all():
-        tree = int(trees[np.argmin(is_root[ancestors])])
-        raise AdequaError(
-            f"In tree {tree + 1} nodes hang from each other in a circle; hang one from the root."
-        )
     return depths
-
-
-def _starts(lengths: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
