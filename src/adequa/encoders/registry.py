@@ -37,6 +37,10 @@ ENCODERS: dict[str, Entry] = {
         "adequa.encoders.transformer:TransformerPair",
         "the same, hypothesis and reference read together",
     ),
+    "matching": Entry(
+        "adequa.encoders.token_matching:TokenMatching",
+        "how well the words of hypothesis and reference match in a Hugging Face encoder",
+    ),
     "words": Entry(
         "adequa.encoders.bag_of_words:BagOfWords",
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
