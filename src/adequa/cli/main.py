@@ -20,6 +20,7 @@ from adequa.cli import (
     evaluate,
     export,
     metrics,
+    rank,
     reproduce,
     robustness,
     score,
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("score")(score.score)
+app.command("rank")(rank.rank)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)

@@ -101,7 +101,7 @@ def score(
     loading.check_device()
     beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
     keep = [*beside, *([] if by is None or by in beside else [by])]
-    read, paths = _reader(hypothesis or [], reference or [], source, input_, column or [], keep)
+    read, paths = reader(hypothesis or [], reference or [], source, input_, column or [], keep)
     if output is not None:
         check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
@@ -122,7 +122,7 @@ def _labelled(specifications: Sequence[str], load: Callable[[str], Metric]) -> d
     }
 
 
-def _reader(
+def reader(
     hypotheses: Sequence[str],
     references: Sequence[str],
     source: str | None,

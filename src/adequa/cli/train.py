@@ -8,6 +8,7 @@ from adequa.cli.train_blend import blend
 from adequa.cli.train_embedding import embedding_regressor
 from adequa.cli.train_ensemble import ensemble
 from adequa.cli.train_pair import pair_regressor
+from adequa.cli.train_pairwise import pairwise_ranker
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -15,5 +16,6 @@ app = typer.Typer(
 )
 app.command("pair-regressor")(pair_regressor)
 app.command("embedding-regressor")(embedding_regressor)
+app.command("pairwise-ranker")(pairwise_ranker)
 app.command("blend")(blend)
 app.command("ensemble")(ensemble)

@@ -45,6 +45,10 @@ ENCODERS: dict[str, Entry] = {
         "adequa.encoders.bag_of_words:BagOfWords",
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
     ),
+    "syntax": Entry(
+        "adequa.encoders.syntax:Syntax",
+        "the shape of dependency trees, or words composed over them: spacy:MODEL or conllu:FILE",
+    ),
     "infersent": Entry(
         "adequa.encoders.infersent:InferSent", "BiLSTM with max pooling, versions 1 and 2"
     ),

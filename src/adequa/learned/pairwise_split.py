@@ -118,3 +118,20 @@ def _split(preferences: Preferences, share: float, seed: int) -> tuple[Preferenc
 def _joined(rows: Sequence[IntArray]) -> Pairs:
     empty = np.zeros(0, np.intp)
     return np.concatenate([empty, *rows[0::2]]), np.concatenate([empty, *rows[1::2]])
+
+
+def sampled_references(preferences: Preferences, count: int, seed: int) -> Preferences:
+    """The preferences of so many references, drawn at random, with all of their hypotheses."""
+    better, _ = both_texts(preferences)
+    there = sorted(set(better.references))
+    drawn = np.random.default_rng(seed).permutation(len(there))[:count]
+    kept = {there[at] for at in drawn.tolist()}
+    return preferences.select([row for row, r in enumerate(better.references) if r in kept])
+
+
+def sampled_rows(preferences: Preferences, count: int, seed: int) -> Preferences:
+    """So many preferences, drawn at random, in their order; all where there are no more."""
+    if count >= len(preferences):
+        return preferences
+    drawn = np.random.default_rng(seed).choice(len(preferences), count, replace=False)
+    return preferences.select(np.sort(drawn))

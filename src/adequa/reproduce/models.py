@@ -34,14 +34,19 @@ GLOVE_840B = Model(
     ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
 )
 GLOVE_6B = Model(("glove.6B.50d.txt",))
+GLOVE_6B_100 = Model(("glove.6B.100d.txt",))
+E5_SMALL = Model(("e5-small-v1", "e5-small"))
+SPACY = Model(("spacy-en-md", "en_core_web_md"))
+METEOR_TABLES = Model(("meteor",))
 
 
 def encoder(kind: str, *models: Model, settings: str = "") -> Encoder | PairEncoder:
     """An encoder of a table, with its vectors cached; of several models one after the other."""
-    return cached(load_encoders([_specification(kind, model, settings) for model in models]))
+    return cached(load_encoders([specification(kind, model, settings) for model in models]))
 
 
-def _specification(kind: str, model: Model, settings: str) -> str:
+def specification(kind: str, model: Model, settings: str = "") -> str:
+    """Command-line words that name a file of the folder of models."""
     named = os.environ.get(MODELS)
     if not named:
         raise AdequaError(

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from scipy.special import expit
 
 from adequa.segments import FloatArray, IntArray
+
+_GROUPS = ("12", "1r", "2r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,14 @@ class PairwiseShape:
         if not h:
             return {"wv": (3 * n + 2 * self.scores,), "bv": (1,)}
         groups: dict[str, tuple[int, ...]] = {}
-        for group in ("12", "1r", "2r"):
+        for group in _GROUPS:
             groups |= {f"W{group}": (h, 2 * n), f"b{group}": (h,)}
         return groups | {"wv": (3 * h + 2 * self.scores,), "bv": (1,)}
 
     @property
     def size(self) -> int:
         """Numbers in all parameters together."""
-        return sum(int(np.prod(shape)) for shape in self.parts.values())
+        return sum(prod(shape) for shape in self.parts.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,30 +158,43 @@ class PairwiseNetwork:
         return (z - self.outputs(inputs, triples.reversed)) / 2 if symmetric else z
 
 
-def backward(
-    network: PairwiseNetwork, inputs: PairwiseInputs, triples: Triples, slopes: FloatArray
-) -> FloatArray:
-    """The gradient of the parameters, from that of each z; a row like theta."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What a small batch went through, for its gradient: z, what each group saw, all nodes."""
+
+    z: FloatArray
+    seen: tuple[FloatArray, ...]
+    nodes: FloatArray  # all that the output looks at
+
+
+def forward(network: PairwiseNetwork, inputs: PairwiseInputs, triples: Triples) -> Trace:
+    """The outputs of a small batch by the equations as they stand."""
     x1, x2 = inputs.hypotheses[triples.first], inputs.hypotheses[triples.second]
     r = inputs.references[triples.reference]
-    psi = np.hstack([inputs.scores[triples.first], inputs.scores[triples.second]])
-    gradient = np.zeros_like(network.theta)
+    psi = inputs.scores[triples.first], inputs.scores[triples.second]
+    if network.shape.hidden:
+        seen = tuple(np.concatenate(each, axis=1) for each in ((x1, x2), (x1, r), (x2, r)))
+        groups = zip(_GROUPS, seen, strict=True)
+        parts = network.parts
+        hidden = [np.tanh(x @ parts[f"W{name}"].T + parts[f"b{name}"]) for name, x in groups]
+        nodes = np.concatenate([*hidden, *psi], axis=1)
+    else:
+        seen, nodes = (), np.concatenate([x1, x2, r, *psi], axis=1)
+    return Trace(nodes @ network.parts["wv"] + network.parts["bv"], seen, nodes)
+
+
+def backward(network: PairwiseNetwork, trace: Trace, slopes: FloatArray) -> FloatArray:
+    """The gradient of the parameters, from that of each z; a row like theta."""
+    gradient = np.empty_like(network.theta)
     into = _views(network.shape, gradient)
     into["bv"][0] = slopes.sum()
-    if not network.shape.hidden:
-        into["wv"][...] = slopes @ np.hstack([x1, x2, r, psi])
-        return gradient
-    hidden = network.shape.hidden
-    nodes = []
-    for at, (group, *sides) in enumerate((("12", x1, x2), ("1r", x1, r), ("2r", x2, r))):
-        seen = np.hstack(sides)
-        h = np.tanh(seen @ network.parts[f"W{group}"].T + network.parts[f"b{group}"])
-        nodes.append(h)
-        arcs = network.parts["wv"][at * hidden : (at + 1) * hidden]
-        below = slopes[:, None] * arcs * (1 - h * h)
-        into[f"W{group}"][...] = below.T @ seen
-        into[f"b{group}"][...] = below.sum(axis=0)
-    into["wv"][...] = slopes @ np.hstack([*nodes, psi])
+    into["wv"][...] = slopes @ trace.nodes
+    h = network.shape.hidden
+    for at, (name, x) in enumerate(zip(_GROUPS[: len(trace.seen)], trace.seen, strict=True)):
+        group = slice(at * h, (at + 1) * h)
+        below = slopes[:, None] * network.parts["wv"][group] * (1 - trace.nodes[:, group] ** 2)
+        into[f"W{name}"][...] = below.T @ x
+        into[f"b{name}"][...] = below.sum(axis=0)
     return gradient
 
 
@@ -194,7 +210,7 @@ def probabilities(margins: FloatArray) -> FloatArray:
 def _views(shape: PairwiseShape, numbers: FloatArray) -> dict[str, FloatArray]:
     views, start = {}, 0
     for name, part in shape.parts.items():
-        size = int(np.prod(part))
+        size = prod(part)
         views[name] = numbers[start : start + size].reshape(part)
         start += size
     return views

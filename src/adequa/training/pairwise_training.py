@@ -19,6 +19,7 @@ from adequa.training.pairwise_network import (
     PairwiseShape,
     Triples,
     backward,
+    forward,
 )
 
 _TINY = 1e-8  # beside which AdaGrad's divisor is never zero
@@ -160,23 +161,7 @@ def gradients(
         np.concatenate([triples.second, triples.first]),
         np.concatenate([triples.reference, triples.reference]),
     )
-    used = _used(inputs, both)
-    z, z_reversed = np.split(network.outputs(*used), 2)
+    trace = forward(network, inputs, both)
+    z, z_reversed = np.split(trace.z, 2)
     value, *slopes = cost(z, z_reversed, y)
-    return value, backward(network, *used, np.concatenate(slopes))
-
-
-def _used(inputs: PairwiseInputs, triples: Triples) -> tuple[PairwiseInputs, Triples]:
-    """The inputs of these triples alone, so that a small batch costs no more than it needs."""
-    count = len(triples)
-    rows = np.arange(count)
-    half = count // 2
-    return (
-        PairwiseInputs(
-            inputs.hypotheses[triples.first],
-            inputs.scores[triples.first],
-            inputs.references[triples.reference[:half]],
-        ),
-        # The second half is the first in the other order.
-        Triples(rows, np.roll(rows, half), rows % half),
-    )
+    return value, backward(network, trace, np.concatenate(slopes))

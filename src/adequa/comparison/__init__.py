@@ -1,0 +1,1 @@
+"""Systems against systems: which is better, and how sure we are."""
