@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from adequa.learned.pairwise_ranker import PairwiseRanker
 from adequa.learned.pairwise_split import sampled_references, sampled_rows
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
+from adequa.training.pairwise_costs import Loss
 from tiny_encoders import write_vectors, write_words
 from tiny_preferences import references, tiny_preferences
 
-QUICK = {"epochs": 6, "patience": 6}
+QUICK: dict[str, Any] = {"epochs": 6, "patience": 6}
 
 
 @pytest.fixture(autouse=True)
@@ -116,13 +118,13 @@ def test_several_references_count_the_same_in_any_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loss", ["kendall", "logistic-kendall"])
-def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, loss: str) -> None:
+def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, loss: Loss) -> None:
     preferences = tiny_preferences(40)
     better, worse = _texts(preferences)
     said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
     words = write_words(tmp_path / "words.txt", said)
     inputs = ("sentbleu", "bleucomp", f"words:{words}")
-    ranker = PairwiseRanker(inputs, loss=loss, scale="spread", **QUICK)  # type: ignore[arg-type]
+    ranker = PairwiseRanker(inputs, loss=loss, scale="spread", **QUICK)
     ranker.fit(preferences).save(tmp_path / "ranker")
     loaded = load_metric(str(tmp_path / "ranker"))
     assert isinstance(loaded, PairwiseRanker)
@@ -208,9 +210,9 @@ def test_what_cannot_be_learnt_from() -> None:
         (("sentbleu",), {"batch": 0}, "batch must be 1 or more"),
     ],
 )
-def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, object], said: str) -> None:
+def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, Any], said: str) -> None:
     with pytest.raises(AdequaError, match=said):
-        PairwiseRanker(inputs, **settings).fit(tiny_preferences(5))  # type: ignore[arg-type]
+        PairwiseRanker(inputs, **settings).fit(tiny_preferences(5))
 
 
 def test_missing_vectors_are_said(tmp_path: Path) -> None:

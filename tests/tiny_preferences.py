@@ -9,26 +9,10 @@ import numpy as np
 from adequa.judgements import Preferences
 from adequa.segments import Segments
 
-WORDS = [
-    "the",
-    "old",
-    "dog",
-    "barked",
-    "at",
-    "a",
-    "small",
-    "cat",
-    "near",
-    "our",
-    "house",
-    "while",
-    "it",
-    "was",
-    "raining",
-    "on",
-    "us",
-    "all",
-]
+WORDS = (
+    "the", "old", "dog", "barked", "at", "a", "small", "cat", "near", "our", "house", "while", "it",
+    "was", "raining", "on", "us", "all",
+)  # fmt: skip
 WRONG = ["zig", "zag", "zug", "zog"]
 
 
