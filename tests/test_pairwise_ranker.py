@@ -13,7 +13,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.contract import Training
 from adequa.learned.pairwise_ranker import PairwiseRanker
-from adequa.learned.pairwise_split import sampled_references, sampled_rows
+from adequa.learned.pairwise_split import sampled_groups, sampled_rows
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from adequa.training.pairwise_costs import Loss
@@ -232,10 +232,11 @@ def test_damaged_weights_are_refused(tmp_path: Path, fitted: PairwiseRanker) -> 
 
 def test_samples_are_drawn_by_the_seed() -> None:
     preferences = tiny_preferences(30)
-    some = sampled_references(preferences, 10, seed=1)
+    some = sampled_groups(preferences, 10, seed=1, of="references")
     assert len(some) == 20
     assert len(sampled_rows(some, 7, seed=2)) == 7
     assert len(sampled_rows(some, 70, seed=2)) == 20
-    assert (
-        _texts(some)[0].hypotheses == _texts(sampled_references(preferences, 10, 1))[0].hypotheses
-    )
+    again = sampled_groups(preferences, 10, seed=1, of="references")
+    assert _texts(some)[0].hypotheses == _texts(again)[0].hypotheses
+    # Every reference here is in two language pairs, which makes two segments of it.
+    assert len(sampled_groups(preferences, 10, seed=1, of="segments")) == 10

@@ -82,11 +82,14 @@ def rank(
     """Put systems in order: expected wins, Bradley-Terry strengths, and who beats whom."""
     from adequa.comparison.ranking import rank as ranked
     from adequa.comparison.ranking import win_probabilities
+    from adequa.learned.pairwise_ranker import PairwiseRanker
     from adequa.pretrained.ranker import ranker_folder
 
     loading = Loading(device, None if no_cache else cache_size)
     found = loading(metric or ranker_folder())
     loading.check_device()
+    if no_cache and isinstance(found, PairwiseRanker):
+        found.named = found.named.uncached()
     read, paths = reader(
         hypothesis or [], reference or [], None, input_, column or [], list(found.columns)
     )

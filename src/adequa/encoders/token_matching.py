@@ -20,6 +20,7 @@ from adequa.encoders.transformer import Transformer
 from adequa.runtime.batches import distinct
 
 FIGURES = ("precision", "recall", "f1", "cosine")  # of each layer
+_FIXED = ("pooling=mean", "normalize=false")
 _PAIRS = 256  # whose states are held at once, which bounds memory
 _VERSION = 1  # raised when the figures are made in another way
 
@@ -31,7 +32,10 @@ class TokenMatching(PairEncoder):
         self.transformer = transformer
         self.path = transformer.path
         self.name = f"{transformer.name}.matching"
-        self.specification = f"matching:{transformer.specification.partition(':')[2]}"
+        specification = f"matching:{transformer.specification.partition(':')[2]}"
+        for fixed in _FIXED:  # settings of the transformer that are no choice here
+            specification = specification.replace(f",{fixed}", "")
+        self.specification = specification
         self.layers = transformer.layer_count
         self.dimension = len(FIGURES) * self.layers
         described = json.dumps(["matching", _VERSION, transformer.fingerprint])

@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from adequa.datasets.cache import cache_folder
-from adequa.encoders.cached import cached
+from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.contract import AnyEncoder, Encoder, PairEncoder
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
@@ -213,6 +213,10 @@ class NamedInputs:
         own = (each.column for each in self.scores if isinstance(each, ColumnInput))
         return tuple(dict.fromkeys((*own, *of_metrics)))
 
+    def uncached(self) -> NamedInputs:
+        """The same inputs, which neither read nor keep anything on disk."""
+        return NamedInputs(tuple(map(_uncached, self.inputs)))
+
     def remarks(self) -> tuple[str, ...]:
         """What a user should know of the inputs."""
         return tuple(remark for each in self.inputs for remark in each.remarks())
@@ -268,6 +272,16 @@ def encoder_input(encoder: AnyEncoder, *, cache: bool = True) -> AnyInput:
     if isinstance(encoder, PairEncoder):
         return PairInput(encoder.specification, cached(encoder) if cache else encoder)
     raise TypeError(f"{encoder.name} encodes neither sentences nor pairs")
+
+
+def _uncached(each: AnyInput) -> AnyInput:
+    if isinstance(each, MetricInput):
+        return replace(each, keep=False)
+    if isinstance(each, VectorInput) and isinstance(each.encoder, CachedEncoder):
+        return replace(each, encoder=each.encoder.encoder)
+    if isinstance(each, PairInput) and isinstance(each.encoder, CachedPairEncoder):
+        return replace(each, encoder=each.encoder.encoder)
+    return each
 
 
 def _of(kind: type, inputs: Sequence[AnyInput]) -> tuple:  # type: ignore[type-arg]

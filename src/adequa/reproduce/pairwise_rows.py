@@ -1,7 +1,7 @@
 """Rows of pairwise rankers: trained on preferences of WMT13, validated on WMT14, tested on WMT12.
 
 The paper trains on WMT11 and validates on 5,000 examples of WMT13. WMT11 cannot be had, so that a
-sample of WMT13 of the same size takes its place. Inputs are computed for a part of the references
+sample of WMT13 of the same size takes its place. Inputs are computed for a part of the segments
 only, since that is what takes the time.
 """
 
@@ -19,14 +19,14 @@ from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences
 from adequa.learned.contract import Training
 from adequa.learned.pairwise_ranker import PairwiseRanker
-from adequa.learned.pairwise_split import sampled_references, sampled_rows
+from adequa.learned.pairwise_split import sampled_groups, sampled_rows
 from adequa.reproduce.models import GLOVE_6B, SPACY, specification
 from adequa.reproduce.table import Scored, Scores
 
 WMT11 = 24_956  # preferences to English in WMT11: 3,695 cs, 8,950 de, 5,974 es, 6,337 fr
-REFERENCES = 400  # of WMT13 that preferences are drawn from
+SEGMENTS = 1500  # of WMT13 that preferences are drawn from
 VALIDATION = 500  # references of WMT14 that the epoch is chosen on
-_DRAWN = 1  # the seed by which references are drawn, whatever the seed of a network
+_DRAWN = 1  # the seed by which these are drawn, whatever the seed of a network
 
 
 def glove() -> str:
@@ -46,8 +46,8 @@ class Recipe:
     inputs: tuple[str | Callable[[], str], ...]
     hidden: int = 4
     loss: str = "logistic"
-    rows: int | None = WMT11  # preferences to learn from; None for all of the references
-    references: int = REFERENCES
+    rows: int | None = WMT11  # preferences to learn from; None for all of the segments
+    segments: int = SEGMENTS
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)  # further ones of the ranker
 
@@ -65,7 +65,7 @@ class Recipe:
             name="pairwise-ranker",
             **self.settings,
         )
-        learnt = sampled_references(preferences("wmt13-rr"), self.references, _DRAWN)
+        learnt = sampled_groups(preferences("wmt13-rr"), self.segments, _DRAWN, "segments")
         learnt = learnt.without_identical()
         if self.rows is not None:
             learnt = sampled_rows(learnt, self.rows, self.seed)
@@ -82,7 +82,7 @@ def preferences(name: str) -> Preferences:
 
 def validation() -> Preferences:
     """What the epoch, and all else that is chosen, is chosen on."""
-    drawn = sampled_references(preferences("wmt14-rr"), VALIDATION, _DRAWN)
+    drawn = sampled_groups(preferences("wmt14-rr"), VALIDATION, _DRAWN, "references")
     return drawn.without_identical()
 
 
@@ -90,7 +90,7 @@ def pairwise(
     *inputs: str | Callable[[], str], hidden: int = 4, loss: str = "logistic", **further: Any
 ) -> Scores:
     """How a ranker decides the preferences of a table: the probabilities of both outcomes."""
-    named = {key: further.pop(key) for key in ("rows", "references", "seed") if key in further}
+    named = {key: further.pop(key) for key in ("rows", "segments", "seed") if key in further}
     recipe = Recipe(inputs, hidden, loss, settings=further, **named)
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
@@ -114,7 +114,7 @@ def _settings(ranker: PairwiseRanker, recipe: Recipe) -> str:
     fields += [(key, str(value)) for key, value in recipe.settings.items()]
     facts, chosen = ranker.training_, ranker.training_["chosen"]
     fields += [
-        ("data", f"{facts['rows']:,} of {recipe.references} references of wmt13-rr"),
+        ("data", f"{facts['rows']:,} of {recipe.segments:,} segments of wmt13-rr"),
         ("validated", f"{ranker.agreement_['held_out_rows']:,} of wmt14-rr"),
         ("seed", str(recipe.seed)),
     ]

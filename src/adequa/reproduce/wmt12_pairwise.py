@@ -11,8 +11,8 @@ from adequa.reproduce.wmt12_columns import paper
 
 TRAINING = (
     "Pairwise rankers learn from preferences of WMT13, where the paper's learnt from WMT11, which "
-    "cannot be had: 24,956 of them, as many as WMT11 has to English, drawn from those of 400 "
-    "references. The epoch is chosen on the preferences of 500 references of WMT14, and so was "
+    "cannot be had: 24,956 of them, as many as WMT11 has to English, drawn from those of 1,500 "
+    "segments. The epoch is chosen on the preferences of 500 references of WMT14, and so was "
     "all else; WMT12 was read to report. The syntactic vector is the shape of the dependency tree "
     "by spaCy's en_core_web_md, since the authors' parser vectors cannot be had."
 )
