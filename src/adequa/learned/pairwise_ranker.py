@@ -8,6 +8,7 @@ against the other hypotheses of its segment.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -287,6 +288,9 @@ class PairwiseRanker(LearnedMetric):
 
 
 def _shown(name: str) -> str:
-    """An input as signatures show it: without the folders that mean nothing elsewhere."""
-    kind, colon, path = name.partition(":")
-    return f"{kind}:{Path(path).name}" if colon and "/" in path else Path(name).name
+    """An input as signatures show it: without the folders, which mean nothing elsewhere.
+
+    >>> _shown("meteor:modules=exact,tables=/models/meteor"), _shown("words:/a/glove.txt")
+    ('meteor:modules=exact,tables=meteor', 'words:glove.txt')
+    """
+    return re.sub(r"(^|[=:])/[^,:]*/([^/,:]+)", r"\1\2", name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,13 +21,28 @@ from adequa.judgements import Judgements, Preferences
 from adequa.learned.contract import Training
 from adequa.learned.pairwise_ranker import PairwiseRanker
 from adequa.learned.pairwise_split import sampled_groups, sampled_rows
-from adequa.reproduce.models import GLOVE_6B, SPACY, specification
+from adequa.reproduce.models import (
+    E5_SMALL,
+    GLOVE_6B,
+    METEOR_TABLES,
+    SPACY,
+    specification,
+)
 from adequa.reproduce.table import Scored, Scores
 
 WMT11 = 24_956  # preferences to English in WMT11: 3,695 cs, 8,950 de, 5,974 es, 6,337 fr
 SEGMENTS = 1500  # of WMT13 that preferences are drawn from
 VALIDATION = 500  # references of WMT14 that the epoch is chosen on
-_DRAWN = 1  # the seed by which these are drawn, whatever the seed of a network
+_MODULES = "exact+stem+synonym+paraphrase"
+DRAWN = 1  # the seed by which these are drawn, whatever the seed of a network
+
+# An input by its name, or what names one or several when they are needed: they may be files.
+Named: TypeAlias = str | Callable[[], str] | Callable[[], tuple[str, ...]]
+
+
+def _names(given: Named) -> tuple[str, ...]:
+    found = given if isinstance(given, str) else given()
+    return (found,) if isinstance(found, str) else found
 
 
 def glove() -> str:
@@ -34,26 +50,38 @@ def glove() -> str:
     return specification("words", GLOVE_6B)
 
 
+def four_metrics() -> tuple[str, ...]:
+    """4METRICS, with METEOR as the paper has it: with synonyms and paraphrases."""
+    tables = specification("tables", METEOR_TABLES).partition(":")[2]
+    return ("sentbleu", "nist", "ter", f"meteor:modules={_MODULES},tables={tables}")
+
+
 def syntax() -> str:
-    """The syntactic vector of 25 numbers."""
-    return specification("syntax:spacy", SPACY)
+    """The syntactic vector of 25 numbers: words of GloVe composed over the dependency tree."""
+    words = specification("words", GLOVE_6B).partition(":")[2]
+    return specification("syntax:spacy", SPACY, f"features=composed,words={words}")
+
+
+def matching() -> str:
+    """Words matched in e5-small."""
+    return specification("matching", E5_SMALL, "layers=5+7+9")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """A ranker of a table; inputs are named when it is trained, since they may be files."""
 
-    inputs: tuple[str | Callable[[], str], ...]
+    inputs: tuple[Named, ...]
     hidden: int = 4
     loss: str = "logistic"
     rows: int | None = WMT11  # preferences to learn from; None for all of the segments
-    segments: int = SEGMENTS
+    drawn: tuple[int, Literal["references", "segments"]] = (SEGMENTS, "segments")
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)  # further ones of the ranker
 
     def names(self) -> tuple[str, ...]:
         """The inputs as the command line names them."""
-        return tuple(each if isinstance(each, str) else each() for each in self.inputs)
+        return tuple(name for each in self.inputs for name in _names(each))
 
     def trained(self, training: Training) -> PairwiseRanker:
         """The ranker, trained."""
@@ -65,13 +93,15 @@ class Recipe:
             name="pairwise-ranker",
             **self.settings,
         )
-        learnt = sampled_groups(preferences("wmt13-rr"), self.segments, _DRAWN, "segments")
+        count, of = self.drawn
+        learnt = sampled_groups(preferences("wmt13-rr"), count, DRAWN, of)
         learnt = learnt.without_identical()
         if self.rows is not None:
             learnt = sampled_rows(learnt, self.rows, self.seed)
         return ranker.fit(learnt, training, [validation()])
 
 
+@cache
 def preferences(name: str) -> Preferences:
     """The preferences of a dataset."""
     found = load_dataset(name)
@@ -82,15 +112,13 @@ def preferences(name: str) -> Preferences:
 
 def validation() -> Preferences:
     """What the epoch, and all else that is chosen, is chosen on."""
-    drawn = sampled_groups(preferences("wmt14-rr"), VALIDATION, _DRAWN, "references")
+    drawn = sampled_groups(preferences("wmt14-rr"), VALIDATION, DRAWN, "references")
     return drawn.without_identical()
 
 
-def pairwise(
-    *inputs: str | Callable[[], str], hidden: int = 4, loss: str = "logistic", **further: Any
-) -> Scores:
+def pairwise(*inputs: Named, hidden: int = 4, loss: str = "logistic", **further: Any) -> Scores:
     """How a ranker decides the preferences of a table: the probabilities of both outcomes."""
-    named = {key: further.pop(key) for key in ("rows", "segments", "seed") if key in further}
+    named = {key: further.pop(key) for key in ("rows", "drawn", "seed") if key in further}
     recipe = Recipe(inputs, hidden, loss, settings=further, **named)
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
@@ -112,9 +140,10 @@ def pairwise(
 def _settings(ranker: PairwiseRanker, recipe: Recipe) -> str:
     fields = [(k, v) for k, v in ranker.signature_fields() if k not in {"weights", "version"}]
     fields += [(key, str(value)) for key, value in recipe.settings.items()]
+    count, of = recipe.drawn
     facts, chosen = ranker.training_, ranker.training_["chosen"]
     fields += [
-        ("data", f"{facts['rows']:,} of {recipe.segments:,} segments of wmt13-rr"),
+        ("data", f"{facts['rows']:,} of {count:,} {of} of wmt13-rr"),
         ("validated", f"{ranker.agreement_['held_out_rows']:,} of wmt14-rr"),
         ("seed", str(recipe.seed)),
     ]

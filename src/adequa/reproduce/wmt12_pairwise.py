@@ -5,18 +5,21 @@ from __future__ import annotations
 from adequa.agreement.results import AVERAGE
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_6B_100, GLOVE_840B, specification
-from adequa.reproduce.pairwise_rows import glove, pairwise, syntax
+from adequa.reproduce.pairwise_rows import four_metrics, glove, pairwise, syntax
 from adequa.reproduce.table import Scores, System, Table
 from adequa.reproduce.wmt12_columns import paper
 
 TRAINING = (
     "Pairwise rankers learn from preferences of WMT13, where the paper's learnt from WMT11, which "
     "cannot be had: 24,956 of them, as many as WMT11 has to English, drawn from those of 1,500 "
-    "segments. The epoch is chosen on the preferences of 500 references of WMT14, and so was "
-    "all else; WMT12 was read to report. The syntactic vector is the shape of the dependency tree "
-    "by spaCy's en_core_web_md, since the authors' parser vectors cannot be had."
+    "segments. The epoch is chosen on 10,397 preferences of WMT14, those of 500 references, and so "
+    "was all else; WMT12 was read to report. METEOR in 4metrics is that with synonyms and "
+    "paraphrases. The syntactic vector composes the words' GloVe vectors over the dependency tree "
+    "of spaCy's en_core_web_md, by fixed random matrices, since the authors' parser vectors cannot "
+    "be had. With BLEU, NIST and TER it was chosen over figures of the tree's shape: 31.26 and "
+    "31.16 on the validation data, the mean over language pairs, and 30.98 without any."
 )
-_FOUR, _COMPONENTS = "4metrics", "bleucomp"
+_COMPONENTS = "bleucomp"
 _PAPER = (
     "Guzmán, Joty, Màrquez and Nakov (2015), Pairwise Neural Machine Translation Evaluation, Table"
 )
@@ -42,7 +45,7 @@ def _glove_840b() -> str:
     return specification("words", GLOVE_840B)
 
 
-_DEEP = pairwise(_FOUR, syntax, glove)
+_DEEP = pairwise(four_metrics, syntax, glove)
 _BOTH = "4metrics + syntax + GloVe 50d"
 PAIRWISE = (
     _row("syntax", "syntax, deep, logistic", pairwise(syntax), 8.00, 13.03, 12.11, 7.42, 10.14),
@@ -50,19 +53,19 @@ PAIRWISE = (
     _row(
         "4metrics-flat",
         "4metrics, flat, logistic",
-        pairwise(_FOUR, hidden=0),
+        pairwise(four_metrics, hidden=0),
         *(23.46, 29.95, 27.49, 27.36, 27.06),
     ),
     _row(
         "4metrics-syntax",
         "4metrics + syntax, deep, logistic",
-        pairwise(_FOUR, syntax),
+        pairwise(four_metrics, syntax),
         *(26.09, 30.58, 29.30, 28.07, 28.51),
     ),
     _row(
         "4metrics-glove",
         "4metrics + GloVe 50d, deep, logistic",
-        pairwise(_FOUR, glove),
+        pairwise(four_metrics, glove),
         *(25.67, 32.50, 29.21, 28.92, 29.07),
     ),
     _row(
@@ -140,12 +143,12 @@ VECTORS = _table(
     _row(
         "4metrics-syntax-glove-100",
         "4metrics + syntax + GloVe 100d, deep, logistic",
-        pairwise(_FOUR, syntax, _glove_100),
+        pairwise(four_metrics, syntax, _glove_100),
     ),
     _row(
         "4metrics-syntax-glove-840b",
         "4metrics + syntax + GloVe 840B 300d, deep, logistic",
-        pairwise(_FOUR, syntax, _glove_840b),
+        pairwise(four_metrics, syntax, _glove_840b),
         29.88,
     ),
 )
@@ -156,7 +159,7 @@ DEPTH = _table(
     _row(
         "4metrics-syntax-glove-flat",
         f"{_BOTH}, flat, logistic",
-        pairwise(_FOUR, syntax, glove, hidden=0),
+        pairwise(four_metrics, syntax, glove, hidden=0),
         *(25.86, 32.06, 30.03, 28.45, 29.10),
     ),
     _row(
@@ -179,13 +182,13 @@ LOSS = _table(
     _row(
         "kendall",
         f"{_BOTH}, deep, Kendall",
-        pairwise(_FOUR, syntax, glove, loss="kendall"),
+        pairwise(four_metrics, syntax, glove, loss="kendall"),
         *(27.04, 33.60, 29.48, 28.54, 29.53),
     ),
     _row(
         "logistic-kendall",
         f"{_BOTH}, deep, logistic then Kendall",
-        pairwise(_FOUR, syntax, glove, loss="logistic-kendall"),
+        pairwise(four_metrics, syntax, glove, loss="logistic-kendall"),
         *(26.90, 33.17, 30.40, 29.21, 29.92),
     ),
 )
