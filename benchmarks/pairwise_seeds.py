@@ -125,7 +125,7 @@ def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float
         triples,
         lambda network: float(tau_wmt12(held_out.margins(network, seen[1]))),
         costs=stages(row.loss, symmetric=True),
-        setting=PairwiseSetting(hidden=row.hidden),
+        setting=PairwiseSetting(hidden=row.hidden, learning_rate=0.1, patience=10),
         seed=seed,
     )
     margins = tested.margins(trained.network, seen[2])

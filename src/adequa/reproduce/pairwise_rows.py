@@ -1,8 +1,8 @@
 """Rows of pairwise rankers: trained on preferences of WMT13, validated on WMT14, tested on WMT12.
 
 The paper trains on WMT11 and validates on 5,000 examples of WMT13. WMT11 cannot be had, so that a
-sample of WMT13 of the same size takes its place. Inputs are computed for a part of the segments
-only, since that is what takes the time.
+sample of WMT13 of about the same size takes its place. Inputs are computed for a part of the
+segments only, since that is what takes the time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adequa.reproduce.models import (
 )
 from adequa.reproduce.table import Scored, Scores
 
-WMT11 = 24_956  # preferences to English in WMT11: 3,695 cs, 8,950 de, 5,974 es, 6,337 fr
+WMT11 = 24_956  # preferences to learn from: about as many as there are to English in WMT11
 SEGMENTS = 1500  # of WMT13 that preferences are drawn from
 VALIDATION = 500  # references of WMT14 that the epoch is chosen on
 _MODULES = "exact+stem+synonym+paraphrase"

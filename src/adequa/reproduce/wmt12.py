@@ -47,7 +47,7 @@ TABLE = Table(
     statistic="tau-wmt12",
     scale=100.0,
     decimals=2,
-    notes=(*_NOTES, TRAINING),
+    notes=(*_NOTES, *TRAINING),
     systems=(
         System(
             name="bleu",
