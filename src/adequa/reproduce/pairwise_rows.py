@@ -31,7 +31,7 @@ from adequa.reproduce.models import (
 from adequa.reproduce.table import Scored, Scores
 
 WMT11 = 24_956  # preferences to learn from: about as many as there are to English in WMT11
-SEGMENTS = 1500  # of WMT13 that preferences are drawn from
+SEGMENTS = 4500  # of WMT13 that preferences are drawn from
 VALIDATION = 500  # references of WMT14 that the epoch is chosen on
 _MODULES = "exact+stem+synonym+paraphrase"
 DRAWN = 1  # the seed by which these are drawn, whatever the seed of a network
