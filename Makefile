@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types imports tests fresh format benchmark clean
+.PHONY: demo test lint types imports browser tests fresh format benchmark clean
 
 DEMO := adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
         -r examples/reference.txt -m bleu -m chrf -m meteor -m ter
@@ -27,8 +27,18 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
-tests: $(VENV)/.dev
+tests: $(VENV)/.dev browser
 	$(BIN)/pytest -n auto
+
+# Tests of reports want a browser. Where we may install one, as in a container of Debian, we do;
+# elsewhere they skip, and say what they lack.
+APT := env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=30 \
+       -o Acquire::Retries=0 -o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15
+browser:
+	@command -v chromium || command -v google-chrome || command -v chromium-browser || \
+	    { test "$$(id -u)" = 0 && command -v apt-get && timeout 60 $(APT) update && \
+	      timeout 240 $(APT) install -y --no-install-recommends chromium; } > /dev/null 2>&1 || \
+	    echo "There is no browser and none can be installed: tests of reports in a browser skip."
 
 # As users have it: installed, not from the source folder, and with nothing but what it asks for.
 fresh: $(VENV)/.created
@@ -44,7 +54,9 @@ format: $(VENV)/.dev
 benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/lexical.py
 	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/svr_grid.py
+	$(BIN)/python benchmarks/tree_lstm.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -38,7 +38,6 @@ from adequa.training.tree_network import (
     TreeNetwork,
     TreeShape,
     divergence,
-    penalty,
     similarities,
     target_distributions,
 )
@@ -49,6 +48,7 @@ TOLERANCE = 1e-5
 DIMENSION, VOCABULARY = 300, 20_000
 STRUCTURES: tuple[Structure, ...] = ("dependency", "chain")
 TRAINING_BATCH, SCORING_BATCH = 25, 200
+PENALTY = 1e-4  # λ of L2
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,9 @@ def _gradients(network: TreeNetwork, by: Callable[[Forest], Tensor], work: Work)
 
 def _loss(network: TreeNetwork, by: Callable[[Forest], Tensor], work: Work, begin: int) -> Tensor:
     targets = work.targets[begin : begin + TRAINING_BATCH]
-    return divergence(targets, by(work.pairs(begin, TRAINING_BATCH))) + penalty(network)
+    squares = [weight.square().sum() for weight in network.parameters()]
+    penalty = PENALTY / 2 * torch.stack(squares).sum()
+    return divergence(targets, by(work.pairs(begin, TRAINING_BATCH))) + penalty
 
 
 def _difference(ours: list[Tensor], rival: list[Tensor]) -> float:

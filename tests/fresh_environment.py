@@ -29,6 +29,18 @@ def main() -> None:
         scores = [float(score) for score in column]
         if scores != sorted(scores, reverse=True):
             sys.exit(f"{metric} does not put fluent before literal before broken: {scores}.")
+    check_report()
+
+
+def check_report() -> None:
+    """Compare two systems, with a page, whose parts must have been installed too."""
+    command = [sys.executable, "-m", "adequa", "compare", "-m", "chrf", "--report", "report.html"]
+    for system in ("literal", "fluent"):
+        command += ["-t", str(EXAMPLES / f"{system}.txt")]
+    command += ["-r", str(EXAMPLES / "reference.txt"), "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or not Path("report.html").read_text(encoding="utf-8").endswith("</html>\n"):
+        sys.exit(f"adequa compare failed in a fresh environment: {done.stderr}")
 
 
 if __name__ == "__main__":

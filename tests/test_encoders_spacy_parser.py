@@ -150,6 +150,14 @@ def test_a_model_is_found_by_name(
     assert SpacyParser.load("en_tiny").folder == model.resolve()  # one folder further down
 
 
+def test_a_model_is_found_under_its_short_name(
+    loaded: list[Any], model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.rename(model.parent / "spacy-en-md")
+    monkeypatch.setenv("ADEQUA_MODELS", str(model.parent))
+    assert SpacyParser.load("en_core_web_md").folder == model.parent / "spacy-en-md"
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -196,7 +204,7 @@ def test_without_spacy_a_sentence_says_how_to_get_it(
     with pytest.raises(AdequaError) as raised:
         load_parser(f"spacy:{model}")
     assert str(raised.value) == (
-        "Parsing needs spaCy; install it with: pip install 'adequa[train]', or give parses as "
+        "Parsing needs spaCy; install it with: pip install 'adequa[parse]', or give parses as "
         "CoNLL-U files (conllu:FILE)."
     )
 

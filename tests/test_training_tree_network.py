@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from adequa.training.tree_network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
     divergence,
-    penalty,
     similarities,
     target_distributions,
 )
@@ -182,16 +182,24 @@ def test_the_loss_by_hand() -> None:
     expected = (0.3 * np.log(0.3 / 0.2) + 0.7 * np.log(0.7 / 0.4) + np.log(1 / 0.5)) / 2
     found = divergence(torch.from_numpy(p), torch.tensor(np.log(q), dtype=torch.float32))
     assert found.item() == pytest.approx(expected, abs=1e-6)
-    made = network()
-    squares = sum(float((array.astype(float) ** 2).sum()) for array in made.arrays().values())
-    assert penalty(made, 0.1).item() == pytest.approx(0.05 * squares, rel=1e-5)
 
 
 @pytest.mark.parametrize(("memory", "published"), [(300, 541_800), (150, 203_400)])
 def test_published_parameters_of_composition(memory: int, published: int) -> None:
     # Gupta et al. (2015, §4) and Tai et al. (2015, table 1): no output gate, two biases a gate.
-    made = TreeNetwork(TreeShape(300, memory, output_gate=False), seed=0)
-    assert made.composition_parameters + 3 * memory == published
+    arrays = TreeNetwork(TreeShape(300, memory, output_gate=False), seed=0).arrays()
+    composing = sum(arrays[name].size for name in ("w", "b", "u", "u_f"))
+    assert composing + 3 * memory == published
+
+
+def test_a_network_is_made_only_of_weights_that_fit() -> None:
+    made = network()
+    again = TreeNetwork.of(made.shape, made.arrays())
+    assert all((again.arrays()[name] == array).all() for name, array in made.arrays().items())
+    larger: list[dict[str, Any]] = [{name: 10**9} for name in ("dimension", "memory", "hidden")]
+    for wrong in (*larger, {"output_gate": not made.shape.output_gate}):
+        with pytest.raises(ValueError, match="weights of another network: "):
+            TreeNetwork.of(replace(made.shape, **wrong), made.arrays())
 
 
 def test_it_learns_which_word_is_the_root() -> None:

@@ -64,6 +64,42 @@ def write_tokenizer(folder: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
 
 
+def write_tiny_roberta(folder: Path, tokenizer_class: str = "RobertaTokenizer") -> Path:
+    """A random RoBERTa, whose tokenizer over bytes has pieces for words after a space."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator([" the cat sat on a mat far away"] * 20, trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(
+        ("</s>", special.index("</s>")), ("<s>", special.index("<s>")), add_prefix_space=False
+    )
+    folder.mkdir(parents=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer.model.save(str(folder))
+    named = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>",
+             "unk": "<unk>", "mask": "<mask>"}  # fmt: skip
+    settings = {f"{name}_token": token for name, token in named.items()}
+    written = json.dumps({"tokenizer_class": tokenizer_class, **settings})
+    (folder / "tokenizer_config.json").write_text(written)
+    configuration = transformers.RobertaConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=POSITIONS,
+        initializer_range=0.2, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+    )  # fmt: skip
+    with torch.random.fork_rng([]):
+        torch.manual_seed(7)
+        transformers.RobertaModel(configuration).save_pretrained(folder)
+    return folder
+
+
 def token_rows(texts: Sequence[Sequence[int]]) -> TokenRows:
     """Token ids as a tokenizer would give them, without types."""
     return TokenRows(

@@ -14,6 +14,8 @@ __all__ = [
     "AdequaError",
     "AnalysisSettings",
     "Blend",
+    "Comparison",
+    "ComparisonSettings",
     "EmbeddingRegressor",
     "Ensemble",
     "Metric",
@@ -27,12 +29,16 @@ __all__ = [
     "Segments",
     "Selection",
     "Signature",
+    "TreeLstm",
     "__version__",
     "analyse",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_encoder",
     "load_metric",
+    "load_parser",
+    "load_token_vectors",
     "score",
 ]
 
@@ -41,8 +47,13 @@ if TYPE_CHECKING:
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection
+    from adequa.comparison.compare import compare
+    from adequa.comparison.results import Comparison
+    from adequa.comparison.settings import ComparisonSettings
     from adequa.datasets.load import load_dataset
+    from adequa.encoders.parses import load_parser
     from adequa.encoders.registry import load_encoder
+    from adequa.encoders.token_vectors import load_token_vectors
     from adequa.errors import AdequaError
     from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
@@ -50,6 +61,7 @@ if TYPE_CHECKING:
     from adequa.learned.embedding_regressor import EmbeddingRegressor
     from adequa.learned.ensemble import Ensemble
     from adequa.learned.pair_regressor import PairRegressor
+    from adequa.learned.tree_lstm import TreeLstm
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
@@ -60,6 +72,8 @@ _HOMES = {
     "AdequaError": "adequa.errors",
     "AnalysisSettings": "adequa.agreement.error_analysis",
     "Blend": "adequa.learned.blend",
+    "Comparison": "adequa.comparison.results",
+    "ComparisonSettings": "adequa.comparison.settings",
     "EmbeddingRegressor": "adequa.learned.embedding_regressor",
     "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.contract",
@@ -73,11 +87,15 @@ _HOMES = {
     "Segments": "adequa.segments",
     "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
+    "TreeLstm": "adequa.learned.tree_lstm",
     "analyse": "adequa.agreement.error_analysis",
+    "compare": "adequa.comparison.compare",
     "evaluate": "adequa.agreement.evaluate",
     "load_dataset": "adequa.datasets.load",
     "load_encoder": "adequa.encoders.registry",
     "load_metric": "adequa.metrics.registry",
+    "load_parser": "adequa.encoders.parses",
+    "load_token_vectors": "adequa.encoders.token_vectors",
     "score": "adequa.scoring.api",
 }
 

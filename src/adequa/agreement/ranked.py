@@ -199,4 +199,5 @@ def _ranked(column: str, entries: IntArray, outputs: _Outputs, scored: Sequence[
         sources=tuple(s.source for s in scored),
         statistics=statistics,
         scores=np.stack(scores),
+        systems=tuple(names),
     )

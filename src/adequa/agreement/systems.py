@@ -58,6 +58,7 @@ class Ranked:
     sources: tuple[Source, ...]  # (K,)
     statistics: tuple[FloatArray | None, ...]  # (K,) of (N, k)
     scores: FloatArray  # (K, S), higher is better
+    systems: tuple[str, ...] = ()  # (S,), their names
 
 
 def measure_systems(data: Ranked, protocol: Protocol) -> Measured:

@@ -14,15 +14,18 @@ import typer
 
 from adequa.cli import (
     analyse,
+    compare,
     datasets,
     differences,
     encoders,
     evaluate,
     export,
+    gate,
     metrics,
     rank,
     reproduce,
     robustness,
+    round_trip,
     score,
     train,
 )
@@ -39,6 +42,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("score")(score.score)
+app.command("compare")(compare.compare)
+app.command("gate")(gate.gate)
 app.command("rank")(rank.rank)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
@@ -47,6 +52,7 @@ app.command("differences")(differences.differences)
 app.command("encoders")(encoders.encoders)
 app.add_typer(train.app, name="train")
 app.command("export")(export.export)
+app.command("round-trip")(round_trip.round_trip)
 app.command("analyse")(analyse.analyse)
 app.command("robustness")(robustness.robustness)
 app.command("reproduce")(reproduce.reproduce)

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
-def check_output(output: str, inputs: Sequence[str]) -> None:
+def check_output(output: str, inputs: Sequence[str], option: str = "-o") -> None:
     """Raise what writing would raise, before the work; an input is never written over."""
     from adequa.errors import AdequaError
     from adequa.io import check_writable
 
     target = Path(output)
     if target.is_file() and any(target.resolve() == Path(path).resolve() for path in inputs):
-        raise AdequaError(f"{output} is read as input; give another name to write to with -o.")
+        raise AdequaError(
+            f"{output} is read as input; give another name to write to with {option}."
+        )
     check_writable(output)
 
 

@@ -22,7 +22,7 @@ from adequa.cli.options import (
     Seed,
 )
 from adequa.cli.output import check_output, write
-from adequa.cli.score import reader
+from adequa.cli.reading import Columns, Hypotheses, Input, References, reader
 from adequa.cli.training import training_progress
 from adequa.errors import AdequaError
 
@@ -33,26 +33,10 @@ if TYPE_CHECKING:
 
 
 def rank(
-    hypothesis: Annotated[
-        list[str] | None,
-        typer.Option("-t", "--hypothesis", metavar="FILE", help="A system's output; repeat."),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-r", "--reference", metavar="FILE", help="A reference translation; repeat for several."
-        ),
-    ] = None,
-    input_: Annotated[
-        str | None,
-        typer.Option(
-            "-i", "--input", metavar="FILE", help="One table with all systems: mt, ref, system."
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="FIELD=NAME", help="Where a field stands in the input."),
-    ] = None,
+    hypothesis: Hypotheses = None,
+    reference: References = None,
+    input_: Input = None,
+    column: Columns = None,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +75,7 @@ def rank(
     if no_cache and isinstance(found, PairwiseRanker):
         found.named = found.named.uncached()
     read, paths = reader(
-        hypothesis or [], reference or [], None, input_, column or [], list(found.columns)
+        "rank", hypothesis or [], reference or [], None, input_, column or [], found.columns
     )
     if output is not None:
         check_output(output, paths)

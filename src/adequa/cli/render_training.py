@@ -23,7 +23,8 @@ def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
     )
     yield f"{metric.name}: learnt from {facts['rows']:,} ratings"
     yield f" ({facts['data']})\n" if facts["data"] else "\n"
-    yield f"chosen among {found['settings_tried']:,} settings by Pearson on what was held out, "
+    tried = "epochs" if found.get("tried") == "epoch" else "settings"
+    yield f"chosen among {found['settings_tried']:,} {tried} by Pearson on what was held out, "
     yield f"{shown(found['criterion_pearson'])}: {chosen}\n\n"
     lines = {"all": found["all"]} | found.get("by_language_pair", {})
     rows = [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,53 +13,22 @@ from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
 from adequa.cli.output import check_output, write
+from adequa.cli.reading import Columns, Hypotheses, Input, Read, References, SourceText, reader
+from adequa.comparison.defaults import METRICS
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.io.text import Advance
     from adequa.metrics.contract import Metric
     from adequa.scoring.results import Results
     from adequa.segments import Segments
 
-DEFAULT_METRICS = ("bleu", "chrf")
-
-
-class Read(Protocol):
-    """Reads batches of segments, telling how many bytes it has taken in."""
-
-    def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
-
 
 def score(
-    hypothesis: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-t", "--hypothesis", metavar="FILE", help="A system's output; repeat for more systems."
-        ),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-r", "--reference", metavar="FILE", help="A reference translation; repeat for several."
-        ),
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option("-s", "--source", metavar="FILE", help="The source text.")
-    ] = None,
-    input_: Annotated[
-        str | None,
-        typer.Option(
-            "-i",
-            "--input",
-            metavar="FILE",
-            help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads TSV "
-            "from standard input. Columns: mt, ref, and optionally src, system, doc.",
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="FIELD=NAME", help="Where a field stands in the input."),
-    ] = None,
+    hypothesis: Hypotheses = None,
+    reference: References = None,
+    source: SourceText = None,
+    input_: Input = None,
+    column: Columns = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +36,7 @@ def score(
             "--metric",
             metavar="NAME|FOLDER[:SETTING=VALUE,...]",
             help="A metric, or the folder of a trained one; repeat for more. "
-            f"Default: {' and '.join([', '.join(DEFAULT_METRICS[:-1]), DEFAULT_METRICS[-1]])}.",
+            f"Default: {' and '.join([', '.join(METRICS[:-1]), METRICS[-1]])}.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -97,11 +65,13 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     loading = Loading(device, None if no_cache else cache_size)
-    metrics = _labelled(metric or DEFAULT_METRICS, loading)
+    metrics = _labelled(metric or METRICS, loading)
     loading.check_device()
     beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
     keep = [*beside, *([] if by is None or by in beside else [by])]
-    read, paths = reader(hypothesis or [], reference or [], source, input_, column or [], keep)
+    read, paths = reader(
+        "score", hypothesis or [], reference or [], source, input_, column or [], keep
+    )
     if output is not None:
         check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
@@ -120,37 +90,6 @@ def _labelled(specifications: Sequence[str], load: Callable[[str], Metric]) -> d
         metric.name if names.count(metric.name) == 1 else specification: metric
         for specification, metric in metrics.items()
     }
-
-
-def reader(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    source: str | None,
-    table: str | None,
-    columns: Sequence[str],
-    keep: Sequence[str],
-) -> tuple[Read, list[str]]:
-    """How to read what the user named, and the files that it takes."""
-    from adequa.io import column_mapping, read_parallel, read_table
-
-    if table is not None:
-        if hypotheses or references or source is not None:
-            raise AdequaError("Give either one file with -i, or files with -t and -r; not both.")
-        mapping = column_mapping(columns)
-        return partial(read_table, table, columns=mapping, keep_ids=tuple(keep)), [table]
-    if not hypotheses or not references:
-        raise AdequaError(
-            "Name the translations with -t and the reference with -r, or one file with -i;"
-            " `adequa score --help` shows all options."
-        )
-    if columns:
-        raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
-    sources = [] if source is None else [source]
-    return partial(read_parallel, hypotheses, references, source), [
-        *hypotheses,
-        *references,
-        *sources,
-    ]
 
 
 def _score(

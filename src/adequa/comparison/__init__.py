@@ -1,1 +1,1 @@
-"""Systems against systems: which is better, and how sure we are."""
+"""Systems against systems: which is better, how sure we are, and where."""

@@ -8,7 +8,7 @@ the settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
@@ -90,10 +90,22 @@ def settings_of(found: Any) -> dict[str, object]:
 
 def load_encoder(specification: str) -> Encoder | PairEncoder:
     """The encoder that command-line words name."""
-    kind, path, settings = _parsed(specification)
-    found = encoder_class(kind)
-    loaded: Encoder | PairEncoder = found.load(path, **_checked(kind, found, settings))
+    loaded: Encoder | PairEncoder = load_from(specification, encoder_class)
     return loaded
+
+
+def load_from(
+    specification: str, class_of: Callable[[str], Any], otherwise: Mapping[str, str] | None = None
+) -> Any:
+    """What command-line words name, of the class that a function gives for their kind.
+
+    `otherwise` has settings that hold where the words do not say them and the class has them.
+    """
+    kind, path, settings = _parsed(specification)
+    found = class_of(kind)
+    known = settings_of(found)
+    settings = {k: v for k, v in (otherwise or {}).items() if k in known} | settings
+    return found.load(path, **_checked(kind, found, settings))
 
 
 def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
@@ -124,7 +136,7 @@ def moved(specification: str, place: str) -> str:
     if place.partition(":")[0] in ENCODERS or Path(place).suffix in _VECTORS:
         return place
     kind, _, settings = _parsed(specification)
-    return _written(kind, place, settings)
+    return written_out(kind, place, settings)
 
 
 def settings_in(specification: str) -> dict[str, str]:
@@ -145,10 +157,11 @@ def with_setting(specification: str, name: str, value: str) -> str:
     'transformer:mpnet'
     """
     kind, path, settings = _parsed(specification)
-    return _written(kind, path, settings | {name: value} if name in settings else settings)
+    return written_out(kind, path, settings | {name: value} if name in settings else settings)
 
 
-def _written(kind: str, path: str, settings: Mapping[str, str]) -> str:
+def written_out(kind: str, path: str, settings: Mapping[str, str]) -> str:
+    """An encoder in command-line words."""
     return ",".join([f"{kind}:{path}", *(f"{key}={value}" for key, value in settings.items())])
 
 

@@ -27,6 +27,8 @@ from adequa.runtime.parse_cache import Tree
 # The parser, and what it may read: the network below it, and tags in some models.
 _PARTS = ("tok2vec", "transformer", "curated_transformer", "tagger", "parser")
 _BATCH = 128  # texts
+# Under which a model may lie in ADEQUA_MODELS too, by its published name.
+_SHORT_NAMES = {"en_core_web_md": "spacy-en-md"}
 # Raised when words or trees are made from spaCy's in another way.
 _VERSION = 1
 
@@ -111,7 +113,7 @@ def _spacy() -> Any:
         return import_module("spacy")  # an extra, heavy, and without types to check
     except ImportError as error:
         raise AdequaError(
-            "Parsing needs spaCy; install it with: pip install 'adequa[train]', or give parses as "
+            "Parsing needs spaCy; install it with: pip install 'adequa[parse]', or give parses as "
             "CoNLL-U files (conllu:FILE)."
         ) from error
 
@@ -119,7 +121,8 @@ def _spacy() -> Any:
 def _folder(spacy: Any, model: str) -> Path:
     """The folder that holds a model's files."""
     named = os.environ.get(MODELS)
-    for place in (Path(model), *([Path(named, model)] if named else [])):
+    names = dict.fromkeys([model, _SHORT_NAMES.get(model, model)])
+    for place in (Path(model), *([Path(named, name) for name in names] if named else [])):
         if place.is_dir():
             return _with_files(place.resolve())
     if Path(model).exists():

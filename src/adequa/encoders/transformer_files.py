@@ -21,7 +21,7 @@ MODELS = "ADEQUA_MODELS"  # the environment variable that names a folder of mode
 # Under which a model may lie there too, by its published name.
 SHORT_NAMES = {"all-mpnet-base-v2": "mpnet", "all-MiniLM-L6-v2": "minilm"}
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-_TEXT_FILES = ("*.json", "*.txt", "*.model")
+_TEXT_FILES = ("*.json", "*.txt", "*.model", "*.spm")
 _SAFE, _PICKLED = "model*.safetensors", "pytorch_model*.bin"
 _TOKENIZERS = (
     "tokenizer.json",
@@ -29,6 +29,7 @@ _TOKENIZERS = (
     "vocab.json",
     "merges.txt",
     "*.model",
+    "*.spm",
     "*.bpe.*",
 )
 _TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
@@ -104,26 +105,56 @@ def digests(files: list[Path]) -> dict[str, str]:
 
 def load_model(folder: Path) -> tuple[Any, Any]:
     """The network, in 32 bits and ready to encode, and its tokenizer."""
-    files = model_files(folder)
+    network, tokenizer = _loaded(folder, "AutoModel")
+    if getattr(network.config, "is_encoder_decoder", False):
+        raise AdequaError(
+            f"{folder} is a model with encoder and decoder; only encoders can be used."
+        )
+    return network, tokenizer
+
+
+def load_tokenizer(folder: Path, **settings: bool) -> Any:
+    """The tokenizer of a model, with settings in place of its own."""
     with _needed_packages():
         import torch  # noqa: PLC0415, F401  # transformers would only complain later
-        from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415  # an extra, and heavy
-    settings = {"local_files_only": True, "trust_remote_code": False}
+        import transformers  # noqa: PLC0415  # an extra, and heavy
+    with _loading(folder):
+        return transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False, **settings
+        )
+
+
+def load_translation_model(folder: Path) -> tuple[Any, Any]:
+    """The network, in 32 bits and ready to translate, and its tokenizer."""
+    return _loaded(folder, "AutoModelForSeq2SeqLM")
+
+
+def _loaded(folder: Path, kind: str) -> tuple[Any, Any]:
+    files = model_files(folder)
+    tokenizer = load_tokenizer(folder)
+    with _needed_packages():
+        import transformers  # noqa: PLC0415  # an extra, and heavy
+    with _loading(folder):
+        network, report = getattr(transformers, kind).from_pretrained(
+            folder,
+            use_safetensors=any(path.suffix == ".safetensors" for path in files),
+            output_loading_info=True,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+    _check_loaded(folder, report)
+    return network.float().eval(), tokenizer
+
+
+@contextmanager
+def _loading(folder: Path) -> Iterator[None]:
     try:
         with quiet():
-            tokenizer = AutoTokenizer.from_pretrained(folder, **settings)
-            network, report = AutoModel.from_pretrained(
-                folder,
-                use_safetensors=any(path.suffix == ".safetensors" for path in files),
-                output_loading_info=True,
-                **settings,
-            )
+            yield
     except Exception as error:  # the tokenizers package raises nothing more exact
         raise AdequaError(
             f"{folder} cannot be loaded as a transformer: {_reason(error)}."
         ) from error
-    _check_loaded(folder, network, report)
-    return network.float().eval(), tokenizer
 
 
 def _reason(error: Exception) -> str:
@@ -132,17 +163,13 @@ def _reason(error: Exception) -> str:
     return (str(error).strip().partition("\n")[0] or type(error).__name__).rstrip(".:")
 
 
-def _check_loaded(folder: Path, network: Any, report: dict[str, Any]) -> None:
+def _check_loaded(folder: Path, report: dict[str, Any]) -> None:
     """Weights that are not in the files would be random, and the vectors with them."""
     lacking = sorted(key for key in report["missing_keys"] if not _UNUSED.search(key))
     if lacking:
         raise AdequaError(
             f"The weights in {folder} do not fit its config.json: {lacking[0]} is not there, and "
             f"{len(lacking) - 1} more."
-        )
-    if getattr(network.config, "is_encoder_decoder", False):
-        raise AdequaError(
-            f"{folder} is a model with encoder and decoder; only encoders can be used."
         )
 
 

@@ -32,16 +32,17 @@ def read_table(
     *,
     columns: Mapping[str, tuple[str, ...]] | None = None,
     keep_ids: tuple[str, ...] = (),
+    documents: bool = False,
     advance: Advance | None = None,
     batch: int = BATCH,
 ) -> Iterator[Segments]:
     """Segments from one file that holds all of it, in batches; `-` is TSV on standard input.
 
     `columns` says which column is `src`, `mt`, `ref`, `system` or `doc` where it has another
-    name. Of the ids, `system` always comes along, others where `keep_ids` names them. A batch may
-    hold rows of several systems.
+    name. Of the ids, `system` always comes along, others where `keep_ids` names them, and with
+    `documents` also `doc`, where the file has it. A batch may hold rows of several systems.
     """
-    wanted = Wanted(columns or {}, keep_ids, advance or ignore, batch)
+    wanted = Wanted(columns or {}, keep_ids, advance or ignore, batch, documents)
     suffix = format_suffix(path)
     if suffix in TABLES:
         with open_table(path, wanted.advance) as table:

@@ -37,6 +37,7 @@ class Wanted:
     keep_ids: tuple[str, ...]
     advance: Advance
     batch: int = BATCH
+    documents: bool = False  # the document of each row, where the file tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ def column_mapping(settings: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def table_segments(table: Table, wanted: Wanted, system: str) -> Iterator[Segments]:
     """The rows of a table as segments; `system` is their system where no column says."""
-    layout = table_layout(table, wanted.columns, wanted.keep_ids)
+    told = "doc" in wanted.columns or "doc" in table.column_names
+    documents = ("doc",) if wanted.documents and told and "doc" not in wanted.keep_ids else ()
+    layout = table_layout(table, wanted.columns, (*wanted.keep_ids, *documents))
     may_come_late = _absent(table, wanted)
     empty = True
     for chunk in table.chunks((*layout.columns, *may_come_late), wanted.batch):

@@ -8,16 +8,18 @@ from typing import Any
 from adequa.learned.contract import LearnedMetric
 from adequa.version import __version__
 
+_SCALE = "scores are on the scale of the ratings that it learnt from"
 
-def card(metric: LearnedMetric, what: str, use: str) -> str:
+
+def card(metric: LearnedMetric, what: str, use: str, scale: str = _SCALE) -> str:
     """A card in Markdown; `what` says what the metric is, `use` what it needs."""
-    return "".join(_parts(metric, what, use))
+    return "".join(_parts(metric, what, use, scale))
 
 
-def _parts(metric: LearnedMetric, what: str, use: str) -> Iterator[str]:
+def _parts(metric: LearnedMetric, what: str, use: str, scale: str) -> Iterator[str]:
     yield f"# {metric.name}\n\n{what} Trained with adequa {__version__}.\n"
     yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
-    yield f"\n{use} Higher is better; scores are on the scale of the ratings that it learnt from.\n"
+    yield f"\n{use} Higher is better; {scale}.\n"
     yield "\n## Training data\n\n"
     facts = metric.training_
     yield f"{facts['rows']:,} ratings: {facts['data'] or 'a file without a name'}.\n"
@@ -36,8 +38,9 @@ def _parts(metric: LearnedMetric, what: str, use: str) -> Iterator[str]:
 
 def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
     yield "\n## Agreement with people while training\n\n"
+    chosen = f"The {report.get('tried', 'settings')} {_are(report)} the best"
     yield (
-        f"On {report['held_out_rows']:,} ratings that were held out. The settings are the best of "
+        f"On {report['held_out_rows']:,} ratings that were held out. {chosen} of "
         f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
         "good: measure on data of your own with `adequa evaluate`.\n\n"
     )
@@ -48,6 +51,10 @@ def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
     for name, figures in lines.items():
         both = f"{shown(figures['pearson'])} | {shown(figures['kendall'])}"
         yield f"| {cell(name)} | {figures['rows']:,} | {both} |\n"
+
+
+def _are(report: Mapping[str, Any]) -> str:
+    return "is" if report.get("tried") == "epoch" else "are"
 
 
 def shown(figure: float | None) -> str:
@@ -71,6 +78,10 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _in_words(value: object) -> str:
     """A setting; of an encoder its name, since the path means nothing elsewhere."""
+    if isinstance(value, Mapping):
+        if "name" in value:
+            return f"`{value['name']}`"
+        return ", ".join(f"{key} {_in_words(each)}" for key, each in value.items())
     if isinstance(value, list):
         return ", ".join(f"`{p['name'] if isinstance(p, dict) else p}`" for p in value) or "none"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

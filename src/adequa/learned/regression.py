@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adequa.judgements import Ids
 from adequa.learned.contract import UNSEEN, Training
@@ -155,18 +156,24 @@ def held_out_agreement(targets: FloatArray, ids: Ids, fitted: Fitted) -> dict[st
     the metric is worth on new data is for `adequa evaluate` to tell.
     """
     rows = fitted.held_out
-    human = targets[rows]
-    report: dict[str, Any] = {
+    pairs = np.array(ids["lp"])[rows] if "lp" in ids else None
+    return {
         "held_out_rows": len(rows),
         "settings_tried": fitted.tried,
         "folds": fitted.folds,
-        "criterion_pearson": _figure(fitted.criterion),
-        "all": _correlations(human, fitted.predictions),
+        "criterion_pearson": figure(fitted.criterion),
+        **correlations(targets[rows], fitted.predictions, pairs),
     }
-    if "lp" in ids:
-        pairs = np.array(ids["lp"])[rows]
+
+
+def correlations(
+    human: FloatArray, predictions: FloatArray, pairs: npt.NDArray[np.str_] | None
+) -> dict[str, Any]:
+    """Agreement as metric.json keeps it: in all, and by language pair where they are known."""
+    report: dict[str, Any] = {"all": _correlations(human, predictions)}
+    if pairs is not None:
         report["by_language_pair"] = {
-            str(pair): _correlations(human[pairs == pair], fitted.predictions[pairs == pair])
+            str(pair): _correlations(human[pairs == pair], predictions[pairs == pair])
             for pair in np.unique(pairs)
         }
     return report
@@ -175,11 +182,11 @@ def held_out_agreement(targets: FloatArray, ids: Ids, fitted: Fitted) -> dict[st
 def _correlations(human: FloatArray, predictions: FloatArray) -> dict[str, float | int | None]:
     return {
         "rows": len(human),
-        "pearson": _figure(float(pearson(human, predictions))),
-        "kendall": _figure(float(kendall_b(human, predictions))),
+        "pearson": figure(float(pearson(human, predictions))),
+        "kendall": figure(float(kendall_b(human, predictions))),
     }
 
 
-def _figure(value: float) -> float | None:
+def figure(value: float) -> float | None:
     """A figure as metric.json keeps it: None where it is undefined."""
     return None if np.isnan(value) else round(value, 6)

@@ -8,7 +8,9 @@ import sacrebleu
 
 from adequa.errors import AdequaError
 from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+from adequa.metrics.sacrebleu_formulas import bleu_scores
 from adequa.metrics.settings import check_between, check_choice, check_order
+from adequa.segments import FloatArray
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,15 @@ class Bleu(SacrebleuMetric):
             raise AdequaError(
                 f'The tokenizer "{self.tokenize}" cannot be used here: {reason}'
             ) from error
+
+    def formula(self, totals: FloatArray) -> FloatArray:
+        default = sacrebleu.BLEU.SMOOTH_DEFAULTS[self.smooth_method]
+        return bleu_scores(
+            totals,
+            smooth_method=self.smooth_method,
+            smooth_value=default if self.smooth_value is None else self.smooth_value,
+            effective_order=self.effective_order,
+        )
 
     def unsigned_settings(self) -> dict[str, str]:
         settings = {}

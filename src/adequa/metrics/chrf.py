@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import sacrebleu
 
 from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+from adequa.metrics.sacrebleu_formulas import chrf_scores
 from adequa.metrics.settings import check_between, check_order
+from adequa.segments import FloatArray
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,9 @@ class Chrf(SacrebleuMetric):
             whitespace=self.whitespace,
             eps_smoothing=self.eps_smoothing,
         )
+
+    def formula(self, totals: FloatArray) -> FloatArray:
+        return chrf_scores(totals, beta=self.beta, eps_smoothing=self.eps_smoothing)
 
     def unsigned_settings(self) -> dict[str, str]:
         # sacreBLEU writes beta into the metric's name (chrF2) instead of its signature.

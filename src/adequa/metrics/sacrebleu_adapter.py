@@ -2,8 +2,8 @@
 
 sacreBLEU is used, not rewritten: text goes through the hooks of its metric base class (prepare a
 segment, collect reference information, count one segment, score counts), so every number is its
-own. What is added is that counts stay as arrays and that references shared by several systems are
-prepared once.
+own. What is added is that counts stay as arrays, that references shared by several systems are
+prepared once, and that many rows of summed counts, as resampling has them, are scored together.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # References of at most this many segments are kept prepared for the next system. A batch of a
 # stream is far below it; a whole corpus passed at once is not worth its memory.
 KEPT_REFERENCES = 1024
+# Systems that are scored one by one; more rows than these are resamples.
+_FEW = 64
 
 
 class SacrebleuMetric(Metric):
@@ -48,10 +50,16 @@ class SacrebleuMetric(Metric):
             dtype=np.float64,
         )
 
+    @abstractmethod
+    def formula(self, totals: FloatArray) -> FloatArray:
+        """sacreBLEU's system scores of many rows of summed counts, computed on arrays."""
+
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
         return _scores(self._segment_scorer, statistics)
 
     def system_scores(self, totals: FloatArray) -> FloatArray:
+        if len(totals) > _FEW:
+            return self.formula(totals)
         return _scores(self._system_scorer, totals)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:

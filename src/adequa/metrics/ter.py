@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import sacrebleu
 
 from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+from adequa.metrics.sacrebleu_formulas import ter_scores
+from adequa.segments import FloatArray
 
 
 @dataclass(frozen=True)
@@ -39,3 +41,6 @@ class Ter(SacrebleuMetric):
             asian_support=self.asian_support,
             case_sensitive=self.case_sensitive,
         )
+
+    def formula(self, totals: FloatArray) -> FloatArray:
+        return ter_scores(totals)

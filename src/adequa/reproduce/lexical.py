@@ -6,11 +6,17 @@ from adequa.agreement.evaluate import reference_count, segment_scores
 from adequa.agreement.sources import Progress, sources
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems
+from adequa.metrics.contract import Metric
 from adequa.reproduce.table import Scored, Scores
 
 
 def lexical(metric: str) -> Scores:
     """How a metric scores a dataset, by the metric's name and settings."""
+    return segments_by(metric)
+
+
+def segments_by(metric: str | Metric) -> Scores:
+    """How a metric scores a dataset segment by segment."""
 
     def scored(judgements: Judgements, progress: Progress) -> Scored:
         if isinstance(judgements, RatedSystems):

@@ -30,6 +30,7 @@ def transformer(name: str) -> Model:
 
 
 MPNET = transformer("all-mpnet-base-v2")
+MINILM = transformer("all-MiniLM-L6-v2")
 GLOVE_840B = Model(
     ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
 )

@@ -8,6 +8,8 @@ import numpy as np
 
 from adequa.agreement.evaluate import reference_count
 from adequa.agreement.groups import numbered
+from adequa.agreement.protocol import Protocol
+from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.sources import Progress, Texts, sources, text_statistics
 from adequa.agreement.systems import SystemRows, system_scores
 from adequa.errors import AdequaError
@@ -38,6 +40,23 @@ def of_outputs(made: Callable[[], Metric]) -> Scores:
         pairs, systems = zip(*dict.fromkeys(keys), strict=True)
         return Scored(
             scores=system_scores(source, statistics, rows),
+            settings=source.signature(reference_count(judgements), "system"),
+            ids={"lp": pairs, "system": systems},
+        )
+
+    return scored
+
+
+def of_compared(made: Callable[[], Metric]) -> Scores:
+    """How one metric scores systems whose outputs people compared: by all outputs that they saw."""
+
+    def scored(judgements: Judgements, progress: Progress) -> Scored:
+        (source,) = sources([made()])
+        ranked = ranked_systems(judgements, [source], Protocol(level="system"), progress)
+        keys = [(found.name, system) for found in ranked for system in found.systems]
+        pairs, systems = zip(*keys, strict=True)
+        return Scored(
+            scores=np.concatenate([found.scores[0] for found in ranked]),
             settings=source.signature(reference_count(judgements), "system"),
             ids={"lp": pairs, "system": systems},
         )

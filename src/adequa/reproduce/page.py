@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adequa.reproduce.registry import TABLES, table
-from adequa.reproduce.results import Results, read_results
-from adequa.reproduce.table import Table
+from adequa.reproduce.results import Results, Row, read_results
+from adequa.reproduce.table import Further, Table
 
 MISSING = "–"
 _HEAD = """\
@@ -56,6 +56,8 @@ def side_by_side(table_: Table, results: Results) -> tuple[list[str], list[list[
         shown = [["paper", *(_figure(value, table_) for value in papers)]] if any(papers) else []
         if any(rows):
             shown.append(["measured", *(_figure(value, table_) for value in measured)])
+        if any(row is not None and row.interval for row in rows):
+            shown.append(["interval", *(_interval(row, table_) for row in rows)])
         if any(papers) and any(rows):
             both = zip(papers, measured, strict=True)
             shown.append(["difference", *(_difference(*pair, table_) for pair in both)])
@@ -67,6 +69,10 @@ def _section(table_: Table, results: Results) -> Iterator[str]:
     yield f"## {table_.title}\n\n"
     yield f"`adequa reproduce {table_.name}`: {table_.paper}. "
     yield f"Dataset `{table_.dataset}`, statistic `{table_.statistic}`.\n\n"
+    for further in table_.further:
+        yield from _told_further(further)
+    if table_.further:
+        yield "\n"
     header, lines = side_by_side(table_, results)
     for cells in (header, ["---", "---", *["---:"] * (len(header) - 2)], *lines):
         yield f"| {' | '.join(cells)} |\n"
@@ -80,8 +86,21 @@ def _section(table_: Table, results: Results) -> Iterator[str]:
         yield f"\n{note}\n"
 
 
+def _told_further(further: Further) -> Iterator[str]:
+    columns = " and ".join(f"`{name}` ({kind})" for name, kind in further.columns.items())
+    part = f", {further.split}" if further.split else ""
+    of = " of whole systems" if further.level == "system" else ""
+    yield f"- {columns}: `{further.dataset}`{part}{of}, scores in `SYSTEM.{further.name}.tsv.gz`.\n"
+
+
 def _figure(value: float | None, table_: Table) -> str:
     return MISSING if value is None else f"{value:.{table_.decimals}f}"
+
+
+def _interval(row: Row | None, table_: Table) -> str:
+    if row is None or row.interval is None:
+        return ""
+    return "–".join(f"{bound:.{table_.decimals}f}" for bound in row.interval)
 
 
 def _difference(paper: float | None, measured: float | None, table_: Table) -> str:

@@ -15,6 +15,7 @@ TABLES = {
     "wmt12-loss": "adequa.reproduce.wmt12_pairwise:LOSS",
     "wmt16": "adequa.reproduce.wmt16:TABLE",
     "wmt17": "adequa.reproduce.wmt17:TABLE",
+    "reval": "adequa.reproduce.reval:TABLE",
     "wmt17-systems": "adequa.reproduce.systems:WMT17",
     "wmt18-systems": "adequa.reproduce.systems:WMT18",
 }

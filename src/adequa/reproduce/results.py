@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from adequa.errors import AdequaError
 from adequa.io import atomic_write
@@ -22,6 +23,7 @@ class Row:
     paper: float | None
     measured: float | None
     scores: str | None  # the file under `scores/TABLE/` that it comes from
+    interval: tuple[float, float] | None = None  # in which it lies with a confidence of 95 percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def read_results(table: Table, folder: Path) -> Results:
         kept = json.loads(path.read_text(encoding="utf-8"))
         return Results(
             name=kept["name"],
-            rows=tuple(Row(**row) for row in kept["rows"]),
+            rows=tuple(map(_row, kept["rows"])),
             systems={name: Measurement(**how) for name, how in kept["systems"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -80,8 +82,18 @@ def read_results(table: Table, folder: Path) -> Results:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
+def _row(kept: Mapping[str, Any]) -> Row:
+    """A row as it is kept; an interval is a list there."""
+    interval = kept.get("interval")
+    return Row(**{**kept, "interval": None if interval is None else tuple(interval)})
+
+
 def write_results(results: Results, folder: Path) -> None:
-    """Keep a table's figures, whole or not at all."""
+    """Keep a table's figures, whole or not at all; of intervals those that there are."""
+    written = asdict(results)
+    for row in written["rows"]:
+        if row["interval"] is None:
+            del row["interval"]
     with atomic_write(results_path(results.name, folder)) as file:
-        file.write(json.dumps(asdict(results), ensure_ascii=False, allow_nan=False, indent=1))
+        file.write(json.dumps(written, ensure_ascii=False, allow_nan=False, indent=1))
         file.write("\n")

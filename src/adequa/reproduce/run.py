@@ -26,7 +26,7 @@ from adequa.reproduce.results import (
     results_path,
     write_results,
 )
-from adequa.reproduce.table import Scored, System, Table
+from adequa.reproduce.table import Further, Scored, System, Table
 
 _DIGITS = 9  # significant digits of stored scores
 
@@ -53,8 +53,12 @@ def reproduce(
             continue
         started(system)
         scored = system.scores(judgements, progress)
-        path = write_scores(scored, folder / "scores" / table.name / f"{system.name}.tsv.gz")
+        scores = folder / "scores" / table.name
+        path = write_scores(scored, scores / f"{system.name}.tsv.gz")
         rows = tuple(_rows(table, system, judgements, path))
+        for further in table.further:
+            if further.name in system.further:
+                rows += tuple(_further_rows(table, system, further, scores, progress))
         command = f"adequa reproduce {table.name} --system {system.name}"
         results = read_results(table, folder)  # another run may have added to it meanwhile
         results = results.with_system(system.name, rows, Measurement(command, scored.settings))
@@ -136,4 +140,30 @@ def _rows(table: Table, system: System, judgements: Judgements, path: Path) -> I
             paper=system.paper.get(name),
             measured=None if isnan(value) else round(table.scale * value, table.decimals + 2),
             scores=path.name,
+        )
+
+
+def _further_rows(
+    table: Table, system: System, further: Further, scores: Path, progress: Progress
+) -> Iterator[Row]:
+    """The figures of one system on other data, computed from a file of scores of their own."""
+    judgements = load_dataset(further.dataset)
+    scored = system.further[further.name](judgements, progress)
+    path = write_scores(scored, scores / f"{system.name}.{further.name}.tsv.gz")
+    for name, statistic in further.columns.items():
+        protocol = Protocol(level=further.level, statistic=statistic, test="none")
+        found = evaluate(judgements, [str(path)], protocol, selection=further.selection)
+        figures = found.average
+        value, low, high = (
+            round(further.scale * float(each[0]), table.decimals + 2)
+            for each in (figures.values, figures.low, figures.high)
+        )
+        yield Row(
+            system=system.name,
+            column=name,
+            statistic=statistic,
+            paper=system.paper.get(name),
+            measured=None if isnan(value) else value,
+            scores=path.name,
+            interval=None if isnan(low) or isnan(high) else (low, high),
         )

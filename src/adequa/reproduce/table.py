@@ -8,7 +8,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from adequa.agreement.protocol import Level
 from adequa.agreement.results import AVERAGE, Agreement
+from adequa.agreement.selection import Selection
 from adequa.agreement.sources import Progress
 from adequa.judgements import Ids, Judgements
 from adequa.segments import FloatArray
@@ -36,6 +38,26 @@ def average(found: Agreement) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Further:
+    """Columns of a table that are measured on other judgements than the table's own.
+
+    A figure is the mean over language pairs, where there are several, and has an interval.
+    """
+
+    name: str  # which the files of scores have behind that of the system
+    dataset: str
+    columns: Mapping[str, str]  # the statistic of each
+    level: Level = "segment"
+    split: str = ""  # where only one part of the data is measured on
+    scale: float = 1.0
+
+    @property
+    def selection(self) -> Selection:
+        """The part of the data that is measured on."""
+        return Selection(split=(self.split,) if self.split else ())
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     """One row of a table."""
 
@@ -47,6 +69,8 @@ class System:
     # What it takes: only `minutes` is run by --quick; the others keep their last figures.
     cost: Literal["minutes", "hours", "gpu"] = "minutes"
     note: str = ""  # a sentence that RESULTS.md shows once the system is measured
+    # How it scores the data of further columns, by the name of these data.
+    further: Mapping[str, Scores] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +90,4 @@ class Table:
     summaries: Mapping[str, Callable[[Agreement], float]] = field(
         default_factory=lambda: {AVERAGE: average}
     )
+    further: tuple[Further, ...] = ()  # columns behind all others

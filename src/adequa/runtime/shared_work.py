@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from adequa.errors import AdequaError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+# Seconds to wait at a time: a signal that comes just before a wait is noticed only after it.
+_AT_A_TIME = 0.5
 
 
 def shared_out(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
@@ -26,9 +29,15 @@ def shared_out(work: Callable[[Item], Result], items: Sequence[Item], threads: i
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         try:
-            return [each.result() for each in _begun(pool, work, items)]
+            return [_result(each) for each in _begun(pool, work, items)]
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _result(begun: Future[Result]) -> Result:
+    while not wait([begun], _AT_A_TIME).done:
+        pass
+    return begun.result()
 
 
 def _begun(

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import log10
-from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath
+from adequa.io.toml import read_toml
 from adequa.training.perturbations.registry import trained_kinds
 
 OBJECTIVES = ("ratings", "preferences", "distillation", "damage")
@@ -156,17 +156,7 @@ def read_plan(path: FilePath) -> Plan:
 
 def read_table(path: FilePath) -> dict[str, Any]:
     """What a TOML file says, whether or not it is a plan."""
-    if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415  # not there in older versions
-    else:
-        import tomli as tomllib  # noqa: PLC0415
-    try:
-        read: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise AdequaError(f"{path} is no TOML file: {error}.") from error
-    return read
+    return read_toml(path)
 
 
 def plan_from(read: Mapping[str, Any], where: str) -> Plan:

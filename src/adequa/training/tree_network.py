@@ -44,6 +44,22 @@ class TreeShape:
     word_dropout: float = 0.0  # of word vectors; a word loses the same wherever a batch has it
     dropout: float = 0.0  # of h_s
 
+    def weights(self) -> dict[str, tuple[int, ...]]:
+        """The size of every array of weights."""
+        memory, gates = self.memory, 3 + self.output_gate
+        return {
+            # The gates one below the other: i, u, o where there is one; and f in W and b.
+            "w": (gates * memory, self.dimension),
+            "b": (gates * memory,),
+            "u": ((gates - 1) * memory, memory),
+            "u_f": (memory, memory),
+            "nothing": (self.dimension,),  # the word of an empty sentence
+            "w_h": (self.hidden, 2 * memory),  # W^(×) and W^(+) side by side
+            "b_h": (self.hidden,),
+            "w_p": (CLASSES, self.hidden),
+            "b_p": (CLASSES,),
+        }
+
     def check(self) -> None:
         """Raise where a value makes no sense."""
         if min(self.dimension, self.memory, self.hidden) < 1:
@@ -64,21 +80,26 @@ class TreeNetwork(nn.Module):
         super().__init__()
         shape.check()
         self.shape = shape
-        memory, gates = shape.memory, 3 + shape.output_gate
-        generator = torch.Generator().manual_seed(seed)
-        # The gates one below the other: i, u, o where there is one; and f in W and b.
-        self.w = _drawn(generator, shape.dimension, gates * memory, shape.dimension)
-        self.b = _drawn(generator, shape.dimension, gates * memory)
-        self.u = _drawn(generator, memory, (gates - 1) * memory, memory)
-        self.u_f = _drawn(generator, memory, memory, memory)
-        self.nothing = nn.Parameter(torch.zeros(shape.dimension))  # the word of an empty sentence
-        # W^(×) and W^(+) side by side.
-        self.w_h = _drawn(generator, 2 * memory, shape.hidden, 2 * memory)
-        self.b_h = _drawn(generator, 2 * memory, shape.hidden)
-        self.w_p = _drawn(generator, shape.hidden, CLASSES, shape.hidden)
-        self.b_p = _drawn(generator, shape.hidden, CLASSES)
+        generator, sizes = torch.Generator().manual_seed(seed), shape.weights()
+        self.w, self.b = (_drawn(generator, shape.dimension, sizes[name]) for name in ("w", "b"))
+        self.u, self.u_f = (_drawn(generator, shape.memory, sizes[name]) for name in ("u", "u_f"))
+        self.nothing = nn.Parameter(torch.zeros(sizes["nothing"]))
+        self.w_h, self.b_h = (
+            _drawn(generator, 2 * shape.memory, sizes[name]) for name in ("w_h", "b_h")
+        )
+        self.w_p, self.b_p = (
+            _drawn(generator, shape.hidden, sizes[name]) for name in ("w_p", "b_p")
+        )
         self.word_dropout = nn.Dropout(shape.word_dropout)
         self.dropout = nn.Dropout(shape.dropout)
+
+    @classmethod
+    def of(cls, shape: TreeShape, arrays: Mapping[str, np.ndarray]) -> TreeNetwork:
+        """The network with the weights that `arrays` gave; made only where they fit its shape."""
+        _check_weights(shape, arrays)
+        network = cls(shape, seed=0)
+        network.load(arrays)
+        return network
 
     def schedule(self, forest: Forest) -> Schedule:
         """The order in which this network works trees out."""
@@ -141,11 +162,6 @@ class TreeNetwork(nn.Module):
         h_s = self.dropout(functional.linear(h, self.w_h, self.b_h).sigmoid())
         return functional.linear(h_s, self.w_p, self.b_p).log_softmax(dim=1)
 
-    @property
-    def composition_parameters(self) -> int:
-        """Weights that compose, with one bias a gate."""
-        return sum(weight.numel() for weight in (self.w, self.b, self.u, self.u_f))
-
     def arrays(self) -> dict[str, np.ndarray]:
         """All weights."""
         return {
@@ -155,16 +171,19 @@ class TreeNetwork(nn.Module):
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take the weights that `arrays` gave."""
-        own = {name: tuple(tensor.shape) for name, tensor in self.state_dict().items()}
-        given = {name: array.shape for name, array in arrays.items()}
-        if own != given:
-            wrong = sorted(
-                name for name in own.keys() | given.keys() if own.get(name) != given.get(name)
-            )
-            raise ValueError(f"weights of another network: {', '.join(wrong)}")
+        _check_weights(self.shape, arrays)
         self.load_state_dict(
             {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         )
+
+
+def _check_weights(shape: TreeShape, arrays: Mapping[str, np.ndarray]) -> None:
+    own, given = shape.weights(), {name: array.shape for name, array in arrays.items()}
+    if own != given:
+        wrong = sorted(
+            name for name in own.keys() | given.keys() if own.get(name) != given.get(name)
+        )
+        raise ValueError(f"weights of another network: {', '.join(wrong)}")
 
 
 class _Levels(torch.autograd.Function):
@@ -284,12 +303,6 @@ def divergence(p: Tensor, log_p: Tensor) -> Tensor:
     return functional.kl_div(log_p, p, reduction="batchmean")
 
 
-def penalty(network: nn.Module, strength: float = 1e-4) -> Tensor:
-    """λ/2 ‖θ‖²; an optimiser's weight decay of λ, where it is added to gradients, does the same."""
-    squares = [weight.square().sum() for weight in network.parameters() if weight.requires_grad]
-    return strength / 2 * torch.stack(squares).sum()
-
-
 def _on(order: Schedule, device: torch.device) -> dict[str, Tensor]:
     """The arrays of a schedule on a device, in one transfer."""
     arrays = {
@@ -300,6 +313,6 @@ def _on(order: Schedule, device: torch.device) -> dict[str, Tensor]:
     return dict(zip(arrays, parts, strict=True))
 
 
-def _drawn(generator: torch.Generator, inputs: int, *shape: int) -> nn.Parameter:
+def _drawn(generator: torch.Generator, inputs: int, size: tuple[int, ...]) -> nn.Parameter:
     # Evenly within ± 1/√inputs, as in the implementation that the paper used.
-    return nn.Parameter((torch.rand(shape, generator=generator) * 2 - 1) / inputs**0.5)
+    return nn.Parameter((torch.rand(size, generator=generator) * 2 - 1) / inputs**0.5)

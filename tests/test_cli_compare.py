@@ -1,0 +1,183 @@
+"""`adequa compare` and `adequa gate` as their users find them: tables, files, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from adequa import Comparison, ComparisonSettings, compare
+from adequa.cli.render_comparison import as_markdown, as_text, as_tsv
+from test_cli import EXAMPLES, adequa
+
+QUICK = ("--swaps", "500", "--resamples", "200")
+
+
+def lines(name: str) -> list[str]:
+    return (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def told(*systems: str, more: tuple[str | Path, ...] = ()) -> subprocess.CompletedProcess[str]:
+    named = [part for name in systems for part in ("-t", EXAMPLES / f"{name}.txt")]
+    return adequa("compare", *named, "-r", EXAMPLES / "reference.txt", *more)
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    systems = {name: lines(name) for name in ("literal", "fluent", "broken")}
+    settings = ComparisonSettings(swaps=500, resamples=200)
+    return compare(systems, lines("reference"), ["chrf", "ter"], settings=settings)
+
+
+def test_text_tables(found: Comparison) -> None:
+    shown = "".join(as_text(found, 1)).splitlines()
+    assert shown[0] == "3 systems, 36 segments; baseline: literal"
+    assert [line.split()[:4] for line in shown[3:9]] == [
+        ["chrf", "↑", "1", "fluent"],
+        ["chrf", "↑", "2", "literal"],
+        ["chrf", "↑", "3", "broken"],
+        ["ter", "↓", "1", "fluent"],
+        ["ter", "↓", "2", "literal"],
+        ["ter", "↓", "2", "broken"],
+    ]
+    (pair,) = (line for line in shown if line.startswith("ter     fluent – literal"))
+    assert pair.split()[4] == "-29.55"
+    assert "31/5/0" in pair
+    assert "chrf: fluent is better by most in" in shown
+    assert any("reference: " in line for line in shown)
+    assert shown[-3].startswith("resamples:200|swaps:500|")
+
+
+def test_tsv_and_markdown_tell_the_same(found: Comparison) -> None:
+    rows = list(csv.DictReader(io.StringIO("".join(as_tsv(found, 0))), delimiter="\t"))
+    assert len(rows) == 6
+    assert float(rows[0]["difference"]) == found.metrics[0].pairs[0].difference
+    assert {row["metric"] for row in rows} == {"chrf", "ter"}
+    tables = "".join(as_markdown(found, 0)).split("\n\n")
+    assert len(tables) == 3
+    for table in tables:
+        widths = {line.count("|") for line in table.strip().splitlines()}
+        assert len(widths) == 1
+
+
+def test_json_report_and_output(tmp_path: Path) -> None:
+    output, report = tmp_path / "found.json", tmp_path / "report.html"
+    more = ("-m", "wer", *QUICK, "-o", output, "--segments", "--report", report)
+    shown = told("literal", "fluent", more=more)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
+    content = json.loads(output.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert content["systems"] == ["literal", "fluent"]
+    assert len(content["segments"]) == 36
+    assert content["metrics"][0]["pairs"][0]["significant"]
+    assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_tables_with_documents(tmp_path: Path) -> None:
+    table = tmp_path / "all.tsv"
+    rows = [
+        f"{name}\t{'news' if place % 2 else 'chat'}\t{text}\t{reference}"
+        for name in ("literal", "fluent")
+        for place, (text, reference) in enumerate(zip(lines(name), lines("reference"), strict=True))
+    ]
+    table.write_text("system\tdoc\tmt\tref\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    shown = adequa("compare", "-i", table, "-m", "wer", *QUICK, "--examples", "0")
+    assert shown.returncode == 0
+    documents = [line.split()[:2] for line in shown.stdout.splitlines() if "Document" in line]
+    assert documents == [["Document", "chat"], ["Document", "news"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ((), "two systems or more, and there is 1: fluent"),
+        (("-t", EXAMPLES.parent / "LICENSE"), "All files need the same number of segments"),
+        (("-t", EXAMPLES / "literal.txt", "--segments"), "--segments goes with --format json"),
+        (("-t", EXAMPLES / "literal.txt", "--alpha", "2"), "alpha is a number between 0 and 1"),
+        (
+            ("-t", EXAMPLES / "literal.txt", "-o", "x.html", "--report", "x.html"),
+            "x.html is named for two results",
+        ),
+        (
+            ("-t", EXAMPLES / "literal.txt", "--report", EXAMPLES / "fluent.txt"),
+            "fluent.txt is read as input; give another name to write to with --report.",
+        ),
+        (("-t", EXAMPLES / "literal.txt", "--report", "-"), "--report takes the name of a file"),
+        (("-t", EXAMPLES / "literal.txt", "--known-words", "no-such.txt"), "no-such.txt"),
+    ],
+    ids=["one", "unequal", "segments", "alpha", "twice", "report", "no file", "known"],
+)
+def test_mistakes_get_a_sentence(more: tuple[str | Path, ...], sentence: str) -> None:
+    shown = told("fluent", more=("-m", "wer", *more))
+    assert shown.returncode == 2
+    assert sentence in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--known-words", "--people"])
+@pytest.mark.parametrize("result", ["-o", "--report"])
+def test_no_file_that_is_read_is_written_over(tmp_path: Path, option: str, result: str) -> None:
+    file = tmp_path / "read.txt"
+    file.write_text("kept")
+    shown = told("literal", "fluent", more=("-m", "wer", option, file, result, file))
+    assert shown.returncode == 2
+    assert f"read.txt is read as input; give another name to write to with {result}." in (
+        shown.stderr
+    )
+    assert file.read_text() == "kept"
+
+
+def gated(baseline: str, candidate: str, *more: str | Path) -> subprocess.CompletedProcess[str]:
+    named = ("--baseline", EXAMPLES / f"{baseline}.txt", "--candidate", EXAMPLES / candidate)
+    return adequa("gate", *named, "-r", EXAMPLES / "reference.txt", *more)
+
+
+def test_a_gate_that_passes_and_one_that_fails(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("gate.json", "gate.xml", "gate.md", "gate.html")}
+    options = ("--json", "--junit", "--markdown", "--report")
+    named = [part for pair in zip(options, files.values(), strict=True) for part in pair]
+    fails = gated("fluent", "literal.txt", "-m", "wer", "--swaps", "500", *named)
+    assert (fails.returncode, fails.stderr) == (1, "")
+    assert fails.stdout.startswith("REGRESSION: literal is worse than fluent: wer 0.")
+    assert fails.stdout.count("\n") == 1
+    assert json.loads(files["gate.json"].read_text())["passed"] is False
+    assert ET.parse(files["gate.xml"]).getroot().get("failures") == "1"
+    assert files["gate.md"].read_text().startswith("### Regression: `literal` against `fluent`")
+    assert "</html>" in files["gate.html"].read_text()
+    passes = gated("literal", "fluent.txt", "-m", "wer", "--swaps", "500")
+    assert (passes.returncode, passes.stderr) == (0, "")
+    assert passes.stdout.startswith("PASS: fluent is no regression from literal")
+
+
+def test_rules_of_a_gate(tmp_path: Path) -> None:
+    rules = tmp_path / "gate.toml"
+    rules.write_text('swaps = 500\n[[rule]]\nmetric = "wer"\nmax_drop = 0.9\n')
+    assert gated("fluent", "literal.txt", "--rules", rules).returncode == 0
+    both = gated("fluent", "literal.txt", "--rules", rules, "--alpha", "0.1")
+    assert both.returncode == 2
+    assert "--alpha and --rules cannot be combined" in both.stderr
+
+
+def test_a_gate_that_could_never_fail(tmp_path: Path) -> None:
+    shown = gated("fluent", "literal.txt", "-m", "wer", "--swaps", "10")
+    assert shown.returncode == 2
+    assert "wer could never fail: with 10 swaps" in shown.stderr
+    strict = gated("fluent", "literal.txt", "-m", "wer", "--alpha", "0.0001")
+    assert strict.returncode == 1
+    one = tmp_path / "one.txt"
+    one.write_text("\n".join(["x", *lines("fluent")[1:]]) + "\n")
+    few = gated("fluent", str(one), "-m", "wer")
+    assert few.returncode == 0
+    assert few.stderr.splitlines() == [
+        "note: wer differs in 1 segment, too few for any drop to be significant at 0.05."
+    ]
+
+
+def test_bad_input_of_a_gate() -> None:
+    shown = gated("fluent", "../LICENSE", "-m", "wer")
+    assert shown.returncode == 2
+    assert "All files need the same number of segments" in shown.stderr

@@ -1,0 +1,343 @@
+"""Comparing systems: numbers by hand, laws, and sentences for what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adequa
+import test_statistics_paired as paired
+from adequa import AdequaError, Comparison, ComparisonSettings, Metric, ScoreFile, compare
+from adequa.agreement.sources import UNSEEN, sources
+from adequa.cli.render_comparison import as_text
+from adequa.comparison.as_tables import segment_rows
+from adequa.comparison.examples import disagreements, largest_gains
+from adequa.comparison.outputs import Outputs, gathered, outputs_of
+from adequa.comparison.people import FILE, read_meanings
+from adequa.comparison.scored import scored
+from adequa.comparison.tested import effect_size
+from adequa.metrics.wer import Wer
+from adequa.segments import Segments
+from damaged_systems import references, system
+from tiny_packed import tiny_packed
+
+REFERENCES = references(60)
+SYSTEMS = {
+    "base": system(REFERENCES, 0.25, seed=1),
+    "new": system(REFERENCES, 0.10, seed=2),
+    "same": system(REFERENCES, 0.25, seed=1),
+}
+QUICK = ComparisonSettings(resamples=200, swaps=500)
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    return compare(SYSTEMS, REFERENCES, ["chrf", "wer"], settings=QUICK)
+
+
+def test_scores_are_those_of_the_metrics(found: Comparison) -> None:
+    for metric in found.metrics:
+        for place, texts in enumerate(SYSTEMS.values()):
+            alone = adequa.score(texts, REFERENCES, metric=metric.name)
+            assert metric.scores[place] == pytest.approx(alone.system)
+            assert metric.segments is not None
+            np.testing.assert_allclose(metric.segments[place], alone.segments)
+        assert (metric.low <= metric.scores).all()
+        assert (metric.scores <= metric.high).all()
+
+
+def test_the_better_system_leads_under_either_direction(found: Comparison) -> None:
+    for metric in found.metrics:
+        pair = metric.pair(0, 1)
+        assert pair.gain > 0
+        assert pair.significant
+        assert pair.better == 1
+        assert (pair.difference > 0) == metric.higher_is_better
+        assert pair.low <= pair.difference <= pair.high
+        assert metric.ranks.tolist() == [2, 1, 2]
+        assert pair.wins + pair.ties + pair.losses == len(REFERENCES)
+
+
+def test_wins_and_effect_by_hand() -> None:
+    said = {"old": ["a b", "a b", "a x", "a b"], "new": ["a b", "a b", "a b", "x y"]}
+    pair = compare(said, ["a b"] * 4, ["wer"], settings=QUICK).metrics[0].pairs[0]
+    assert (pair.wins, pair.ties, pair.losses) == (1, 2, 1)
+    gains = np.array([0.0, 0.0, 0.5, -1.0])
+    assert pair.effect == pytest.approx(gains.mean() / gains.std(ddof=1))
+    assert pair.difference == pytest.approx(0.125)
+    assert effect_size(np.full(3, 2.0)) == np.inf
+
+
+def test_identical_systems_are_not_told_apart(found: Comparison) -> None:
+    for metric in found.metrics:
+        pair = metric.pair(0, 2)
+        assert (pair.difference, pair.gain, pair.low, pair.high) == (0, 0, 0, 0)
+        assert (pair.p, pair.p_adjusted, pair.p_bootstrap, pair.effect) == (1, 1, 1, 0)
+        assert pair.better is None
+        assert not pair.significant
+    assert "same has the same outputs as base in every segment." in found.notes
+
+
+def test_the_same_seed_gives_the_same_result(found: Comparison) -> None:
+    again = compare(SYSTEMS, REFERENCES, ["chrf", "wer"], settings=QUICK)
+    assert again.to_dict() == found.to_dict()
+    alone = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
+    assert alone.metrics[0].pairs == found.metrics[1].pairs
+
+
+def test_p_values_can_be_those_of_sacrebleu() -> None:
+    settings = ComparisonSettings(resamples=200, swaps=200, like_sacrebleu=True)
+    found = compare(paired.SYSTEMS, paired.REFERENCES, [*paired.METRICS], settings=settings)
+    by_bootstrap = paired.sacrebleu_p_values("bs", 200)
+    by_swaps = paired.sacrebleu_p_values("ar", 200)
+    for metric in found.metrics:
+        against_first = [metric.pair(0, place) for place in range(1, 4)]
+        assert [pair.p_bootstrap for pair in against_first] == by_bootstrap[metric.name]
+        assert [pair.p for pair in against_first] == by_swaps[metric.name]
+
+
+def test_equal_systems_are_no_find_with_the_p_values_of_sacrebleu() -> None:
+    settings = replace(QUICK, like_sacrebleu=True)
+    found = compare(SYSTEMS, REFERENCES, ["chrf"], settings=settings).metrics[0]
+    assert found.pair(0, 2).p_adjusted < 0.05
+    assert not found.pair(0, 2).significant
+    assert found.pair(0, 1).significant
+
+
+def test_few_differing_segments_get_a_note() -> None:
+    """Two-sided, n segments that differ make a p-value of 2^(1 - n) at least."""
+    for changed, told in ((5, True), (6, False)):
+        said = {"base": REFERENCES, "new": ["x"] * changed + REFERENCES[changed:]}
+        found = compare(said, REFERENCES, "wer", settings=QUICK)
+        assert found.metrics[0].pairs[0].differing == changed
+        assert found.metrics[0].pairs[0].significant != told
+        sentence = f"wer differs between base and new in {changed} segments, too few for any result"
+        assert any(note.startswith(sentence) for note in found.notes) == told
+
+
+def test_what_ranks_say() -> None:
+    assert "of one rank do not" in ComparisonSettings().meaning_of_ranks
+    separated = compare(SYSTEMS, REFERENCES, ["wer"], settings=replace(QUICK, clusters="separated"))
+    assert "of one rank" not in "".join(as_text(separated, 0))
+    assert "better than all systems of lower ranks" in "".join(as_text(separated, 0))
+    assert "better than all systems of lower ranks" in separated.to_html()
+
+
+def test_parts_are_computed_when_they_are_asked_for() -> None:
+    found = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
+    assert "dimensions" not in vars(found)
+    assert found.dimensions is found.dimensions
+
+
+def test_holm_looks_at_all_pairs() -> None:
+    two = {name: SYSTEMS[name] for name in ("base", "new")}
+    alone = compare(two, REFERENCES, ["wer"], settings=QUICK).metrics[0].pairs[0]
+    assert alone.p_adjusted == alone.p
+    three = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK).metrics[0]
+    assert three.pair(0, 1).p_adjusted == pytest.approx(3 * three.pair(0, 1).p)
+
+
+def test_buckets_are_scores_of_their_segments(found: Comparison) -> None:
+    names = [dimension.name for dimension in found.dimensions]
+    assert names[:2] == ["length", "overlap"]
+    wer = Wer()
+    for dimension in found.dimensions:
+        rows = np.concatenate([bucket.rows for bucket in dimension.buckets])
+        assert sorted(rows.tolist()) == list(range(len(REFERENCES)))
+        for bucket in dimension.buckets:
+            texts = tuple(SYSTEMS["new"][row] for row in bucket.rows)
+            given = tuple((REFERENCES[row],) for row in bucket.rows)
+            part = bucket.metrics[1]
+            assert part is not None
+            assert part.scores[1] == pytest.approx(wer.score(Segments(texts, given)).system)
+            assert np.isnan(part.low).all() == (len(bucket.rows) < 10)
+
+
+def test_examples_are_the_largest_differences(found: Comparison) -> None:
+    wer = found.metrics[1]
+    assert wer.segments is not None
+    gains = wer.segments[0] - wer.segments[1]
+    rows = largest_gains(wer, 0, 1, 3)
+    assert gains[rows].tolist() == sorted(gains.tolist(), reverse=True)[:3]
+    assert largest_gains(wer, 0, 2, 3) == []
+    for each in disagreements(found.metrics, 0, 1, 5):
+        assert {each.for_first, each.for_second} == {"chrf", "wer"}
+        assert each.size > 0
+
+
+def test_metrics_may_be_called_as_columns_are() -> None:
+    names = ("system", "segment", "hypothesis", "system_score")
+    metrics = [ScoreFile(name, {}, np.arange(4.0) + place) for place, name in enumerate(names)]
+    said = {"a": ["x", "y"], "b": ["y", "x"]}
+    rows = list(segment_rows(compare(said, ["x", "y"], metrics, settings=QUICK)))
+    assert rows[3] == {
+        "system": "b",
+        "segment": 2,
+        "hypothesis": "x",
+        "system_score_score": 3.0,
+        "segment_score": 4.0,
+        "hypothesis_score": 5.0,
+        "system_score": 6.0,
+    }
+
+
+def test_files_of_scores(tmp_path: Path) -> None:
+    said = {name: SYSTEMS[name][:3] for name in ("base", "new")}
+    by_row, by_ids, whole = (tmp_path / name for name in ("row.txt", "ids.tsv", "sys.tsv"))
+    by_row.write_text("1\n2\n3\n4\n5\n6\n")
+    rows = [f"{name}\t{n + 1}\t{n + 3 * s + 1}" for s, name in enumerate(said) for n in range(3)]
+    by_ids.write_text("system\tsegment\tscore\n" + "\n".join(reversed(rows)) + "\n")
+    whole.write_text("system\tscore\nnew\t3\nbase\t1\n")
+    found = compare(said, REFERENCES[:3], [str(by_row), str(by_ids), str(whole)], settings=QUICK)
+    first, second, third = found.metrics
+    assert first.scores.tolist() == second.scores.tolist() == [2, 5]
+    assert first.pairs[0].wins == 3
+    assert third.scores.tolist() == [1, 3]
+    assert third.segments is None
+    assert np.isnan(third.pairs[0].p)
+    assert not third.pairs[0].significant
+    assert third.ranks.tolist() == [1, 1]
+    assert any("whole systems only" in note for note in found.notes)
+    assert found.to_dict()["metrics"][2]["pairs"][0]["p"] is None
+    assert "sys" in found.to_html()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("1\n2\n", "has 2 scores, but 2 systems of 3 segments need 6"),
+        ("system\tsegment\tscore\nbase\t1\t1\n", 'has no system "new"'),
+        ("system\tsegment\tscore\nbase\t1\t1\nnew\t1\t1\n", "no score for segment 2 of base"),
+        ("segment\tscore\n1\t1\n", "has no column system"),
+        ("better\tworse\n1\t2\n", "two columns of scores"),
+        ("lp\tsystem\tsegment\tscore\na-b\tbase\t1\t1\nc-d\tnew\t1\t1\n", "more than one lp"),
+    ],
+    ids=["rows", "system", "segment", "column", "two", "pairs"],
+)
+def test_score_files_that_do_not_fit(tmp_path: Path, content: str, sentence: str) -> None:
+    file = tmp_path / "scores.tsv"
+    file.write_text(content)
+    outputs = outputs_of({name: SYSTEMS[name][:3] for name in ("base", "new")}, REFERENCES[:3])
+    (source,) = sources([str(file)])
+    with pytest.raises(AdequaError, match=sentence):
+        scored(source, outputs, UNSEEN)
+
+
+def test_what_cannot_be_compared_gets_a_sentence() -> None:
+    with pytest.raises(AdequaError, match="two segments or more, and there is 1"):
+        compare({"a": ["x"], "b": ["y"]}, ["z"])
+    with pytest.raises(AdequaError, match="two systems or more, and there is 1: a"):
+        compare({"a": ["x", "y"]}, ["x", "y"])
+    with pytest.raises(AdequaError, match="b: There are 1 hypotheses but references for 2"):
+        compare({"a": ["x", "y"], "b": ["x"]}, ["x", "y"])
+    with pytest.raises(AdequaError, match="2 segments but 1 documents"):
+        compare({"a": ["x", "y"], "b": ["x", "y"]}, ["x", "y"], documents=["d"])
+    with pytest.raises(AdequaError, match="name is a text, not 1;"):
+        compare({1: ["x", "y"], 2: ["x", "y"]}, ["x", "y"])  # type: ignore[dict-item]
+    with pytest.raises(AdequaError, match="at least one metric"):
+        compare(SYSTEMS, REFERENCES, [])
+    for wrong in (
+        *({"swaps": 0}, {"swaps": 5.5}, {"resamples": True}, {"seed": 1.5}),
+        *({"alpha": 1.0}, {"clusters": "x"}, {"seed": -1}),
+    ):
+        with pytest.raises(AdequaError):
+            ComparisonSettings(**wrong)
+
+
+def test_tables_must_have_the_same_segments() -> None:
+    ids = {"system": ("a", "b", "a", "b")}
+    good = Segments(("1", "2", "3", "4"), (("x",), ("x",), ("y",), ("y",)), ids=ids)
+    assert gathered([good]).hypotheses == (("1", "3"), ("2", "4"))
+    for wrong, sentence in (
+        (replace(good, references=(("x",), ("x",), ("y",), ("z",))), "segment 2 of b has another"),
+        (replace(good, ids={"system": ("a", "b", "a", "a")}), "a has 3 and b has 1"),
+    ):
+        with pytest.raises(AdequaError, match=sentence):
+            gathered([wrong])
+
+
+def test_many_pairs_need_many_swaps() -> None:
+    many = {f"s{place}": SYSTEMS["base"] for place in range(5)}
+    few = compare(many, REFERENCES, ["wer"], settings=replace(QUICK, swaps=100))
+    assert few.notes[-1].startswith("100 swaps are too few for 10 pairs of systems")
+    assert few.settings.swaps == 100
+    assert ComparisonSettings(alpha=0.001).of(5).swaps == 20_000
+
+
+def test_few_segments_have_a_defined_result() -> None:
+    found = compare({"a": ["x", "y"], "b": ["x", "z"]}, ["x", "y"], ["bleu", "chrf"])
+    for metric in found.metrics:
+        assert np.isfinite(metric.scores).all()
+        assert metric.pairs[0].p > 0.05
+
+
+def test_several_references_and_empty_outputs() -> None:
+    said = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
+    found = compare(said, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
+    assert found.notes[0] == "1 of 2 hypotheses of a are empty; they are scored as they are."
+    assert "nrefs:2" in found.metrics[0].signature
+
+
+def people_file(folder: Path, metric: Metric) -> Path:
+    """What `adequa differences --level system --format json` would have measured."""
+    one = {"pairs": 40, "agreed": 30, "share": 0.75, "share_low": 0.6, "share_high": 0.86}
+    none = {"pairs": 0, "agreed": 0, "share": None, "share_low": None, "share_high": None}
+    bins = [{"from": 0.0, "to": 0.05, **none}, {"from": 0.05, "to": None, **one}]
+    measured = {"name": metric.name, "signature": str(metric.signature(1)), "bins": bins}
+    content = {"datasets": ["wmt18-systems"], "level": "system", "metrics": [measured]}
+    (folder / FILE).write_text(json.dumps(content))
+    return folder / FILE
+
+
+def test_what_differences_have_meant_for_people(tmp_path: Path) -> None:
+    file = people_file(tmp_path, Wer())
+    meaning = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK, people=file).metrics[0]
+    told = meaning.pair(0, 1).people
+    assert told is not None
+    assert (told.share, told.pairs, told.data) == (0.75, 40, "wmt18-systems")
+    assert meaning.pair(0, 2).people is None  # no difference at all
+    (read,) = read_meanings(file)
+    assert read.of(-0.05) == told
+    assert read.of(0.04) is None
+    with pytest.raises(AdequaError, match="tells of none of these metrics"):
+        compare(SYSTEMS, REFERENCES, ["wer:lowercase=true"], people=file)
+    file.write_text('{"level": "system"}')
+    with pytest.raises(AdequaError, match="does not hold what `adequa differences"):
+        read_meanings(file)
+
+
+def test_a_packed_metric_brings_what_people_say(tmp_path: Path) -> None:
+    folder = tiny_packed(tmp_path / "tiny")
+    people_file(folder, adequa.load_metric(str(folder)))
+    found = compare(
+        {name: texts[:20] for name, texts in SYSTEMS.items()},
+        REFERENCES[:20],
+        [str(folder)],
+        settings=QUICK,
+    )
+    (metric,) = found.metrics
+    assert metric.segments is not None
+    gain = abs(metric.pair(0, 1).gain)
+    assert (metric.pair(0, 1).people is not None) == (gain >= 0.05)
+
+
+def test_frames_have_every_row(found: Comparison) -> None:
+    pytest.importorskip("pandas")
+    frames = found.to_pandas()
+    assert {name: len(frame) for name, frame in frames.items() if name != "buckets"} == {
+        "scores": 6,
+        "pairs": 6,
+        "segments": 180,
+    }
+    assert frames["segments"]["wer"].mean() > 0
+
+
+def test_outputs_are_frozen(found: Comparison) -> None:
+    with pytest.raises(AttributeError):
+        found.notes = ()  # type: ignore[misc]
+    assert isinstance(found.outputs, Outputs)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["segments"][0]["segment"] == 1

@@ -1,0 +1,99 @@
+"""What a Tree-LSTM learns from: parts of a split, and the figure that chooses an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from adequa.errors import AdequaError
+from adequa.judgements import Preferences, Ratings
+from adequa.learned.tree_data import TreeJudgements, collect
+from adequa.segments import Segments
+from tiny_trees import rated
+
+NOTES: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _no_notes() -> None:
+    NOTES.clear()
+
+
+def collected(
+    given: Sequence[Ratings | Preferences], development: Sequence[Ratings] = ()
+) -> TreeJudgements:
+    return collect(
+        given, development, formula="share", fewest=1, share=0.1, seed=0, note=NOTES.append
+    )
+
+
+def ratings(scores: Sequence[float], pairs: Sequence[str], name: str = "few") -> Ratings:
+    texts = [f"text {at}" for at in range(len(scores))]
+    segments = Segments(tuple(texts), tuple((text,) for text in texts))
+    return Ratings(np.array(scores, float), {"lp": tuple(pairs)}, segments, name=name)
+
+
+def test_of_development_data_with_a_split_the_part_dev_is_chosen_on() -> None:
+    chosen_on = rated(30, seed=1)
+    splits = ("train",) * 10 + ("dev",) * 12 + ("test",) * 8
+    found = collected([rated(40)], [replace(chosen_on, ids={"split": splits}), rated(5, seed=2)])
+    assert len(found.development) == 12 + 5
+    assert found.development.scores[:12].tolist() == chosen_on.scores[10:22].tolist()
+    with pytest.raises(AdequaError, match='no row of it is "dev"; leave the column out to choose'):
+        collected([rated(40)], [replace(chosen_on, ids={"split": ("test",) * 30})])
+
+
+def test_pairs_without_ratings_that_differ_do_not_count() -> None:
+    pairs = ["cs-en"] * 4 + ["de-en"] + ["fi-en"] * 3
+    human = [1, 2, 4, 3, 5, 2, 2, 2]
+    found = collected([rated(40)], [ratings(human, pairs)])
+    assert [[rows.tolist() for rows in each] for each in found.parts] == [[[0, 1, 2, 3]]]
+    predictions = np.array([1.0, 3.0, 4.0, 2.0, 1.0, 2.0, 3.0, 4.0])
+    expected = stats.pearsonr(human[:4], predictions[:4])[0]
+    assert found.criterion(predictions) == pytest.approx(expected)
+    assert NOTES == []
+
+
+def test_the_figure_is_a_mean_of_means() -> None:
+    draw = np.random.default_rng(0)
+    human, predictions = draw.random(12), draw.random(12)
+    first = ratings(human[:8].tolist(), ["cs-en"] * 4 + ["de-en"] * 4, "one")
+    found = collected([rated(40)], [first, ratings(human[8:].tolist(), ["cs-en"] * 4, "two")])
+    one, two, three = (stats.pearsonr(human[at : at + 4], predictions[at : at + 4])[0]
+                       for at in (0, 4, 8))  # fmt: skip
+    assert found.criterion(predictions) == pytest.approx(((one + two) / 2 + three) / 2)
+
+
+def test_all_ratings_count_together_where_no_pair_has_any_that_differ() -> None:
+    human = [1, 1, 4, 5]
+    found = collected([rated(40)], [ratings(human, ["cs-en", "cs-en", "de-en", "fi-en"])])
+    predictions = np.array([1.0, 2.0, 5.0, 4.0])
+    assert found.criterion(predictions) == pytest.approx(stats.pearsonr(human, predictions)[0])
+    assert NOTES == [
+        "few: no language pair has ratings that differ, so that the epoch is chosen by the "
+        "correlation over all of them."
+    ]
+
+
+def test_predictions_that_do_not_differ() -> None:
+    found = collected([rated(40)], [ratings([1, 2, 3, 4], ["cs-en"] * 2 + ["de-en"] * 2)])
+    assert found.criterion(np.full(4, 3.0)) == -1
+    # In one pair alone they say nothing, which is better than the opposite.
+    assert found.criterion(np.array([3.0, 3.0, 3.0, 4.0])) == pytest.approx(0.5)
+
+
+def test_too_few_are_held_out() -> None:
+    few = rated(3)
+    with pytest.raises(AdequaError) as raised:
+        collected([few])
+    assert str(raised.value) == (
+        "Of 3 ratings 1 is held out to choose the epoch, and they do not differ; give more, or "
+        "name --development."
+    )
+    alone = replace(few, ids={"split": ("train",) * 3})
+    with pytest.raises(AdequaError, match="no ratings to choose the best epoch on"):
+        collected([alone])

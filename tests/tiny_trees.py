@@ -1,0 +1,91 @@
+"""A parser that needs no model, and rated pairs of sentences that a Tree-LSTM can learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from adequa.encoders.parses import Parser, Parses
+from adequa.encoders.token_vectors import WordTable
+from adequa.judgements import Preferences, Ratings
+from adequa.segments import Segments
+
+NOUNS = ("cat", "dog", "mat", "house", "tree", "river", "stone", "bird")
+VERBS = ("saw", "ate", "left")
+
+
+class LastWord(Parser):
+    """Hangs all words from the last; a text of nothing has no words."""
+
+    specifications = ("last:word",)
+    name = "last-word"
+    fingerprint = "last"
+    is_quick = True
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def parse(self, texts: Sequence[str]) -> Parses:
+        self.asked += texts
+        words = [tuple(text.split()) for text in texts]
+        return Parses.of([(each, [len(each) - 1] * (len(each) - 1) + [-1] * bool(each))
+                          for each in words])  # fmt: skip
+
+
+def write_table(path: Path, seed: int = 0, dimension: int = 6) -> Path:
+    """Vectors of all words but one, as GloVe writes them."""
+    draw = np.random.default_rng(seed)
+    lines = [
+        " ".join([word, *(f"{number:.4f}" for number in draw.normal(size=dimension))])
+        for word in (*NOUNS[:-1], *VERBS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def table(folder: Path) -> WordTable:
+    return WordTable.load(str(write_table(folder / "words.txt")))
+
+
+def rated(count: int = 120, seed: int = 0) -> Ratings:
+    """Sentences of three words, rated by how many words of the reference are there."""
+    draw = np.random.default_rng(seed)
+    references, hypotheses, scores = [], [], []
+    for _ in range(count):
+        reference = [str(draw.choice(NOUNS)), str(draw.choice(VERBS)), str(draw.choice(NOUNS))]
+        kept = draw.random(3) < draw.random()
+        others = [str(draw.choice(NOUNS)), str(draw.choice(VERBS)), str(draw.choice(NOUNS))]
+        words = [one if keep else other
+                 for one, other, keep in zip(reference, others, kept, strict=True)]  # fmt: skip
+        references.append((" ".join(reference),))
+        hypotheses.append(" ".join(words))
+        same = sum(one == other for one, other in zip(reference, words, strict=True))
+        scores.append(1 + 4 * same / 3)
+    return Ratings(
+        np.array(scores),
+        {"lp": ("xx-en",) * count},
+        Segments(tuple(hypotheses), tuple(references)),
+        name="made-up",
+    )
+
+
+def preferred(ratings: Ratings) -> Preferences:
+    """Preferences among the hypotheses of a reference, as the ratings have it."""
+    if ratings.segments is None:
+        raise TypeError("these ratings have texts")
+    texts, scores = ratings.segments, ratings.scores
+    rows = [
+        (one, other)
+        for one in range(len(ratings))
+        for other in range(len(ratings))
+        if texts.references[one] == texts.references[other] and scores[one] > scores[other]
+    ]
+    better, worse = zip(*rows, strict=True)
+    return Preferences(
+        {"lp": ("xx-en",) * len(rows)},
+        better=texts.select(better),
+        worse=texts.select(worse),
+        name="made-up-preferences",
+    )
