@@ -20,16 +20,15 @@ from scipy.stats import t as student
 from adequa.judgements import Preferences
 from adequa.learned.pairwise_data import PairwiseTexts, both_texts, corpora_of
 from adequa.learned.pairwise_inputs import named_inputs
-from adequa.learned.pairwise_split import sampled_groups
 from adequa.reproduce.pairwise_rows import (
-    DRAWN,
-    SEGMENTS,
+    LEARNING_RATE,
+    PATIENCE,
     WMT11,
     four_metrics,
     glove,
     preferences,
     syntax,
-    validation,
+    usable,
 )
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.preference_tau import tau_wmt12
@@ -46,6 +45,12 @@ class Row:
     inputs: Callable[[], tuple[str, ...]]
     hidden: int = 4
     loss: Loss = "logistic"
+    tie_penalty: float = 1.0
+
+
+def both() -> tuple[str, ...]:
+    """4METRICS with both vectors."""
+    return (*four_metrics(), syntax(), glove())
 
 
 ROWS = {
@@ -54,10 +59,14 @@ ROWS = {
     "4metrics": Row(four_metrics, hidden=0),
     "4metrics + syntax": Row(lambda: (*four_metrics(), syntax())),
     "4metrics + glove": Row(lambda: (*four_metrics(), glove())),
-    "vectors, deep": Row(lambda: (*four_metrics(), syntax(), glove())),
-    "vectors, flat": Row(lambda: (*four_metrics(), syntax(), glove()), hidden=0),
-    "vectors, kendall": Row(lambda: (*four_metrics(), syntax(), glove()), loss="kendall"),
-    "vectors, both": Row(lambda: (*four_metrics(), syntax(), glove()), loss="logistic-kendall"),
+    "vectors, deep": Row(both),
+    "vectors, flat": Row(both, hidden=0),
+    "vectors, kendall": Row(both, loss="kendall"),
+    "vectors, both": Row(both, loss="logistic-kendall"),
+    "4metrics, no penalty": Row(four_metrics, 0, "logistic-kendall", 0.0),
+    "flat, no penalty": Row(both, 0, "logistic-kendall", 0.0),
+    "kendall, no penalty": Row(both, 4, "kendall", 0.0),
+    "both, no penalty": Row(both, 4, "logistic-kendall", 0.0),
 }
 CONCLUSIONS = (
     ("vectors add to the four metrics", "vectors, deep", "4metrics"),
@@ -65,6 +74,10 @@ CONCLUSIONS = (
     ("deep beats flat", "vectors, deep", "vectors, flat"),
     ("logistic then Kendall beats logistic", "vectors, both", "vectors, deep"),
     ("logistic then Kendall beats Kendall", "vectors, both", "vectors, kendall"),
+    ("without the penalty: vectors add", "both, no penalty", "4metrics, no penalty"),
+    ("without the penalty: deep beats flat", "both, no penalty", "flat, no penalty"),
+    ("without the penalty: both beat logistic", "both, no penalty", "vectors, deep"),
+    ("without the penalty: both beat Kendall", "both, no penalty", "kendall, no penalty"),
 )
 
 
@@ -124,8 +137,8 @@ def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float
         seen[0],
         triples,
         lambda network: float(tau_wmt12(held_out.margins(network, seen[1]))),
-        costs=stages(row.loss, symmetric=True),
-        setting=PairwiseSetting(hidden=row.hidden, learning_rate=0.1, patience=10),
+        costs=stages(row.loss, symmetric=True, tie_penalty=row.tie_penalty),
+        setting=PairwiseSetting(hidden=row.hidden, learning_rate=LEARNING_RATE, patience=PATIENCE),
         seed=seed,
     )
     margins = tested.margins(trained.network, seen[2])
@@ -153,10 +166,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", action="append", choices=list(ROWS))
     given = parser.parse_args()
-    drawn = sampled_groups(preferences("wmt13-rr"), SEGMENTS, DRAWN, "segments")
     parts = (
-        Part(drawn.without_identical()),
-        Part(validation()),
+        Part(usable("wmt13-rr")),
+        Part(usable("wmt14-rr")),
         Part(preferences("wmt12-rr")),
     )
     found: dict[str, FloatArray] = {}

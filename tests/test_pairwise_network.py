@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,12 @@ from adequa.training.pairwise_network import (
 from adequa.training.pairwise_training import PairwiseSetting, gradients, train_pairwise
 from adequa.training.scaling import Scaling
 
-COSTS = {"logistic": logistic, "symmetric": symmetric_logistic, "kendall": kendall}
+COSTS: dict[str, Cost] = {
+    "logistic": logistic,
+    "symmetric": symmetric_logistic,
+    "kendall": kendall,
+    "no ties": partial(kendall, tie_penalty=0.0),
+}
 
 
 def _case(hidden: int, vector: int = 5, scores: int = 3) -> tuple[Any, ...]:
@@ -60,10 +66,10 @@ def _in_torch(network: PairwiseNetwork, inputs: PairwiseInputs, triples: Triples
 def _torch_cost(name: str, z: Any, z_reversed: Any, y: Any) -> Any:
     import torch
 
-    if name == "kendall":
+    if name in {"kendall", "no ties"}:
         delta = torch.sigmoid(z) - torch.sigmoid(z_reversed)
         wrong = y * torch.sigmoid(-100 * delta) + (1 - y) * torch.sigmoid(100 * delta)
-        return (wrong + torch.exp(-100 * delta**2 / 2)).mean()
+        return (wrong + (name == "kendall") * torch.exp(-100 * delta**2 / 2)).mean()
     logit = z if name == "logistic" else (z - z_reversed) / 2
     return torch.nn.functional.binary_cross_entropy_with_logits(logit, y)
 
@@ -124,8 +130,11 @@ def test_the_kendall_cost_by_hand() -> None:
 
 
 def test_losses_by_name() -> None:
-    assert stages("logistic-kendall", symmetric=False) == (logistic, kendall)
-    assert stages("kendall", symmetric=True) == (kendall,)
+    first, second = stages("logistic-kendall", symmetric=False, tie_penalty=0.25)
+    assert first is logistic
+    assert second(np.zeros(1), np.zeros(1), np.ones(1))[0] == 0.75  # half a disagreement
+    assert stages("logistic", symmetric=True) == (symmetric_logistic,)
+    assert len(stages("kendall", symmetric=True)) == 1
 
 
 def _separable(count: int) -> tuple[PairwiseInputs, Triples]:
@@ -193,6 +202,21 @@ def test_of_equal_epochs_the_latest_is_kept() -> None:
     )
     assert (trained.best.epoch, trained.best.tau) == (4, 0.5)
     assert len(trained.history) == 7  # 5 epochs after the second, which was the last rise
+
+
+def test_a_second_cost_goes_on_with_steps_as_small_as_they_had_become() -> None:
+    inputs, triples = _separable(60)
+    setting = PairwiseSetting(hidden=0, epochs=5, patience=5, learning_rate=0.1)
+
+    def train(costs: int) -> PairwiseNetwork:
+        taus = iter([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.0, 0.0, 0.0, 0.0])
+        return train_pairwise(
+            inputs, triples, lambda _: next(taus), costs=[logistic] * costs, setting=setting, seed=0
+        ).network
+
+    # The sixth epoch is the best one: the first of the second cost.
+    moved = np.abs(train(2).theta - train(1).theta)
+    assert 0 < moved.max() < 0.05  # a first step of AdaGrad would be 0.1 by itself
 
 
 def test_the_same_seed_gives_the_same_network() -> None:

@@ -13,7 +13,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.contract import Training
 from adequa.learned.pairwise_ranker import PairwiseRanker
-from adequa.learned.pairwise_split import sampled_groups, sampled_rows
+from adequa.learned.pairwise_split import sampled_references, sampled_rows
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from adequa.training.pairwise_costs import Loss
@@ -165,6 +165,8 @@ def test_scores_in_columns(tmp_path: Path) -> None:
     assert ranker.columns == ("mine",)
     with pytest.raises(AdequaError, match='needs scores in a column "mine" beside the texts'):
         ranker.decide(better, worse)
+    with pytest.raises(AdequaError, match='needs scores in a column "mine" beside the texts'):
+        ranker.fit(preferences, development=[tiny_preferences(10, seed=3)])
 
 
 def test_preferences_that_contradict_each_other() -> None:
@@ -208,6 +210,9 @@ def test_what_cannot_be_learnt_from() -> None:
         (("sentbleu",), {"loss": "hinge"}, "loss"),
         (("sentbleu",), {"hidden": -1}, "hidden must be 0"),
         (("sentbleu",), {"batch": 0}, "batch must be 1 or more"),
+        (("sentbleu",), {"learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
+        (("sentbleu",), {"decay": float("nan")}, "decay must be 0 or more, not nan"),
+        (("sentbleu",), {"tie_penalty": -1.0}, "tie_penalty must be 0 or more, not -1.0"),
     ],
 )
 def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, Any], said: str) -> None:
@@ -232,11 +237,9 @@ def test_damaged_weights_are_refused(tmp_path: Path, fitted: PairwiseRanker) -> 
 
 def test_samples_are_drawn_by_the_seed() -> None:
     preferences = tiny_preferences(30)
-    some = sampled_groups(preferences, 10, seed=1, of="references")
+    some = sampled_references(preferences, 10, seed=1)
     assert len(some) == 20
     assert len(sampled_rows(some, 7, seed=2)) == 7
     assert len(sampled_rows(some, 70, seed=2)) == 20
-    again = sampled_groups(preferences, 10, seed=1, of="references")
+    again = sampled_references(preferences, 10, seed=1)
     assert _texts(some)[0].hypotheses == _texts(again)[0].hypotheses
-    # Every reference here is in two language pairs, which makes two segments of it.
-    assert len(sampled_groups(preferences, 10, seed=1, of="segments")) == 10

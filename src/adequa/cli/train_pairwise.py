@@ -82,6 +82,10 @@ def pairwise_ranker(
         int, typer.Option(metavar="N", min=0, help="Nodes in each of three groups; 0 is flat.")
     ] = 4,
     loss: Annotated[LossName, typer.Option(help="What is minimised.")] = LossName.logistic,
+    tie_penalty: Annotated[
+        float,
+        typer.Option(metavar="WEIGHT", help="Of ties in the Kendall cost: 1 in the paper, 0 none."),
+    ] = 1.0,
     plain: Annotated[
         bool,
         typer.Option("--plain", help="As in the paper: the order of two hypotheses may matter."),
@@ -98,6 +102,10 @@ def pairwise_ranker(
     patience: Annotated[
         int, typer.Option(metavar="N", min=1, help="Epochs without a higher tau before the end.")
     ] = 25,
+    learning_rate: Annotated[
+        float, typer.Option(metavar="RATE", help="Of AdaGrad; 0.1 learns in far fewer epochs.")
+    ] = 0.01,
+    decay: Annotated[float, typer.Option(metavar="LAMBDA", help="Of L2 regularisation.")] = 1e-4,
     seed: SeedOption = 0,
     name: NameOption = None,
     cache: Annotated[
@@ -125,8 +133,11 @@ def pairwise_ranker(
         inputs=named_inputs(names, cache=cache),
         hidden=hidden,
         loss=loss.value,
+        tie_penalty=tie_penalty,
         symmetric=not plain,
         scale=scale.value,
+        learning_rate=learning_rate,
+        decay=decay,
         epochs=epochs,
         patience=patience,
         seed=seed,

@@ -39,11 +39,11 @@ class PairwiseTexts:
         """
         known: dict[tuple[object, ...], int] = {}
         rows = []
+        there = [name for name in columns if all(name in segments.ids for segments, _ in parts)]
         for segments, corpora in parts:
-            cells = [segments.ids[name] for name in columns if name in segments.ids]
+            cells = [segments.ids[name] for name in there]
             keys = zip(corpora, segments.hypotheses, segments.references, *cells, strict=True)
             rows.append(np.array([known.setdefault(key, len(known)) for key in keys], np.intp))
-        there = [name for name in columns if all(name in segments.ids for segments, _ in parts)]
         segments = _segments(list(known), there)
         by_corpus: dict[object, list[int]] = {}
         for row, key in enumerate(known):

@@ -57,6 +57,7 @@ class PairwiseRanker(LearnedMetric):
     inputs: tuple[str, ...] | NamedInputs = ("4metrics",)
     hidden: int = 4
     loss: Loss = "logistic"
+    tie_penalty: float = 1.0  # of the Kendall cost
     symmetric: bool = True
     scale: Scale = "range"
     learning_rate: float = 0.01
@@ -117,7 +118,7 @@ class PairwiseRanker(LearnedMetric):
             inputs,
             triples,
             validate,
-            costs=stages(self.loss, symmetric=self.symmetric),
+            costs=stages(self.loss, symmetric=self.symmetric, tie_penalty=self.tie_penalty),
             setting=self.setting,
             seed=self.seed,
             told=told,
@@ -146,6 +147,11 @@ class PairwiseRanker(LearnedMetric):
         for name in ("batch", "epochs", "patience"):
             if getattr(self, name) < 1:
                 raise AdequaError(f"{name} must be 1 or more, not {getattr(self, name)}.")
+        for name in ("learning_rate", "decay", "tie_penalty"):
+            value = getattr(self, name)
+            if not 0 <= value < np.inf or (name == "learning_rate" and not value):
+                least = "above 0" if name == "learning_rate" else "0 or more"
+                raise AdequaError(f"{name} must be {least}, not {value}.")
         if self.hidden < 0:
             raise AdequaError(f"hidden must be 0 (flat) or more, not {self.hidden}.")
 
@@ -245,6 +251,7 @@ class PairwiseRanker(LearnedMetric):
         return {
             "inputs": input_facts(self.named),
             "loss": self.loss,
+            "tie_penalty": self.tie_penalty,
             "scale": self.scale,
             **asdict(self.setting),
             "seed": self.seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -120,20 +120,14 @@ def _joined(rows: Sequence[IntArray]) -> Pairs:
     return np.concatenate([empty, *rows[0::2]]), np.concatenate([empty, *rows[1::2]])
 
 
-def sampled_groups(
-    preferences: Preferences, count: int, seed: int, of: Literal["references", "segments"]
-) -> Preferences:
-    """The preferences of so many references or segments, drawn at random, with all hypotheses.
-
-    A segment is a reference in a language pair.
-    """
+def sampled_references(preferences: Preferences, count: int, seed: int) -> Preferences:
+    """The preferences of so many references, drawn at random, with all of their hypotheses."""
     better, _ = both_texts(preferences)
-    pairs = corpora_of(preferences) if of == "segments" else [("", "")] * len(preferences)
-    keys = list(zip(pairs, better.references, strict=True))
-    there = sorted(set(keys))
+    there = sorted(set(better.references))
     drawn = np.random.default_rng(seed).permutation(len(there))[:count]
     kept = {there[at] for at in drawn.tolist()}
-    return preferences.select([row for row, key in enumerate(keys) if key in kept])
+    rows = [row for row, references in enumerate(better.references) if references in kept]
+    return preferences.select(rows)
 
 
 def sampled_rows(preferences: Preferences, count: int, seed: int) -> Preferences:

@@ -6,6 +6,7 @@ y is 1 where the first hypothesis of a triple is the better one, and 0 where the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -44,18 +45,19 @@ def symmetric_logistic(
 
 
 def kendall(
-    z: FloatArray, z_reversed: FloatArray, y: FloatArray
+    z: FloatArray, z_reversed: FloatArray, y: FloatArray, tie_penalty: float = 1.0
 ) -> tuple[float, FloatArray, FloatArray]:
     """Equation (6), and the penalty of ties: Δ = σ - σ', σ and σ' the outputs in both orders.
 
-    The cost of a triple is y sig(-γΔ) + (1 - y) sig(γΔ) + exp(-βΔ²/2). The paper prints a minus
-    before the sum, with which minimising would reward what it says it penalises.
+    The cost of a triple is y sig(-γΔ) + (1 - y) sig(γΔ) + exp(-βΔ²/2), the last times
+    `tie_penalty`, which is 1 in the paper. The paper prints a minus before the sum, with which
+    minimising would reward what it says it penalises.
     """
     sigma, sigma_reversed = expit(z), expit(z_reversed)
     delta = sigma - sigma_reversed
     sign = np.where(y > 0, -1.0, 1.0)
     wrong = expit(sign * GAMMA * delta)
-    tied = np.exp(-BETA * delta * delta / 2)
+    tied = tie_penalty * np.exp(-BETA * delta * delta / 2)
     slope = (sign * GAMMA * wrong * (1 - wrong) - BETA * delta * tied) / len(z)
     return (
         float((wrong + tied).mean()),
@@ -64,11 +66,12 @@ def kendall(
     )
 
 
-def stages(loss: Loss, *, symmetric: bool) -> tuple[Cost, ...]:
+def stages(loss: Loss, *, symmetric: bool, tie_penalty: float = 1.0) -> tuple[Cost, ...]:
     """The costs that are minimised one after the other."""
-    first = symmetric_logistic if symmetric else logistic
+    first: Cost = symmetric_logistic if symmetric else logistic
+    second: Cost = partial(kendall, tie_penalty=tie_penalty)
     return {
         "logistic": (first,),
-        "kendall": (kendall,),
-        "logistic-kendall": (first, kendall),
+        "kendall": (second,),
+        "logistic-kendall": (first, second),
     }[loss]

@@ -72,10 +72,12 @@ class _Examples:
 class _AdaGrad:
     """Steps that shrink with the squares of all gradients so far (Duchi et al., 2011)."""
 
-    def __init__(self, network: PairwiseNetwork, setting: PairwiseSetting) -> None:
+    def __init__(
+        self, network: PairwiseNetwork, squares: FloatArray, setting: PairwiseSetting
+    ) -> None:
         self.network = network
+        self.squares = squares
         self.setting = setting
-        self.squares = np.zeros_like(network.theta)
 
     def step(self, gradient: FloatArray) -> None:
         theta = self.network.theta
@@ -96,7 +98,8 @@ def train_pairwise(
 ) -> PairwiseTrained:
     """Train on triples whose first hypothesis is the better one.
 
-    A later cost begins with the best network of the one before.
+    A later cost goes on from the best network of the one before, with steps as small as they had
+    become there: from full ones it would have to begin anew.
     """
     shape = PairwiseShape(inputs.hypotheses.shape[1], inputs.scores.shape[1], setting.hidden)
     random = np.random.default_rng([seed, 1])
@@ -104,17 +107,18 @@ def train_pairwise(
     network = PairwiseNetwork.begun(shape, seed)
     history: list[Epoch] = []
     best = Epoch(0, 0, np.inf, -np.inf)
-    kept = network.theta.copy()
+    kept, squares = network.theta.copy(), np.zeros_like(network.theta)
     for number, cost in enumerate(costs):
         network = PairwiseNetwork(shape, kept.copy())
-        optimiser, last_rise = _AdaGrad(network, setting), 0
+        optimiser, last_rise = _AdaGrad(network, squares.copy(), setting), 0
         for epoch in range(1, setting.epochs + 1):
             mean = _pass(optimiser, examples, cost, random)
             history.append(Epoch(number, epoch, mean, validate(network)))
             told(history[-1])
             last_rise = epoch if history[-1].tau > best.tau else last_rise
             if history[-1].tau >= best.tau:
-                best, kept = history[-1], network.theta.copy()
+                best = history[-1]
+                kept, squares = network.theta.copy(), optimiser.squares.copy()
             if epoch - last_rise >= setting.patience:
                 break
     return PairwiseTrained(PairwiseNetwork(shape, kept), best, tuple(history))
