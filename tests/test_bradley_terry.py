@@ -72,6 +72,7 @@ def test_a_ranking_by_hand() -> None:
     # a: b lost once and won once, c lost once and tied: (1/2 + 3/4) / 2; c beats b twice.
     assert ranking.systems == ("a", "c", "b")
     assert [figure.value for figure in ranking.expected_wins] == [0.625, 0.625, 0.25]
+    assert ranking.ranks == (1, 1, 3)
     np.testing.assert_allclose(ranking.probabilities[0], [0.5, 0.65, 0.65])
     np.testing.assert_allclose(ranking.segments[0], [0.85, 0.45, 0.2])
     for figure in ranking.expected_wins:

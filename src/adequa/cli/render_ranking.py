@@ -14,7 +14,7 @@ def as_text(ranking: Ranking, signature: str) -> Iterator[str]:
     header = ["rank", "system", "expected wins", "", "Bradley-Terry", ""]
     rows = [
         [str(place), system, *_shown(wins), *_shown(strength)]
-        for place, (system, wins, strength) in enumerate(_standings(ranking), 1)
+        for place, system, wins, strength in _standings(ranking)
     ]
     yield from aligned(lambda: [header, *rows], right=[0, 2, 4])
     yield "\nHow likely the system of a row is better than that of a column, on a segment:\n"
@@ -46,7 +46,7 @@ def as_tsv(ranking: Ranking) -> Iterator[str]:
     names = ("expected_wins", "strength")
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     yield "\t".join(["rank", "system", *columns]) + "\n"
-    for place, (system, wins, strength) in enumerate(_standings(ranking), 1):
+    for place, system, wins, strength in _standings(ranking):
         figures = (wins.value, wins.low, wins.high, strength.value, strength.low, strength.high)
         yield "\t".join([str(place), printable(system), *map(_exact, figures)]) + "\n"
 
@@ -68,11 +68,11 @@ def as_json(ranking: Ranking, signature: str, *, segments: bool) -> Iterator[str
             "expected_wins": _bounds(wins),
             "strength": _bounds(strength),
             "better_than": dict(
-                zip(ranking.systems, ranking.probabilities[place - 1].tolist(), strict=True)
+                zip(ranking.systems, ranking.probabilities[at].tolist(), strict=True)
             ),
-            **({"segments": ranking.segments[:, place - 1].tolist()} if segments else {}),
+            **({"segments": ranking.segments[:, at].tolist()} if segments else {}),
         }
-        for place, (system, wins, strength) in enumerate(_standings(ranking), 1)
+        for at, (place, system, wins, strength) in enumerate(_standings(ranking))
     ]
     for system in systems:
         better = system["better_than"]
@@ -82,8 +82,10 @@ def as_json(ranking: Ranking, signature: str, *, segments: bool) -> Iterator[str
     yield json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
 
 
-def _standings(ranking: Ranking) -> Iterator[tuple[str, Figure, Figure]]:
-    yield from zip(ranking.systems, ranking.expected_wins, ranking.strengths, strict=True)
+def _standings(ranking: Ranking) -> Iterator[tuple[int, str, Figure, Figure]]:
+    yield from zip(
+        ranking.ranks, ranking.systems, ranking.expected_wins, ranking.strengths, strict=True
+    )
 
 
 def _shown(figure: Figure) -> list[str]:

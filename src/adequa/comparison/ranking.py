@@ -23,6 +23,7 @@ from adequa.statistics.bradley_terry import bradley_terry
 from adequa.statistics.resampling import bootstrap_chunks, interval
 
 TIE = 0.5
+_SAME = 1e-12  # expected wins that differ by no more are the same, summed in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,12 @@ class Ranking:
     # Of each segment and system: the mean probability to win against the others.
     segments: FloatArray
     confidence: float
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The place of each system, from 1; systems that win as much share one."""
+        wins = [figure.value for figure in self.expected_wins]
+        return tuple(1 + sum(other > own + _SAME for other in wins) for own in wins)
 
 
 def win_probabilities(
