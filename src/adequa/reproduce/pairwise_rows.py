@@ -34,7 +34,7 @@ WMT11 = 24_956  # preferences to learn from: about as many as there are to Engli
 # WMT14, where the paper's 0.01 learns too slowly.
 LEARNING_RATE, PATIENCE = 0.1, 10
 _MODULES = "exact+stem+synonym+paraphrase"
-DRAWN = 1  # the seed by which these are drawn, whatever the seed of a network
+DRAWN = 1  # the seed by which references are drawn, whatever the seed of a network
 
 # An input by its name, or what names one or several when they are needed: they may be files.
 Named: TypeAlias = str | Callable[[], str] | Callable[[], tuple[str, ...]]
