@@ -22,6 +22,7 @@ from adequa.cli import (
     export,
     gate,
     metrics,
+    rank,
     reproduce,
     robustness,
     round_trip,
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
+app.command("rank")(rank.rank)
 app.command("metrics")(metrics.metrics)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)

@@ -9,6 +9,7 @@ from adequa.cli.train_blend import blend
 from adequa.cli.train_embedding import embedding_regressor
 from adequa.cli.train_ensemble import ensemble
 from adequa.cli.train_pair import pair_regressor
+from adequa.cli.train_pairwise import pairwise_ranker
 from adequa.cli.train_tree import tree_lstm
 
 app = typer.Typer(
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 app.command("pair-regressor")(pair_regressor)
 app.command("embedding-regressor")(embedding_regressor)
+app.command("pairwise-ranker")(pairwise_ranker)
 app.command("tree-lstm")(tree_lstm)
 app.command("blend")(blend)
 app.command("ensemble")(ensemble)

@@ -37,9 +37,17 @@ ENCODERS: dict[str, Entry] = {
         "adequa.encoders.transformer:TransformerPair",
         "the same, hypothesis and reference read together",
     ),
+    "matching": Entry(
+        "adequa.encoders.token_matching:TokenMatching",
+        "how well the words of hypothesis and reference match in a Hugging Face encoder",
+    ),
     "words": Entry(
         "adequa.encoders.bag_of_words:BagOfWords",
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
+    ),
+    "syntax": Entry(
+        "adequa.encoders.syntax:Syntax",
+        "the shape of dependency trees, or words composed over them: spacy:MODEL or conllu:FILE",
     ),
     "infersent": Entry(
         "adequa.encoders.infersent:InferSent", "BiLSTM with max pooling, versions 1 and 2"

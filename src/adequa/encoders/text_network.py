@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from adequa.encoders.pooling import pooled
 from adequa.encoders.tokens import Reader
 from adequa.errors import AdequaError
 from adequa.runtime.batches import batches_by_length
+
+TokenStates: TypeAlias = npt.NDArray[np.float32]  # (layers, tokens, numbers) of a text
 
 _CHUNK = 8192  # texts tokenised at a time, which bounds the memory that their ids take
 
@@ -54,26 +57,68 @@ class TextNetwork:
                     found[start + some] = self._forward(rows.padded(some))
         return found, cut
 
+    def states(self, texts: Sequence[str]) -> tuple[list[TokenStates], int]:
+        """What each layer makes of each word piece of each text, and how many texts were cut.
+
+        Special tokens, which stand for no part of the text, are left out.
+        """
+        reader = Reader.of(self.network, self.tokenizer, self.max_length)
+        single = [(text,) for text in texts]
+        rows = reader.read(single)
+        special = np.array(sorted(set(self.tokenizer.all_special_ids)))
+        size = int(self.network.config.hidden_size)
+        found = [np.zeros((len(self.layers), 0, size), np.float32)] * len(texts)
+        for batch in batches_by_length(
+            rows.lengths, max_tokens=self.batch_tokens, max_count=self.batch_size
+        ):
+            inputs = rows.padded(batch)
+            said = (inputs["attention_mask"] > 0) & ~np.isin(inputs["input_ids"], special)
+            if not said.any():
+                continue
+            layers = self._states(inputs)
+            for place, row in enumerate(batch.tolist()):
+                found[row] = layers[:, place, said[place]]
+        return found, reader.count_cut(single, rows)
+
+    def _states(self, inputs: dict[str, npt.NDArray[np.int64]]) -> TokenStates:
+        """All states of a batch, shape (layers, texts, tokens, numbers)."""
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        with self._within_memory(), torch.inference_mode():
+            layers = self._layers(self._on_device(inputs))
+            found: TokenStates = torch.stack(list(layers)).float().cpu().numpy()
+        return found
+
     def _forward(self, inputs: dict[str, npt.NDArray[np.int64]]) -> Vectors:
         import torch  # noqa: PLC0415  # an extra, and heavy
 
+        with self._within_memory(), torch.inference_mode():
+            on_device = self._on_device(inputs)
+            layers = self._layers(on_device)
+            vectors = pooled(self.pooling, layers, on_device["attention_mask"])
+            if self.normalize:
+                vectors = torch.nn.functional.normalize(vectors, dim=1)
+            found: Vectors = vectors.float().cpu().numpy()
+        return found
+
+    @contextmanager
+    def _within_memory(self) -> Iterator[None]:
+        """A sentence where a batch does not fit into the memory of a GPU."""
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
         try:
-            with torch.inference_mode():
-                on_device = {
-                    name: torch.from_numpy(table).to(self.network.device)
-                    for name, table in inputs.items()
-                }
-                layers = self._layers(on_device)
-                vectors = pooled(self.pooling, layers, on_device["attention_mask"])
-                if self.normalize:
-                    vectors = torch.nn.functional.normalize(vectors, dim=1)
-                found: Vectors = vectors.float().cpu().numpy()
+            yield
         except torch.cuda.OutOfMemoryError as error:
             raise AdequaError(
                 f"A batch of {self.batch_tokens} tokens does not fit into the memory of "
                 f"{self.network.device}; make batch_tokens smaller."
             ) from error
-        return found
+
+    def _on_device(self, inputs: dict[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        device = self.network.device
+        return {name: torch.from_numpy(table).to(device) for name, table in inputs.items()}
 
     def _layers(self, inputs: dict[str, Any]) -> Sequence[Any]:
         last_only = self.layers == (self.network.config.num_hidden_layers,)

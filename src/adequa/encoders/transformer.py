@@ -23,7 +23,7 @@ from adequa.encoders.contract import (
 )
 from adequa.encoders.pooling import check_pooling, pooled_layers
 from adequa.encoders.sentence_folders import Declared, declared
-from adequa.encoders.text_network import TextNetwork, longest_input
+from adequa.encoders.text_network import TextNetwork, TokenStates, longest_input
 from adequa.encoders.transformer_files import digests, load_model, model_files, model_folder
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
@@ -57,6 +57,7 @@ class Transformer(Encoder):
     def __init__(self, loaded: _Loaded) -> None:
         _describe(self, loaded)
         self._loaded = loaded
+        self.layer_count = len(loaded.network.layers)
         # Different sentences, over all calls, that were cut at max_length tokens.
         self.truncated = 0
 
@@ -113,6 +114,12 @@ class Transformer(Encoder):
 
     def remarks(self) -> tuple[str, ...]:
         return _cut(self.name, self.truncated, self._loaded.network.max_length, "sentence")
+
+    def states(self, sentences: Sequence[str]) -> list[TokenStates]:
+        """The state of every word piece in each of the layers, before any pooling."""
+        found, cut = self._loaded.network.states(list(map(self._loaded.prepared, sentences)))
+        self.truncated += cut
+        return found
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         texts, at = distinct([self._loaded.prepared(sentence) for sentence in sentences])

@@ -120,7 +120,7 @@ class Blend(LearnedMetric):
         for part in self.parts:
             training.stage(f"Scoring with {part.name}")
             scores.append(part.segment_scores(batched_statistics(part, segments, training.scored)))
-        scores += [_numbers(name, segments.ids[name]) for name in self._there(segments.ids)]
+        scores += [numbers_of(name, segments.ids[name]) for name in self._there(segments.ids)]
         return np.column_stack(scores).astype(np.float32)
 
     def remarks(self) -> tuple[str, ...]:
@@ -235,7 +235,8 @@ def _corpora(ids: Ids, count: int) -> list[list[int]]:
     return list(rows.values())
 
 
-def _numbers(name: str, cells: Sequence[str]) -> FloatArray:
+def numbers_of(name: str, cells: Sequence[str]) -> FloatArray:
+    """The cells of a column as numbers that can be scores."""
     try:
         numbers = np.array([float(cell) for cell in cells])
     except ValueError as error:

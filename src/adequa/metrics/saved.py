@@ -37,6 +37,7 @@ KINDS = {
     "ensemble": "adequa.learned.ensemble:Ensemble",
     "packed-pair": "adequa.learned.packed_pair:PackedPair",
     "pair-regressor": "adequa.learned.pair_regressor:PairRegressor",
+    "pairwise-ranker": "adequa.learned.pairwise_ranker:PairwiseRanker",
     "tree-lstm": "adequa.learned.tree_lstm:TreeLstm",
 }
 

@@ -35,6 +35,10 @@ GLOVE_840B = Model(
     ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
 )
 GLOVE_6B = Model(("glove.6B.50d.txt",))
+GLOVE_6B_100 = Model(("glove.6B.100d.txt",))
+E5_SMALL = Model(("e5-small-v1", "e5-small"))
+SPACY = Model(("spacy-en-md", "en_core_web_md"))
+METEOR_TABLES = Model(("meteor",))
 
 
 def encoder(kind: str, *models: Model, settings: str = "") -> Encoder | PairEncoder:

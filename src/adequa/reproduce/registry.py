@@ -9,6 +9,10 @@ from adequa.reproduce.table import Table
 
 TABLES = {
     "wmt12": "adequa.reproduce.wmt12:TABLE",
+    "wmt12-bleucomp": "adequa.reproduce.wmt12_pairwise:BLEUCOMP",
+    "wmt12-vectors": "adequa.reproduce.wmt12_pairwise:VECTORS",
+    "wmt12-depth": "adequa.reproduce.wmt12_pairwise:DEPTH",
+    "wmt12-loss": "adequa.reproduce.wmt12_pairwise:LOSS",
     "wmt16": "adequa.reproduce.wmt16:TABLE",
     "wmt17": "adequa.reproduce.wmt17:TABLE",
     "reval": "adequa.reproduce.reval:TABLE",

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from adequa.agreement.results import AVERAGE
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.pair_rows import DISTILLED, ENSEMBLE, PREFERENCES
 from adequa.reproduce.table import System, Table
-
-
-def _paper(cs: float, de: float, es: float, fr: float, average: float) -> Mapping[str, float]:
-    return {"cs-en": cs, "de-en": de, "es-en": es, "fr-en": fr, AVERAGE: average}
-
+from adequa.reproduce.wmt12_columns import paper
+from adequa.reproduce.wmt12_pairwise import PAIRWISE, TRAINING
 
 _NOTES = (
     "BLEU is sentence-level BLEU-4 as in Moses, add-one smoothed for n > 1, lower-cased, tokenised "
@@ -52,32 +47,33 @@ TABLE = Table(
     statistic="tau-wmt12",
     scale=100.0,
     decimals=2,
-    notes=_NOTES,
+    notes=(*_NOTES, *TRAINING),
     systems=(
         System(
             name="bleu",
             label="BLEU",
             scores=lexical("sentbleu"),
-            paper=_paper(15.88, 18.56, 18.57, 20.83, 18.46),
+            paper=paper(15.88, 18.56, 18.57, 20.83, 18.46),
         ),
         System(
             name="nist",
             label="NIST",
             scores=lexical("nist"),
-            paper=_paper(19.66, 23.09, 20.41, 22.21, 21.34),
+            paper=paper(19.66, 23.09, 20.41, 22.21, 21.34),
         ),
         System(
             name="ter",
             label="TER",
             scores=lexical("ter"),
-            paper=_paper(17.80, 25.31, 22.86, 21.05, 21.75),
+            paper=paper(17.80, 25.31, 22.86, 21.05, 21.75),
         ),
         System(
             name="meteor",
             label="METEOR",
             scores=lexical("meteor"),
-            paper=_paper(20.82, 26.79, 23.81, 22.93, 23.59),
+            paper=paper(20.82, 26.79, 23.81, 22.93, 23.59),
         ),
+        *PAIRWISE,
         *(replace(row, note=_LATER_YEARS) for row in (PREFERENCES, DISTILLED, ENSEMBLE)),
         System(name="adequa", label="adequa", scores=lexical("adequa"), cost="minutes"),
     ),

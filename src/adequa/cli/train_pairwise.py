@@ -1,0 +1,196 @@
+"""`adequa train pairwise-ranker`: which of two hypotheses is better?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.completion import complete_dataset
+from adequa.cli.notes import tell
+from adequa.cli.options import Pairs, Quiet
+from adequa.cli.training import (
+    NameOption,
+    OutputOption,
+    SeedOption,
+    checked_target,
+    save,
+    training_progress,
+)
+from adequa.errors import AdequaError
+
+if TYPE_CHECKING:
+    from adequa.judgements import Preferences
+    from adequa.segments import Segments
+
+
+class LossName(str, Enum):
+    """What is minimised."""
+
+    logistic = "logistic"
+    kendall = "kendall"
+    logistic_kendall = "logistic-kendall"
+
+
+class ScaleName(str, Enum):
+    """How inputs are brought to the range from -1 to 1."""
+
+    range = "range"
+    spread = "spread"
+
+
+def pairwise_ranker(
+    preferences: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE|DATASET",
+            help="Preferences with texts: better, worse, ref. Repeat for more.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    output: OutputOption,
+    input_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="NAME",
+            help="What the network sees; repeat. 4metrics, bleucomp, a metric or the folder of a "
+            "trained one, column:NAME, or an encoder as KIND:PATH. Default: 4metrics.",
+        ),
+    ] = None,
+    scores: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of scores for the preferences, as another input; repeat. When ranking, "
+            "they are a column of the input with the name of the file.",
+        ),
+    ] = None,
+    validation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|DATASET",
+            help="Preferences that the best epoch is chosen on; repeat. Default: a tenth of the "
+            "others, which is held out.",
+            autocompletion=complete_dataset,
+        ),
+    ] = None,
+    hidden: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Nodes in each of three groups; 0 is flat.")
+    ] = 4,
+    loss: Annotated[LossName, typer.Option(help="What is minimised.")] = LossName.logistic,
+    tie_penalty: Annotated[
+        float,
+        typer.Option(metavar="WEIGHT", help="Of ties in the Kendall cost: 1 in the paper, 0 none."),
+    ] = 1.0,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="As in the paper: the order of two hypotheses may matter."),
+    ] = False,
+    scale: Annotated[
+        ScaleName, typer.Option(help="By the range of each number, or by its spread.")
+    ] = ScaleName.range,
+    lp: Pairs = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Learn from so many preferences, drawn at random."),
+    ] = None,
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="At most.")] = 200,
+    patience: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Epochs without a higher tau before the end.")
+    ] = 25,
+    learning_rate: Annotated[
+        float, typer.Option(metavar="RATE", help="Of AdaGrad; 0.1 learns in far fewer epochs.")
+    ] = 0.01,
+    decay: Annotated[float, typer.Option(metavar="LAMBDA", help="Of L2 regularisation.")] = 1e-4,
+    seed: SeedOption = 0,
+    name: NameOption = None,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Keep scores and vectors for the next time.")
+    ] = True,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from preferences to tell the better of two hypotheses; `adequa rank` uses it."""
+    from adequa.cli.output import write
+    from adequa.cli.render_pairwise import report
+    from adequa.learned.pairwise_inputs import COLUMN, named_inputs
+    from adequa.learned.pairwise_ranker import PairwiseRanker
+    from adequa.learned.pairwise_split import sampled_rows
+
+    called = checked_target(output, name)
+    if scores and (len(preferences) > 1 or validation):
+        raise AdequaError("--scores goes with one file of --preferences, and without --validation.")
+    given = [_preferences(each, lp, quiet) for each in preferences]
+    columns = []
+    for path in scores or ():
+        column, given[0] = _with_scores(given[0], path)
+        columns.append(f"{COLUMN}{column}")
+    names = [*(input_ or ([] if columns else ["4metrics"])), *columns]
+    found = PairwiseRanker(
+        inputs=named_inputs(names, cache=cache),
+        hidden=hidden,
+        loss=loss.value,
+        tie_penalty=tie_penalty,
+        symmetric=not plain,
+        scale=scale.value,
+        learning_rate=learning_rate,
+        decay=decay,
+        epochs=epochs,
+        patience=patience,
+        seed=seed,
+        name=called,
+    )
+    learnt = given if sample is None else [sampled_rows(each, sample, seed) for each in given]
+    with training_progress(quiet) as (_, training):
+        found.fit(learnt, training, [_preferences(each, lp, quiet) for each in validation or ()])
+    save(found, output, quiet)
+    if not quiet:
+        write(report(found, output), None)
+
+
+def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferences:
+    """The preferences of a file, or a sentence on why it has none."""
+    from adequa.agreement.notes import unused_rows
+    from adequa.agreement.protocol import Protocol
+    from adequa.agreement.selection import Selection, selected
+    from adequa.datasets.load import load_dataset
+    from adequa.io.language_pairs import language_pair
+    from adequa.judgements import Preferences
+
+    loaded = load_dataset(given)
+    if not isinstance(loaded, Preferences):
+        raise AdequaError(f"{given} holds no preferences, which a pairwise ranker learns from.")
+    if not quiet:
+        for note in unused_rows(loaded.kept):
+            tell(f"note: {given}: {note}")
+    choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
+    chosen, _ = selected(loaded, choice, Protocol())
+    if not isinstance(chosen, Preferences):
+        raise TypeError("a choice among preferences gives preferences")
+    return chosen
+
+
+def _with_scores(preferences: Preferences, path: str) -> tuple[str, Preferences]:
+    """The preferences with the scores of a file as a column beside their texts."""
+    from adequa.agreement.evaluate import segment_scores
+    from adequa.agreement.sources import UNSEEN, sources
+
+    if preferences.better is None or preferences.worse is None:
+        raise AdequaError(f"{preferences.name} has no texts to put scores beside.")
+    found = sources([path])
+    if found[0].file is None:
+        raise AdequaError(f"{path} is no file of scores; name a metric with --input.")
+    better, worse = segment_scores(preferences, found, UNSEEN)[0].T.tolist()
+    column = found[0].name
+
+    def beside(texts: Segments, values: Sequence[float]) -> Segments:
+        return replace(texts, ids={**texts.ids, column: tuple(map(repr, values))})
+
+    return column, replace(
+        preferences,
+        better=beside(preferences.better, better),
+        worse=beside(preferences.worse, worse),
+    )

@@ -1,0 +1,245 @@
+"""The pairwise ranker as a metric: what it learns, how it decides, what it says of bad input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adequa.errors import AdequaError
+from adequa.judgements import Preferences, Ratings
+from adequa.learned.contract import Training
+from adequa.learned.pairwise_ranker import PairwiseRanker
+from adequa.learned.pairwise_split import sampled_references, sampled_rows
+from adequa.metrics.registry import load_metric
+from adequa.segments import Segments
+from adequa.training.pairwise_costs import Loss
+from tiny_encoders import write_vectors, write_words
+from tiny_preferences import references, tiny_preferences
+
+QUICK: dict[str, Any] = {"epochs": 6, "patience": 6}
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> PairwiseRanker:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADEQUA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return PairwiseRanker(("sentbleu", "wer"), hidden=0, **QUICK).fit(tiny_preferences())
+
+
+def _texts(preferences: Preferences) -> tuple[Segments, Segments]:
+    assert preferences.better is not None
+    assert preferences.worse is not None
+    return preferences.better, preferences.worse
+
+
+def test_it_learns_what_the_metrics_tell(fitted: PairwiseRanker) -> None:
+    better, worse = _texts(tiny_preferences(60, seed=5))
+    likely = fitted.decide(better, worse)
+    assert (likely > 0.5).mean() > 0.95
+    assert fitted.agreement_["tau"] > 0.9
+    assert fitted.training_["rows_by_language_pair"].keys() == {"cs-en", "de-en"}
+
+
+def test_both_orders_agree(fitted: PairwiseRanker) -> None:
+    better, worse = _texts(tiny_preferences(20, seed=6))
+    there, back = fitted.decide(better, worse), fitted.decide(worse, better)
+    np.testing.assert_allclose(there + back, 1.0, atol=1e-15)
+
+
+def test_the_plain_version_is_judged_in_an_order_that_tells_nothing() -> None:
+    ranker = PairwiseRanker(("sentbleu",), hidden=0, symmetric=False, **QUICK)
+    ranker.fit(tiny_preferences())
+    better, worse = _texts(tiny_preferences(20, seed=6))
+    np.testing.assert_allclose(
+        ranker.decide(better, worse), 1 - ranker.decide(worse, better), atol=1e-15
+    )
+    ranker.network_.parts["bv"][0] = 100.0  # whatever comes first is said to be better
+    likely = ranker.decide(better, worse)
+    first = np.array(better.hypotheses) < np.array(worse.hypotheses)
+    np.testing.assert_array_equal(likely > 0.5, first)
+
+
+def test_identical_hypotheses_tie(fitted: PairwiseRanker) -> None:
+    better, _ = _texts(tiny_preferences(3))
+    assert fitted.decide(better, better).tolist() == [0.5] * len(better)
+
+
+def test_scores_are_mean_wins_against_the_other_hypotheses(fitted: PairwiseRanker) -> None:
+    reference = references(1)[0]
+    said = (reference, reference.replace("0", "zig"), "zag zug")
+    segments = Segments(said, ((reference,),) * 3)
+    won = {
+        (one, other): fitted.decide(
+            Segments((said[one],), ((reference,),)), Segments((said[other],), ((reference,),))
+        ).item()
+        for one in range(3)
+        for other in range(3)
+        if one != other
+    }
+    by_hand = [
+        (won[0, 1] + won[0, 2]) / 2, (won[1, 0] + won[1, 2]) / 2, (won[2, 0] + won[2, 1]) / 2
+    ]  # fmt: skip
+    scores = fitted.score(segments).segments
+    np.testing.assert_allclose(scores, by_hand, atol=1e-12)
+    assert scores.mean() == pytest.approx(0.5)  # what one wins another one loses
+
+
+def test_one_hypothesis_has_nothing_to_win_against(fitted: PairwiseRanker) -> None:
+    one, two = references(2)
+    alone = Segments((one, two, "zig"), ((one,), (two,), (two,)))
+    assert fitted.score(alone).segments[0] == 0.5
+    with pytest.raises(AdequaError, match="every segment has one only; give several systems"):
+        fitted.score(alone.select([0, 1]))
+
+
+def test_several_references_count_the_same_in_any_order(tmp_path: Path) -> None:
+    preferences = tiny_preferences(30)
+    better, worse = _texts(preferences)
+    said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references), "another"]
+    vectors = write_vectors(tmp_path / "vectors.npz", said)
+    ranker = PairwiseRanker((f"precomputed:{vectors}", "sentbleu"), **QUICK).fit(preferences)
+    two = tuple((reference, "another") for (reference,) in better.references)
+    turned = tuple(references_[::-1] for references_ in two)
+    there = ranker.decide(replace(better, references=two), replace(worse, references=two))
+    back = ranker.decide(replace(better, references=turned), replace(worse, references=turned))
+    np.testing.assert_allclose(there, back, atol=1e-12)
+    assert (there != ranker.decide(better, worse)).any()
+    with pytest.raises(AdequaError, match="by the same references; these differ"):
+        ranker.decide(better, replace(worse, references=two))
+
+
+@pytest.mark.parametrize("loss", ["kendall", "logistic-kendall"])
+def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, loss: Loss) -> None:
+    preferences = tiny_preferences(40)
+    better, worse = _texts(preferences)
+    said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
+    words = write_words(tmp_path / "words.txt", said)
+    inputs = ("sentbleu", "bleucomp", f"words:{words}")
+    ranker = PairwiseRanker(inputs, loss=loss, scale="spread", **QUICK)
+    ranker.fit(preferences).save(tmp_path / "ranker")
+    loaded = load_metric(str(tmp_path / "ranker"))
+    assert isinstance(loaded, PairwiseRanker)
+    np.testing.assert_array_equal(loaded.decide(better, worse), ranker.decide(better, worse))
+    assert str(loaded.signature(1)) == str(ranker.signature(1))
+    assert "words:words.txt" in str(loaded.signature(1))
+    card = (tmp_path / "ranker" / "README.md").read_text()
+    assert "| bleucomp | 16 | scores |" in card
+    assert "adequa rank -m FOLDER" in card
+
+
+def test_a_moved_or_changed_input(tmp_path: Path) -> None:
+    preferences = tiny_preferences(20)
+    better, worse = _texts(preferences)
+    said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
+    words = write_words(tmp_path / "words.txt", said)
+    folder = tmp_path / "ranker"
+    PairwiseRanker(("sentbleu", f"words:{words}"), **QUICK).fit(preferences).save(folder)
+    moved = words.rename(tmp_path / "moved.txt")
+    with pytest.raises(AdequaError, match=r"cannot be loaded, which -m .*:input2=PATH may help"):
+        load_metric(str(folder))
+    load_metric(f"{folder}:input2={moved}")
+    other = write_words(tmp_path / "other.txt", ["zig zag"])
+    with pytest.raises(AdequaError, match="is not the input that this ranker was trained with"):
+        load_metric(f"{folder}:input2={other}")
+    with pytest.raises(AdequaError, match="is not the input that this ranker was trained with"):
+        load_metric(f"{folder}:input1=chrf,input2={moved}")
+
+
+def test_scores_in_columns(tmp_path: Path) -> None:
+    better, worse = _texts(tiny_preferences(30))
+    preferences = replace(
+        tiny_preferences(30),
+        better=replace(better, ids={"mine": ("0.9",) * len(better)}),
+        worse=replace(worse, ids={"mine": ("0.1",) * len(worse)}),
+    )
+    ranker = PairwiseRanker(("column:mine",), hidden=0, **QUICK).fit(preferences)
+    assert ranker.columns == ("mine",)
+    with pytest.raises(AdequaError, match='needs scores in a column "mine" beside the texts'):
+        ranker.decide(better, worse)
+    with pytest.raises(AdequaError, match='needs scores in a column "mine" beside the texts'):
+        ranker.fit(preferences, development=[tiny_preferences(10, seed=3)])
+
+
+def test_preferences_that_contradict_each_other() -> None:
+    preferences = tiny_preferences(20)
+    better, worse = _texts(preferences)
+    told: list[str] = []
+    turned = replace(
+        preferences,
+        better=Segments((*better.hypotheses[:4], *worse.hypotheses[:4], *better.hypotheses[8:]),
+                        (*better.references[:4], *better.references[:4], *better.references[8:])),
+        worse=Segments((*worse.hypotheses[:4], *better.hypotheses[:4], *worse.hypotheses[8:]),
+                       (*better.references[:4], *better.references[:4], *better.references[8:])),
+    )  # fmt: skip
+    ranker = PairwiseRanker(("sentbleu",), hidden=0, **QUICK)
+    ranker.fit(turned, Training(note=told.append), [tiny_preferences(10, seed=3)])
+    assert told == ["8 of 40 preferences have an opposite one between the same two texts."]
+    with pytest.raises(AdequaError, match="nothing can be learnt from them"):
+        ranker.fit(turned.select(range(8)), development=[preferences])
+
+
+def test_what_cannot_be_learnt_from() -> None:
+    ranker = PairwiseRanker(("sentbleu",), **QUICK)
+    preferences = tiny_preferences(5)
+    with pytest.raises(AdequaError, match="holds ratings; a pairwise ranker learns from pref"):
+        ranker.fit(Ratings(np.array([1.0]), {}, name="wmt16-da"))
+    with pytest.raises(AdequaError, match="There are no texts in made-up"):
+        ranker.fit(replace(preferences, better=None, worse=None))
+    same = replace(preferences, worse=preferences.better)
+    with pytest.raises(AdequaError, match="no preferences between different texts"):
+        ranker.fit(same)
+    with pytest.raises(AdequaError, match="has not been trained yet"):
+        ranker.decide(*_texts(preferences))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "settings", "said"),
+    [
+        ((), {}, "needs an input"),
+        (("sentbleu", "4metrics"), {}, '"sentbleu" is given more than once'),
+        (("sentblue",), {}, 'no metric named "sentblue"'),
+        (("sentbleu",), {"loss": "hinge"}, "loss"),
+        (("sentbleu",), {"hidden": -1}, "hidden must be 0"),
+        (("sentbleu",), {"batch": 0}, "batch must be 1 or more"),
+        (("sentbleu",), {"learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
+        (("sentbleu",), {"decay": float("nan")}, "decay must be 0 or more, not nan"),
+        (("sentbleu",), {"tie_penalty": -1.0}, "tie_penalty must be 0 or more, not -1.0"),
+    ],
+)
+def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(AdequaError, match=said):
+        PairwiseRanker(inputs, **settings).fit(tiny_preferences(5))
+
+
+def test_missing_vectors_are_said(tmp_path: Path) -> None:
+    vectors = write_vectors(tmp_path / "vectors.npz", ["something else"])
+    with pytest.raises(AdequaError, match="vectors.npz"):
+        PairwiseRanker((f"precomputed:{vectors}",), **QUICK).fit(tiny_preferences(5))
+
+
+def test_damaged_weights_are_refused(tmp_path: Path, fitted: PairwiseRanker) -> None:
+    folder = tmp_path / "ranker"
+    fitted.save(folder)
+    weights = folder / "weights.npz"
+    weights.write_bytes(weights.read_bytes()[:-10])
+    with pytest.raises(AdequaError, match="is not the file that metric.json describes"):
+        load_metric(str(folder))
+
+
+def test_samples_are_drawn_by_the_seed() -> None:
+    preferences = tiny_preferences(30)
+    some = sampled_references(preferences, 10, seed=1)
+    assert len(some) == 20
+    assert len(sampled_rows(some, 7, seed=2)) == 7
+    assert len(sampled_rows(some, 70, seed=2)) == 20
+    again = sampled_references(preferences, 10, seed=1)
+    assert _texts(some)[0].hypotheses == _texts(again)[0].hypotheses
