@@ -96,10 +96,10 @@ def test_damage_is_seen_on_human_judgements() -> None:
 
 @needs_judgements
 def test_agreement_with_people() -> None:
-    """Pearson on WMT17, the average over pairs: the least that it shall have."""
+    """Pearson on WMT17, the average over pairs: 0.830, but for what a processor may change."""
     found = {
         pair: np.corrcoef(METRIC.score(rated_segments(rows)).segments, [r["score"] for r in rows])
         for pair, rows in read_judgements("wmt17-da").items()
     }
     assert len(found) == 7
-    assert np.mean([matrix[0, 1] for matrix in found.values()]) >= 0.82
+    assert np.mean([matrix[0, 1] for matrix in found.values()]) >= 0.828

@@ -35,7 +35,8 @@ def export(
     trained: Annotated[
         str,
         typer.Argument(
-            metavar="TRAINED", help="What `adequa train pair-regressor` saved, over a BERT."
+            metavar="TRAINED",
+            help="What `adequa train pair-regressor` or `average` saved, over a BERT.",
         ),
     ],
     output: OutputOption,

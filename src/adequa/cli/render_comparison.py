@@ -104,7 +104,7 @@ def _systems(found: Comparison) -> _Table:
 
 
 def _pairs(found: Comparison) -> _Table:
-    people = any(pair.people for metric in found.metrics for pair in metric.pairs)
+    people = any(pair.told for metric in found.metrics for pair in metric.pairs)
     percent = f"{100 * found.settings.confidence:g}% interval"
     header = ["metric", "systems", "difference", percent, "p", "bootstrap p", "effect"]
     rows = [[*header, "win/tie/loss", *(["people agree"] if people else [])]]
@@ -133,9 +133,9 @@ def _pair_cells(metric: MetricResult, pair: PairResult, found: Comparison) -> li
 
 
 def _people(pair: PairResult) -> str:
-    if pair.people is None:
+    if pair.told is None:
         return MISSING
-    return f"{100 * pair.people.share:.0f}% of {pair.people.pairs:,}"
+    return f"{100 * pair.told.share:.0f}% of {pair.told.pairs:,}"
 
 
 def _where(found: Comparison) -> _Table:
@@ -224,10 +224,11 @@ def _legend(found: Comparison) -> Iterator[str]:
         f"intervals, bootstrap p: {settings.resamples:,} resamples of segments; by part: "
         f"{SURE} where the interval leaves out 0, without correction for many parts"
     )
-    if any(pair.people for metric in found.metrics for pair in metric.pairs):
+    judged = {pair.told.data for metric in found.metrics for pair in metric.pairs if pair.told}
+    if judged:
         yield (
-            "people agree: how often they preferred the better of two systems whose scores differ "
-            "by as much"
+            "people agree: how often they preferred the better of two whole systems "
+            f"({', '.join(sorted(judged))}) whose scores differ by as much"
         )
     yield str(settings)
     for metric in found.metrics:

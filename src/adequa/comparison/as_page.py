@@ -81,7 +81,7 @@ def _pair(pair: PairResult) -> dict[str, Any]:
         "losses": pair.losses,
         "significant": pair.significant,
     }
-    people = pair.people
+    people = pair.told
     if people is not None:
         content["people"] = {
             "share": number(people.share),

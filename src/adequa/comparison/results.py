@@ -47,6 +47,11 @@ class PairResult:
     people: Meaning | None = None  # what a difference of this size has meant for people
 
     @property
+    def told(self) -> Meaning | None:
+        """The same of a significant difference alone: what may be chance has meant nothing."""
+        return self.people if self.significant else None
+
+    @property
     def better(self) -> int | None:
         """The place of the system with the better score; None where they are equal."""
         if not self.gain:

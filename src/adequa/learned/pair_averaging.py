@@ -88,13 +88,16 @@ def _differ(one: object, other: object) -> str:
 
 
 def _training(metrics: Sequence[PairRegressor]) -> dict[str, Any]:
-    """Nothing more was learnt; what each of them learnt is told of all."""
+    """Nothing more was learnt; what each of them learnt is told of all, and counts of the largest.
+
+    They may have learnt from the same data, which should not count twice.
+    """
     facts = [metric.training_ for metric in metrics]
     return {
         "data": " + ".join(
             dict.fromkeys(name for each in facts for name in each["data"].split(" + "))
         ),
-        "rows": sum(each["rows"] for each in facts),
+        "rows": max(each["rows"] for each in facts),
         "stages": [],
         "averaged": [
             {

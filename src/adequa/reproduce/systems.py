@@ -22,7 +22,13 @@ _SYSTEMS = (
     PREFERENCES,
     DISTILLED,
 )
-_SHIPPED = System(name="adequa", label="adequa", scores=of_outputs(lambda: load_metric("adequa")))
+_SHIPPED = System(
+    name="adequa",
+    label="adequa",
+    scores=of_outputs(lambda: load_metric("adequa")),
+    note="The metric that ships, as in table wmt17. Its teacher was asked about these outputs; "
+    "nobody's scores of them were used.",
+)
 _COLUMNS = (
     "The column of a language pair is the share of its pairs of systems that the metric orders as "
     "people do. `average` is the plain mean of these columns, as `adequa evaluate` shows it. "

@@ -21,7 +21,7 @@ def score(
 
     `references` holds one string a segment, or one list of strings a segment where there are
     several references. `metric` is a name with optional settings, as on the command line
-    (`"bleu:tokenize=intl"`), or a metric object.
+    (`"bleu:tokenize=intl"`), or a metric object; without it, the one that ships, for English.
 
     >>> scores = score(["The cat sat on the mat."], ["The cat sat on a mat."], metric="chrf")
     >>> round(scores.system, 2)
