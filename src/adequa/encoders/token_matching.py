@@ -94,7 +94,7 @@ def matches(hypothesis: TokenStates, reference: TokenStates) -> Vectors:
     """The figures of one pair, layer by layer; all 0 where a text has no word.
 
     >>> a, b = np.array([[[1, 0], [0, 2]]], np.float32), np.array([[[3, 0]]], np.float32)
-    >>> matches(a, b).round(3).tolist()
+    >>> matches(a, b).astype(float).round(3).tolist()
     [0.5, 1.0, 0.667, 0.447]
     """
     if not hypothesis.shape[1] or not reference.shape[1]:

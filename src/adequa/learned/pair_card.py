@@ -41,14 +41,15 @@ def _earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def from_earlier(training: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on what the weights came from."""
     mean = training.get("averaged", ())
+    who = "one of them" if mean else "it"
     named = {each["digest"]: f"{each['name']} ({each['digest'][:DIGITS]})" for each in mean}
-    for each in earlier(training):
-        if each["digest"] not in named:
-            yield f"{each['name']}, which was gone on from, has the weights "
-            yield f"{each['digest'][:DIGITS]}. "
     if mean:
         *first, last = (named[each["digest"]] for each in mean)
         yield f"The weights are the mean of those of {', '.join(first)} and {last}. "
+    for each in earlier(training):
+        if each["digest"] not in named:
+            yield f"{each['name']}, which {who} went on from, has the weights "
+            yield f"{each['digest'][:DIGITS]}. "
 
 
 def _parts(metric: PairRegressor) -> Iterator[str]:
