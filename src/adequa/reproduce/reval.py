@@ -260,9 +260,9 @@ TABLE = Table(
             PAPER | {"sick": 0.868},
             "The vectors are those of a frozen sentence encoder, so that a word has another one in "
             "every sentence, where the published figures are over GloVe. On average it is above "
-            "them on WMT16, and behind them on ru-en. The metric of SICK "
-            "alone was trained some hours before the other one; this row and the next were "
-            "measured by the steps of the command, with the token vectors of both read once and kept.",
+            "them on WMT16, and behind them on ru-en. The metric of SICK alone was trained some "
+            "hours before the other one; this row and the next were measured by the steps of the "
+            "command, with the token vectors of both read once and kept.",
         ),
         _row(
             _Recipe("lstm", structure="chain", columns=("sick",)),
