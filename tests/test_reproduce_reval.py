@@ -54,7 +54,7 @@ def test_trees_are_ahead_of_chains(column: str, vectors: str) -> None:
     assert measured(f"tree-lstm{vectors}", column) > measured(f"lstm{vectors}", column)
 
 
-@pytest.mark.parametrize("system", ["tree-lstm", "tree-lstm-glove", "bleu", "ter", "wer"])
+@pytest.mark.parametrize("system", ["tree-lstm", "lstm", "tree-lstm-glove", "bleu", "ter", "wer"])
 def test_systems_are_measured_with_intervals(system: str) -> None:
     columns = [column for each in reval.FURTHER if each.name != "sick" for column in each.columns]
     assert len(columns) == 7
