@@ -26,6 +26,7 @@ from adequa.reproduce.pairwise_rows import (
     WMT11,
     four_metrics,
     glove,
+    glove_matched,
     preferences,
     syntax,
     usable,
@@ -46,11 +47,17 @@ class Row:
     hidden: int = 4
     loss: Loss = "logistic"
     tie_penalty: float = 1.0
+    decay: float = 1e-4
 
 
 def both() -> tuple[str, ...]:
     """4METRICS with both vectors."""
     return (*four_metrics(), syntax(), glove())
+
+
+def matched() -> tuple[str, ...]:
+    """The same, and words matched by the same GloVe."""
+    return (*four_metrics(), glove_matched(), syntax(), glove())
 
 
 ROWS = {
@@ -67,6 +74,8 @@ ROWS = {
     "flat, no penalty": Row(both, 0, "logistic-kendall", 0.0),
     "kendall, no penalty": Row(both, 4, "kendall", 0.0),
     "both, no penalty": Row(both, 4, "logistic-kendall", 0.0),
+    "matched": Row(matched, decay=3e-4),
+    "matched, no penalty": Row(matched, 4, "logistic-kendall", 0.0, decay=3e-4),
 }
 CONCLUSIONS = (
     ("vectors add to the four metrics", "vectors, deep", "4metrics"),
@@ -78,6 +87,8 @@ CONCLUSIONS = (
     ("without the penalty: deep beats flat", "both, no penalty", "flat, no penalty"),
     ("without the penalty: both beat logistic", "both, no penalty", "vectors, deep"),
     ("without the penalty: both beat Kendall", "both, no penalty", "kendall, no penalty"),
+    ("matched words add to the four metrics", "matched", "4metrics"),
+    ("matched words: both costs beat logistic", "matched, no penalty", "matched"),
 )
 
 
@@ -138,7 +149,12 @@ def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float
         triples,
         lambda network: float(tau_wmt12(held_out.margins(network, seen[1]))),
         costs=stages(row.loss, symmetric=True, tie_penalty=row.tie_penalty),
-        setting=PairwiseSetting(hidden=row.hidden, learning_rate=LEARNING_RATE, patience=PATIENCE),
+        setting=PairwiseSetting(
+            hidden=row.hidden,
+            learning_rate=LEARNING_RATE,
+            patience=PATIENCE,
+            decay=row.decay,
+        ),
         seed=seed,
     )
     margins = tested.margins(trained.network, seen[2])

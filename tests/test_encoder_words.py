@@ -293,7 +293,7 @@ def test_tokenizers_and_their_names(tmp_path: Path) -> None:
 
     def words(tokenize: str, text: str) -> list[str]:
         encoder = BagOfWords.load(str(path), tokenize=tokenize, lowercase="false")
-        return encoder._words(text)
+        return encoder.split(text)
 
     assert words("treebank", "I don't.") == ["I", "do", "n't", "."]
     assert words("13a", "I don't.") == ["I", "don't", "."]

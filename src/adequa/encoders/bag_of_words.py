@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -27,9 +28,10 @@ from adequa.runtime.batches import distinct
 Splitter = Callable[[str], list[str]]
 
 _SACREBLEU = ("13a", "intl", "zh", "char")
-_TOKENIZERS = ("treebank", *_SACREBLEU, "none")
+_TOKENIZERS = ("treebank", "plain", *_SACREBLEU, "none")
 _LOWERCASE = {"auto": None, "true": True, "false": False}
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
+_PLAIN = re.compile(r"\w+|[^\w\s]")
 _CHUNK = 4096  # sentences at a time, which bounds the memory that their words take
 
 
@@ -49,7 +51,7 @@ class BagOfWords(Encoder):
         self.specification = f"words:{table.path},{settings}"
         described = json.dumps(["words", 1, table.fingerprint, settings])
         self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
-        self._split = _splitter(tokenize)
+        self._splitter = _splitter(tokenize)
 
     @classmethod
     def load(cls, path: str, *, lowercase: str = "auto", tokenize: str = "treebank") -> BagOfWords:
@@ -91,12 +93,13 @@ class BagOfWords(Encoder):
     def _chunks(self, sentences: Sequence[str]) -> Iterator[tuple[list[list[str]], Positions]]:
         """The words of some sentences at a time, and the rows of all these words on end."""
         for start in range(0, len(sentences), _CHUNK):
-            words = [self._words(text) for text in sentences[start : start + _CHUNK]]
+            words = [self.split(text) for text in sentences[start : start + _CHUNK]]
             different, at = distinct(list(chain.from_iterable(words)))
             yield words, self.table.rows(different)[at]
 
-    def _words(self, sentence: str) -> list[str]:
-        return self._split(sentence.lower() if self.lowercase else sentence)
+    def split(self, sentence: str) -> list[str]:
+        """The words of a sentence, as they are looked up."""
+        return self._splitter(sentence.lower() if self.lowercase else sentence)
 
     def _means(self, words: list[list[str]], rows: Positions) -> npt.NDArray[np.float64]:
         """Counts of words times vectors, over the number of known words."""
@@ -114,6 +117,8 @@ class BagOfWords(Encoder):
 def _splitter(tokenize: str) -> Splitter:
     if tokenize == "treebank":
         return _english_words
+    if tokenize == "plain":
+        return _plain_words
     if tokenize == "none":
         return str.split
     from sacrebleu import BLEU  # noqa: PLC0415  # slow to import
@@ -123,6 +128,15 @@ def _splitter(tokenize: str) -> Splitter:
 
 def _split_by(tokenizer: Callable[[str], str], text: str) -> list[str]:
     return tokenizer(text).split()
+
+
+def _plain_words(text: str) -> list[str]:
+    """Runs of letters and digits; any other character that shows is a word.
+
+    >>> _plain_words("It’s well-known: 3.5!")
+    ['It', '’', 's', 'well', '-', 'known', ':', '3', '.', '5', '!']
+    """
+    return _PLAIN.findall(text)
 
 
 def _english_words(text: str) -> list[str]:

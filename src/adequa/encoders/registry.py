@@ -45,6 +45,10 @@ ENCODERS: dict[str, Entry] = {
         "adequa.encoders.bag_of_words:BagOfWords",
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
     ),
+    "word-matching": Entry(
+        "adequa.encoders.word_matching:WordMatching",
+        "how well the words of hypothesis and reference match by their vectors in such a file",
+    ),
     "syntax": Entry(
         "adequa.encoders.syntax:Syntax",
         "the shape of dependency trees, or words composed over them: spacy:MODEL or conllu:FILE",

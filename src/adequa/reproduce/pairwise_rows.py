@@ -50,6 +50,11 @@ def glove() -> str:
     return specification("words", GLOVE_6B)
 
 
+def glove_matched() -> str:
+    """Words matched by the same vectors."""
+    return specification("word-matching", GLOVE_6B)
+
+
 def four_metrics() -> tuple[str, ...]:
     """4METRICS, with METEOR as the paper has it: with synonyms and paraphrases."""
     tables = specification("tables", METEOR_TABLES).partition(":")[2]
