@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,14 @@ class Live:
         return self.ask("GET", path, None, headers or {})
 
 
+def until(come: Callable[[], bool]) -> None:
+    """Wait for something that other threads bring about."""
+    end = time.monotonic() + 30
+    while not come():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
 @contextmanager
 def served(settings: Settings) -> Iterator[Live]:
     """A server for the length of a test."""
@@ -79,8 +88,7 @@ def served(settings: Settings) -> Iterator[Live]:
     app: Any = server.config.app
     live = Live(port, app.state.service)
     try:
-        while live.get("/readyz").status != 200:
-            assert thread.is_alive()
+        until(lambda: live.get("/readyz").status == 200)
         yield live
     finally:
         server.should_exit = True

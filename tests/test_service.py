@@ -17,7 +17,7 @@ from adequa.service.app import Settings
 from adequa.service.client import Client
 from adequa.service.limits import Limits
 from adequa.service.server import Address, check_open, read_token
-from live_service import JSON, LINES, Live, served
+from live_service import JSON, LINES, Live, served, until
 from test_cli import EXAMPLES, adequa
 
 SYSTEMS = {
@@ -408,10 +408,8 @@ def test_a_client_that_leaves_stops_costing() -> None:
         head = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", live.port)) as raw:
             raw.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            while lane.waiting == 0:
-                pass
-        while live.service.offered.waiting and any(not job.done.done() for job in list(lane._jobs)):
-            pass
+            until(lambda: lane.waiting > 0)
+        until(lambda: all(job.done.done() for job in list(lane._jobs)))
         lane.using.release()
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
         counted = live.get("/metrics").body.decode()
@@ -432,8 +430,7 @@ def test_a_full_server_refuses_and_ends_well() -> None:
         body = {"rows": [ROW] * 100, "metrics": ["wer"]}
         asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
         asking.start()
-        while lane.waiting == 0:
-            pass
+        until(lambda: lane.waiting > 0)
         refused = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
         assert "4 segments wait for wer" in error(refused, 429)
         assert int(refused.headers["retry-after"]) >= 1

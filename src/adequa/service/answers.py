@@ -39,18 +39,28 @@ def line(content: object) -> bytes:
 
 
 class Stream(Response):
-    """Lines as they are made. A client that does not read them for too long is left."""
+    """Lines as they are made. A client that does not read them for too long is left.
+
+    Where the request was read whole, it is `watched` whether the client is still there; else
+    whoever makes the lines finds out, who reads the rest of it.
+    """
 
     media_type = LINES
 
-    def __init__(self, made: AsyncIterator[bytes], patience: float) -> None:
+    def __init__(self, made: AsyncIterator[bytes], patience: float, *, watched: bool) -> None:
         super().__init__(media_type=LINES)
         del self.headers["content-length"]
-        self._made, self._patience = made, patience
+        self._made, self._patience, self._watched = made, patience, watched
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines, one after the other."""
-        del scope, receive  # what is left to receive is read by whoever makes the lines
+        del scope
+        if self._watched:
+            await while_connected(receive, self._all(send))
+        else:
+            await self._all(send)
+
+    async def _all(self, send: Send) -> None:
         await send(
             {"type": "http.response.start", "status": 200, "headers": self.raw_headers},
         )

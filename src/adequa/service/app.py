@@ -181,7 +181,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
             finally:
                 request.scope[SEGMENTS] = count
 
-        return Stream(made(), limits.patience)
+        return Stream(made(), limits.patience, watched=False)
 
     query = {
         "name": "metric",
@@ -228,12 +228,9 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         return service.pieces.begin(work, texts * len(lanes))
 
     async def progressing(piece: Piece[dict[str, Any]]) -> AsyncIterator[bytes]:
-        said = None
         try:
-            while await piece.moved():
-                if piece.told != said:
-                    said = piece.told
-                    yield line({"progress": said})
+            async for said in piece.moves():
+                yield line({"progress": said})
             yield line({"result": piece.done.result()})
         except (Refusal, AdequaError) as error:
             yield line({"error": str(error)})
@@ -255,7 +252,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         piece = await asyncio.to_thread(begun, asked, lanes)
         request.scope[SEGMENTS] = piece.total
         if LINES in request.headers.get("accept", ""):
-            return Stream(progressing(piece), limits.patience)
+            return Stream(progressing(piece), limits.patience, watched=True)
         content = await while_connected(request.receive, piece.wait())
         return await asyncio.to_thread(answer, content)
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -59,11 +58,15 @@ class Piece(Generic[Result]):
             self.stop()
             raise
 
-    async def moved(self) -> bool:
-        """Wait a moment; whether there is more to wait for."""
-        with suppress(asyncio.TimeoutError, Exception):
-            await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self.done)), _LOOK)
-        return not self.done.done()
+    async def moves(self) -> AsyncIterator[dict[str, Any]]:
+        """How far it is, whenever that is something else, until it is done."""
+        waited = asyncio.wrap_future(self.done)
+        said = None
+        while not (await asyncio.wait({waited}, timeout=_LOOK))[0]:
+            if self.told != said:
+                said = self.told
+                yield said
+        waited.exception()  # which is raised where the result is asked for
 
     def stop(self) -> None:
         """Nobody waits for it."""
@@ -77,19 +80,19 @@ class Pieces:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="comparing")
-        self._count = 0
+        self.count = 0  # pieces that are made or wait
         self._lock = threading.Lock()
 
     def begin(self, work: Callable[[Asked], Result], total: int) -> Piece[Result]:
         """Begin a piece of work, as soon as there is a thread for it."""
         with self._lock:
-            if self._count >= self._limits.comparisons:
+            if self.count >= self._limits.comparisons:
                 raise Refusal(
                     429,
-                    f"{self._count} comparisons are being made or wait; try again later.",
+                    f"{self.count} comparisons are being made or wait; try again later.",
                     retry_after="5",
                 )
-            self._count += 1
+            self.count += 1
         asked = Asked()
         done = self._pool.submit(work, asked)
         done.add_done_callback(self._ended)
@@ -101,7 +104,7 @@ class Pieces:
 
     def _ended(self, _: object) -> None:
         with self._lock:
-            self._count -= 1
+            self.count -= 1
 
 
 def settings_of(asked: CompareRequest, limits: Limits, outputs: Outputs) -> ComparisonSettings:
