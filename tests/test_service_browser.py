@@ -239,7 +239,7 @@ def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:
 
 
 def test_by_keyboard_on_a_phone_in_the_dark(chromium: Browser, live: Live) -> None:
-    context = {"viewport": PHONE, "color_scheme": "dark", "has_touch": True}
+    context: dict[str, Any] = {"viewport": PHONE, "color_scheme": "dark", "has_touch": True}
     with visited(chromium, live, **context) as seen:
         page = seen.page
         width = "document.documentElement.scrollWidth"

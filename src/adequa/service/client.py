@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from socket import SHUT_RDWR
+from socket import SHUT_RDWR, socket
 from threading import Thread
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -142,19 +143,20 @@ class _Sending:
         for name, value in self._headers.items():
             self._connection.putheader(name, value)
         self._connection.endheaders()
-        Thread(target=self._send, daemon=True).start()
+        # Not through the connection, which would open another socket once this one is closed.
+        Thread(target=self._send, args=[self._connection.sock], daemon=True).start()
 
-    def _send(self) -> None:
+    def _send(self, to: socket) -> None:
         try:
             for piece in self._body:
-                self._connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
-            self._connection.send(b"0\r\n\r\n")
+                to.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
+            to.sendall(b"0\r\n\r\n")
         except OSError:  # the server has answered already, or is gone: reading tells
             pass
         except Exception as error:  # noqa: BLE001 - raised where the answers are read
             self.failed = error
-            if self._connection.sock is not None:
-                self._connection.sock.shutdown(SHUT_RDWR)
+            with suppress(OSError):
+                to.shutdown(SHUT_RDWR)
 
     def response(self) -> HTTPResponse:
         return self._connection.getresponse()

@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from adequa.agreement.sources import Progress, Source
@@ -21,9 +21,11 @@ from adequa.comparison.ranking_as_dict import as_dict
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
 from adequa.learned.contract import Training
+from adequa.learned.packed_pair import PackedPair, foreign_among, foreign_remark
 from adequa.learned.pairwise_ranker import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
+from adequa.pretrained.metric import Adequa
 from adequa.pretrained.ranker import ranker_folder
 from adequa.segments import Segments
 from adequa.service.delegating import Asked, Queued
@@ -132,9 +134,21 @@ def comparison(
         for label, lane in lanes.items()
     ]
     found = compared(outputs, sources, settings, progress=Progress(stage=asked.begin))
+    found = replace(found, notes=(*found.notes, *_remarks(outputs, lanes)))
     asked.begin("Looking where they differ")
     _ = found.dimensions  # which are part of every answer
     return found
+
+
+def _remarks(outputs: Outputs, lanes: Mapping[str, Lane]) -> list[str]:
+    """What metrics for one language say of others; they count themselves, but over all requests."""
+    english = [
+        label for label, lane in lanes.items() if isinstance(lane.metric, (Adequa, PackedPair))
+    ]
+    if not english:
+        return []
+    foreign, seen = foreign_among([text for texts in outputs.hypotheses for text in texts])
+    return [foreign_remark(label, foreign, seen) for label in english if foreign]
 
 
 class Rankers:

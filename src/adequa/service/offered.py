@@ -17,7 +17,7 @@ from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of
 from adequa.service.lane import Held, Lane
-from adequa.service.limits import Limits
+from adequa.service.limits import Limits, Refusal
 
 # Settings that are texts, and yet one of a few words.
 _WORDS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
@@ -123,33 +123,30 @@ class Offered:
                 lane.close()
         if len(self._lanes) > _MOST_LANES + len(self.offers):
             self._lanes.popitem()
-            raise AdequaError("Too many metrics with settings are in use; try again later.")
+            raise Refusal(
+                429, "Too many metrics with settings are in use; try again later.", retry_after="5"
+            )
 
 
 def _offer(specification: str) -> Offer:
     if specification in METRICS:
         return Offer(specification, specification, METRICS[specification].summary, True)
-    metric = load_metric(specification)
-    known = specification.partition(":")[0] in METRICS
-    return Offer(
-        specification if known else metric.name,
-        specification,
-        METRICS[metric.name].summary if known else "a trained metric of this server",
-        False,
-    )
+    name = specification.partition(":")[0]
+    metric = load_metric(specification)  # which says at once what is wrong
+    if name in METRICS:
+        return Offer(specification, specification, METRICS[name].summary, False)
+    return Offer(metric.name, specification, "a trained metric of this server", False)
 
 
 def _loaded(specification: str, workers: int | None) -> Metric:
-    """A metric, with so many threads where it takes a number of them."""
-    if workers is not None:
-        try:
-            return load_metric(specification, threads=workers)
-        except UnknownSettingError as error:
-            if error.key != "threads":
-                raise
-        except AdequaError as error:
-            if "threads is given more than once" not in str(error):
-                raise
+    """A metric, with so many threads where it takes a number of them and has none."""
+    if workers is None or "threads=" in specification:
+        return load_metric(specification)
+    try:
+        return load_metric(specification, threads=workers)
+    except UnknownSettingError as error:
+        if error.key != "threads":
+            raise
     return load_metric(specification)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import stat
 import sys
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -57,7 +56,6 @@ def check_open(address: Address, token: str | None, *, insecure: bool) -> None:
 def read_token(path: str) -> str:
     """The token of a file: one line, long enough."""
     try:
-        mode = Path(path).stat().st_mode
         token = Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror}.") from error
@@ -68,8 +66,6 @@ def read_token(path: str) -> str:
             f"{path} holds no token: one word of {_SHORTEST_TOKEN} ASCII characters or more, such "
             "as `openssl rand -hex 32` makes."
         )
-    if mode & (stat.S_IROTH | stat.S_IWOTH):
-        raise AdequaError(f"{path} can be read by everybody here; chmod 600 {path} mends that.")
     return token
 
 
