@@ -10,7 +10,7 @@ from adequa.agreement.error_analysis import Analysis
 from adequa.cli.listing_page import as_page
 from adequa.cli.render_analysis import json_row
 from adequa.errors import AdequaError
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 
 def check_listing(path: str) -> None:

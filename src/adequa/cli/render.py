@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from adequa.cli.table import aligned
-from adequa.io.printable import printable
+from adequa.printable import printable
 from adequa.scoring.results import MetricResult, Results, SystemResult
 from adequa.segments import FloatArray
 

@@ -19,7 +19,7 @@ from adequa.comparison.results import (
 )
 from adequa.comparison.word_differences import excerpt, first_difference, marked
 from adequa.comparison.wording import probability, signed, unsigned
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 MISSING = "–"
 SURE = "*"

@@ -10,7 +10,7 @@ from math import isfinite
 from adequa.agreement.differences import Bin, BySize
 from adequa.agreement.noticed import Noticed
 from adequa.cli.table import aligned
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 MISSING = "–"
 _FIGURES = ("pairs", "agreed", "share", "share_low", "share_high")

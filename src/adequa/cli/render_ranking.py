@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from adequa.cli.table import aligned
 from adequa.comparison.ranking import Figure, Ranking
 from adequa.comparison.ranking_as_dict import as_dict
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 
 def as_text(ranking: Ranking, signature: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from adequa.agreement.robustness import Example, Figure, Line, Robustness
 from adequa.cli.table import aligned
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 BEST = "*"
 MISSING = "–"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adequa.cli.table import aligned
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 if TYPE_CHECKING:
     from adequa.learned.contract import LearnedMetric

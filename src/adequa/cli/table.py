@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
-from adequa.io.printable import printable
+from adequa.printable import printable
 
 GAP = "  "
 
