@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +19,7 @@ from adequa.errors import AdequaError
 from adequa.service.app import Settings
 from adequa.service.client import Client
 from adequa.service.limits import Limits
-from adequa.service.server import Address, check_open, read_token
+from adequa.service.server import Address, check_open, prepared, read_token
 from live_service import JSON, LINES, Live, served, until
 from test_cli import EXAMPLES, adequa
 
@@ -137,10 +140,34 @@ def test_a_stream_is_scored_line_by_line(live: Live) -> None:
     assert [line["scores"]["chrf"] for line in found[1:72:2]] == pytest.approx(fluent)
 
 
+def test_a_stream_answers_before_it_ends(live: Live) -> None:
+    """A client may wait for the score of a row before it sends the next one."""
+    head = b"POST /v1/score?metric=wer HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+    row = json.dumps(ROW).encode() + b"\n"
+    chunk = b"%x\r\n%s\r\n" % (len(row), row)
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        answers = raw.makefile("rb")
+        raw.sendall(head)
+        for number in range(1, 4):
+            raw.sendall(chunk)
+            line = b""
+            while b'"segment"' not in line:
+                line = answers.readline()
+                assert line
+            assert json.loads(line) == {"segment": number, "scores": {"wer": 0.25}}
+        raw.sendall(b"0\r\n\r\n")
+        assert b'"metrics"' in answers.read(200)
+        answers.close()
+
+
 def test_a_stream_ends_with_what_is_wrong_in_it(live: Live) -> None:
     good = json.dumps(ROW) + "\n"
     path = "/v1/score?metric=wer"
-    assert "Line 2: This is not JSON" in error(live.post(path, good + "{", LINES), 400)
+    assert "Line 1: This is not JSON" in error(live.post(path, "{\n" + good, LINES), 400)
+    first, second = live.post(path, good + "{", LINES).lines
+    assert first["segment"] == 1
+    assert "Line 2: This is not JSON" in second["error"]
     assert "Line 1: ref: Field required" in error(live.post(path, '{"mt": "a"}', LINES), 422)
     assert "no segments" in error(live.post(path, "\n\n", LINES), 422)
     late = live.post(path, good * 256 + '{"mt": 1, "ref": "a"}', LINES)
@@ -490,13 +517,24 @@ def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_served_is_told(live: Live) -> None:
-    for arguments, sentence in (
-        (["--port", str(live.port), "-m", "wer"], "cannot be listened on: Address already in use"),
-        (["--port", "0", "-m", "wre"], 'Did you mean "wer"?'),
-        (["--port", "0", "-m", "wer", "-m", "wer"], "one name"),
-        (["--host", "256.0.0.1", "--insecure", "--port", "0", "-m", "wer"], "cannot be listened"),
+    shown = adequa("serve", "--port", str(live.port), "-m", "wer")
+    assert shown.returncode == 2
+    assert "cannot be listened on: Address already in use" in shown.stderr
+    assert "Traceback" not in shown.stderr
+    for metrics, host, sentence in (
+        (("wre",), "127.0.0.1", 'Did you mean "wer"?'),
+        (("wer", "wer"), "127.0.0.1", "one name"),
+        (("wer",), "256.0.0.1", "cannot be listened"),
     ):
-        shown = adequa("serve", *arguments)
-        assert shown.returncode == 2
-        assert sentence in shown.stderr
-        assert "Traceback" not in shown.stderr
+        with pytest.raises(AdequaError, match=re.escape(sentence)):
+            prepared(Settings(metrics=metrics), Address(host, 0))
+
+
+def test_without_its_packages_it_says_which() -> None:
+    code = "import sys; sys.modules['fastapi'] = None; sys.argv = ['adequa', 'serve']; "
+    code += "from adequa.cli.main import main; main()"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 2
+    assert shown.stderr == "adequa: error: To serve needs fastapi: pip install 'adequa[serve]'.\n"

@@ -100,8 +100,8 @@ async def pieces(request: Request, limits: Limits) -> AsyncIterator[bytes]:
         yield message.get("body", b"")
 
 
-async def lines(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """The lines of a body as they come, without those that are empty."""
+async def lines(request: Request, limits: Limits) -> AsyncIterator[list[bytes]]:
+    """The lines of a body, as many as have come at a time, without those that are empty."""
     # A line holds a row: texts, escaped at worst as six bytes a character, and their references.
     longest = 12 * limits.characters * (limits.references + 2)
     rest = bytearray()
@@ -115,8 +115,8 @@ async def lines(request: Request, limits: Limits) -> AsyncIterator[bytes]:
                 connection="close",
             )
         rest = last
-        for line in complete:
-            if line.strip():
-                yield bytes(line)
+        told = [bytes(line) for line in complete if line.strip()]
+        if told:
+            yield told
     if rest.strip():
-        yield bytes(rest)
+        yield [bytes(rest)]

@@ -20,7 +20,7 @@ from adequa.service.offered import Offered
 from adequa.service.shapes import Row, ScoreRequest, parsed
 from adequa.service.texts import segments_from, systems_of
 
-WINDOW = 256  # rows of a stream that are scored before the next ones are read
+WINDOW = 256  # rows of a stream that are scored at a time
 _MANY = 1_000  # segments whose sums are not made between other requests
 _MOST_SYSTEMS = 1_000  # of a stream
 
@@ -59,7 +59,7 @@ async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits)
 
 
 async def scored_lines(
-    given: AsyncIterator[bytes], lanes: Mapping[str, Lane], limits: Limits
+    given: AsyncIterator[list[bytes]], lanes: Mapping[str, Lane], limits: Limits
 ) -> AsyncIterator[dict[str, Any] | Results]:
     """A line for each row of a stream, in its order, and in the end the results of all.
 
@@ -76,8 +76,8 @@ async def scored_lines(
     running = RunningScores(metrics)
     seen: set[str] = set()
     count = 0
-    async for window in _windows(given):
-        systems = _by_system(window, limits, seen, count + 1)
+    async for window in _windows(given, limits):
+        systems = _by_system(window, limits, seen)
         found = await _statistics([part for _, part in systems.values()], lanes)
         scores: dict[str, FloatArray] = {}
         for label, metric in metrics.items():
@@ -97,24 +97,33 @@ async def scored_lines(
     yield running.results()
 
 
-async def _windows(rows: AsyncIterator[bytes]) -> AsyncIterator[list[Row]]:
-    window: list[Row] = []
-    number = 0
-    async for line in rows:
-        number += 1
-        try:
-            window.append(parsed(Row, line))
-        except Refusal as error:
-            raise Refusal(error.status, f"Line {number:,}: {error.sentence}") from None
-        if len(window) == WINDOW:
+async def _windows(given: AsyncIterator[list[bytes]], limits: Limits) -> AsyncIterator[list[Row]]:
+    """Rows that have come together, so that a client may wait for answers before it sends more.
+
+    Those before a line that is wrong are scored.
+    """
+    count = 0
+    async for lines in given:
+        window: list[Row] = []
+        for line in lines:
+            count += 1
+            try:
+                row = parsed(Row, line)
+                segments_from([row], limits, count)  # which checks it
+            except Refusal as error:
+                if window:
+                    yield window
+                raise Refusal(error.status, f"Line {count:,}: {error.sentence}") from None
+            window.append(row)
+            if len(window) == WINDOW:
+                yield window
+                window = []
+        if window:
             yield window
-            window = []
-    if window:
-        yield window
 
 
 def _by_system(
-    window: Sequence[Row], limits: Limits, seen: set[str], first: int
+    window: Sequence[Row], limits: Limits, seen: set[str]
 ) -> dict[str, tuple[list[int], Segments]]:
     """The rows of a window by system: which they are, and their segments."""
     places: dict[str, list[int]] = {}
@@ -123,7 +132,6 @@ def _by_system(
     seen |= places.keys()
     if len(seen) > _MOST_SYSTEMS:
         raise Refusal(422, f"This server takes {_MOST_SYSTEMS:,} systems in one stream at most.")
-    segments_from(window, limits, first)  # says which line of the stream is at fault
     return {
         name: (rows, segments_from([window[row] for row in rows], limits))
         for name, rows in places.items()
