@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import re
@@ -18,6 +19,7 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.service.app import Settings
 from adequa.service.client import Client
+from adequa.service.kept import KeptComparison
 from adequa.service.limits import Limits
 from adequa.service.server import Address, check_open, prepared, read_token
 from live_service import JSON, LINES, Live, served, until
@@ -342,6 +344,17 @@ def test_slow_and_half_closed_connections_end(live: Live) -> None:
         raw.sendall(b"nonsense\r\n\r\n")
         assert raw.recv(65536).startswith(b"HTTP/1.1 400")
     assert live.get("/healthz").json == {"status": "ok"}
+
+
+def test_a_client_that_does_not_read_is_left(live: Live) -> None:
+    large = KeptComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
+    live.service.kept._kept["large"] = large
+    left = 'route="/v1/comparisons/{name}",status="499"'
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(b"GET /v1/comparisons/large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        until(lambda: left in live.get("/metrics").body.decode())
+    assert len(live.get("/v1/comparisons/large").body) == 30_000_000
+    del live.service.kept._kept["large"]
 
 
 def test_other_addresses_and_methods(live: Live) -> None:

@@ -39,7 +39,7 @@ def line(content: object) -> bytes:
 
 
 class Stream(Response):
-    """Lines as they are made. A client that does not read them for too long is left.
+    """Lines as they are made.
 
     Where the request was read whole, it is `watched` whether the client is still there; else
     whoever makes the lines finds out, who reads the rest of it.
@@ -47,10 +47,10 @@ class Stream(Response):
 
     media_type = LINES
 
-    def __init__(self, made: AsyncIterator[bytes], patience: float, *, watched: bool) -> None:
+    def __init__(self, made: AsyncIterator[bytes], *, watched: bool) -> None:
         super().__init__(media_type=LINES)
         del self.headers["content-length"]
-        self._made, self._patience, self._watched = made, patience, watched
+        self._made, self._watched = made, watched
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines, one after the other."""
@@ -65,15 +65,8 @@ class Stream(Response):
             {"type": "http.response.start", "status": 200, "headers": self.raw_headers},
         )
         async for piece in self._made:
-            await self._sent(send, piece, more=True)
-        await self._sent(send, b"", more=False)
-
-    async def _sent(self, send: Send, piece: bytes, *, more: bool) -> None:
-        message = {"type": "http.response.body", "body": piece, "more_body": more}
-        try:
-            await asyncio.wait_for(send(message), self._patience)
-        except (asyncio.TimeoutError, OSError):
-            raise Gone from None
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def while_connected(receive: Receive, work: Coroutine[Any, Any, Result]) -> Result:

@@ -123,7 +123,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.service = service
     app.add_middleware(
-        Guard, token=asked.token, only_local=asked.only_local, measured=service.measured
+        Guard,
+        token=asked.token,
+        only_local=asked.only_local,
+        measured=service.measured,
+        patience=asked.limits.patience,
     )
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(AdequaError, _refused)
@@ -181,7 +185,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
             finally:
                 request.scope[SEGMENTS] = count
 
-        return Stream(made(), limits.patience, watched=False)
+        return Stream(made(), watched=False)
 
     query = {
         "name": "metric",
@@ -252,7 +256,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         piece = await asyncio.to_thread(begun, asked, lanes)
         request.scope[SEGMENTS] = piece.total
         if LINES in request.headers.get("accept", ""):
-            return Stream(progressing(piece), limits.patience, watched=True)
+            return Stream(progressing(piece), watched=True)
         content = await while_connected(request.receive, piece.wait())
         return await asyncio.to_thread(answer, content)
 

@@ -6,10 +6,12 @@ its kind and the places in the code that it went through.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import time
 import traceback
+from collections.abc import Iterator
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -26,6 +28,7 @@ SEGMENTS = "adequa.segments"  # in the scope of a request: how many it has
 _OPEN = {"/healthz", "/readyz", "/openapi.json", "/"}
 _OPEN_FOLDERS = ("/assets/", "/c/")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
+_PIECE = 65536  # bytes of an answer that are sent at a time
 _LEFT = 499  # as nginx logs a client that has closed the connection
 _POLICY = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -46,9 +49,16 @@ class Guard:
     """The outermost layer of the service."""
 
     def __init__(
-        self, app: ASGIApp, *, token: str | None, only_local: bool, measured: Measured
+        self,
+        app: ASGIApp,
+        *,
+        token: str | None,
+        only_local: bool,
+        measured: Measured,
+        patience: float,
     ) -> None:
         self._app, self._measured, self._only_local = app, measured, only_local
+        self._patience = patience
         self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,7 +76,8 @@ class Guard:
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
-            await send(message)
+            for piece in _pieces(message):
+                await self._taken(send, piece)
 
         try:
             await self._answered(scope, receive, sent)
@@ -80,6 +91,13 @@ class Guard:
             status = 500
         finally:
             self._log(scope, status or _LEFT, time.monotonic() - began)
+
+    async def _taken(self, send: Send, message: Message) -> None:
+        """Send a part of an answer; a client that does not take it for too long is left."""
+        try:
+            await asyncio.wait_for(send(message), self._patience)
+        except (asyncio.TimeoutError, OSError):
+            raise Gone from None
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -107,6 +125,17 @@ class Guard:
             "%s %s %d, %d segments, %.1f ms",
             *(method, route, status, scope.get(SEGMENTS, 0), 1000 * seconds),
         )
+
+
+def _pieces(message: Message) -> Iterator[Message]:
+    """A message in parts that are small enough to wait until each of them is taken."""
+    body = message.get("body", b"")
+    if len(body) <= _PIECE:
+        yield message
+        return
+    for start in range(0, len(body), _PIECE):
+        more = start + _PIECE < len(body) or message.get("more_body", False)
+        yield {**message, "body": body[start : start + _PIECE], "more_body": more}
 
 
 def _is_open(path: str) -> bool:
