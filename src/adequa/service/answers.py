@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from starlette.responses import Response
@@ -47,7 +47,7 @@ class Stream(Response):
 
     media_type = LINES
 
-    def __init__(self, made: AsyncIterator[bytes], *, watched: bool) -> None:
+    def __init__(self, made: AsyncGenerator[bytes, None], *, watched: bool) -> None:
         super().__init__(media_type=LINES)
         del self.headers["content-length"]
         self._made, self._watched = made, watched
@@ -64,8 +64,9 @@ class Stream(Response):
         await send(
             {"type": "http.response.start", "status": 200, "headers": self.raw_headers},
         )
-        async for piece in self._made:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        async with aclosing(self._made):
+            async for piece in self._made:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

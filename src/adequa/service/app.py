@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,18 +172,17 @@ def _add_score(app: FastAPI, service: Service) -> None:
         found = scored_lines(lines(request, limits), lanes, limits)
         first = await anext(found)  # what is wrong from the start is told by the status
 
-        async def made() -> AsyncIterator[bytes]:
-            count, at = 0, first
-            try:
-                while not isinstance(at, Results):
-                    count += 1
-                    yield line(at)
-                    at = await anext(found)
-                yield line(json.loads("".join(as_json(at))))
-            except (Refusal, AdequaError) as error:
-                yield line({"error": str(error)})
-            finally:
-                request.scope[SEGMENTS] = count
+        async def made() -> AsyncGenerator[bytes, None]:
+            at, request.scope[SEGMENTS] = first, 0
+            async with aclosing(found):
+                try:
+                    while not isinstance(at, Results):
+                        request.scope[SEGMENTS] += 1
+                        yield line(at)
+                        at = await anext(found)
+                    yield line(json.loads("".join(as_json(at))))
+                except (Refusal, AdequaError) as error:
+                    yield line({"error": str(error)})
 
         return Stream(made(), watched=False)
 
@@ -231,10 +230,11 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         texts = len(outputs) * len(outputs.names)
         return service.pieces.begin(work, texts * len(lanes))
 
-    async def progressing(piece: Piece[dict[str, Any]]) -> AsyncIterator[bytes]:
+    async def progressing(piece: Piece[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
         try:
-            async for said in piece.moves():
-                yield line({"progress": said})
+            async with aclosing(piece.moves()) as moves:
+                async for said in moves:
+                    yield line({"progress": said})
             yield line({"result": piece.done.result()})
         except (Refusal, AdequaError) as error:
             yield line({"error": str(error)})

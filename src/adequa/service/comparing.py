@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -60,7 +60,7 @@ class Piece(Generic[Result]):
             self.stop()
             raise
 
-    async def moves(self) -> AsyncIterator[dict[str, Any]]:
+    async def moves(self) -> AsyncGenerator[dict[str, Any], None]:
         """How far it is, whenever that is something else, until it is done."""
         waited = asyncio.wrap_future(self.done)
         said = None

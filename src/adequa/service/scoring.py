@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -60,7 +60,7 @@ async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits)
 
 async def scored_lines(
     given: AsyncIterator[list[bytes]], lanes: Mapping[str, Lane], limits: Limits
-) -> AsyncIterator[dict[str, Any] | Results]:
+) -> AsyncGenerator[dict[str, Any] | Results, None]:
     """A line for each row of a stream, in its order, and in the end the results of all.
 
     What is read of the stream is scored before more of it is, so that it never fills the memory.
@@ -78,7 +78,9 @@ async def scored_lines(
     count = 0
     async for window in _windows(given, limits):
         systems = _by_system(window, limits, seen)
-        found = await _statistics([part for _, part in systems.values()], lanes)
+        # The stream as a whole was let in, and takes its turns.
+        parts = [part for _, part in systems.values()]
+        found = await _statistics(parts, lanes, admitted=True)
         scores: dict[str, FloatArray] = {}
         for label, metric in metrics.items():
             metric.give(found[label])
@@ -139,7 +141,7 @@ def _by_system(
 
 
 async def _statistics(
-    systems: Sequence[Segments], lanes: Mapping[str, Lane]
+    systems: Sequence[Segments], lanes: Mapping[str, Lane], *, admitted: bool = False
 ) -> dict[str, list[FloatArray]]:
     """Statistics of each system from each lane; all is dropped where one of them refuses."""
     together = _joined(systems)
@@ -150,7 +152,7 @@ async def _statistics(
             parts = systems if lane.metric.needs_whole_corpus else [together]
             jobs[label] = []
             for part in parts:
-                jobs[label].append(lane.submit(part))
+                jobs[label].append(lane.submit(part, admitted=admitted))
         waiting = [job for of_lane in jobs.values() for job in of_lane]
         await asyncio.gather(*(asyncio.wrap_future(job.done) for job in waiting))
     finally:
