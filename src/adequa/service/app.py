@@ -34,7 +34,6 @@ from adequa.service.shapes import (
     Model,
     RankRequest,
     ScoreRequest,
-    default_metrics,
     parsed,
 )
 from adequa.service.texts import outputs_from, systems_of
@@ -76,7 +75,7 @@ class Service:
 
     def open(self) -> None:
         """Open the metrics that are asked for most, so that the first request does not wait."""
-        for name in default_metrics(self.offered.offers):
+        for name in self.offered.defaults:
             lane = self.offered.lane(name)
             lane.warm()
         self.ready = True
@@ -205,7 +204,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
     async def score(request: Request) -> Response:
         if kind_of(request) == LINES:
             named = request.query_params.getlist("metric")
-            return await streamed(request, named or default_metrics(service.offered.offers))
+            return await streamed(request, named or service.offered.defaults)
         return await answered(request)
 
 
@@ -339,7 +338,7 @@ def _add_facts(app: FastAPI, service: Service) -> None:
     async def metrics() -> Response:
         content = {
             "metrics": await asyncio.to_thread(service.offered.described),
-            "defaults": default_metrics(service.offered.offers),
+            "defaults": service.offered.defaults,
             "limits": {name: getattr(service.limits, name) for name in _SHOWN_LIMITS},
         }
         return answer(content)

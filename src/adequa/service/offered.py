@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adequa.comparison.defaults import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of
@@ -21,7 +22,7 @@ from adequa.service.limits import Limits, Refusal
 
 # Settings that are texts, and yet one of a few words.
 _WORDS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
-# Settings that are no texts, and yet not for everyone.
+# Settings that are for nobody but whoever runs the server.
 _OF_OPERATORS = {"threads", "device", "tables"}
 _MOST_LANES = 32  # metrics with settings that are kept open
 
@@ -75,6 +76,11 @@ class Offered:
             lanes = list(self._lanes.values())
         for lane in lanes:
             lane.close()
+
+    @property
+    def defaults(self) -> list[str]:
+        """What is taken where nothing is asked for: as on the command line, if it is offered."""
+        return [name for name in DEFAULTS if name in self.offers] or list(self.offers)[:1]
 
     @property
     def waiting(self) -> int:

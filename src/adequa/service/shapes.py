@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from adequa.comparison.defaults import ALPHA, CONFIDENCE, METRICS, RESAMPLES, SEED
+from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.service.limits import MOST_ROWS, Refusal
 
 # Lists end at the first fault, so that a long wrong one costs no more than a short one.
@@ -139,11 +139,6 @@ def parsed(model: type[Model], body: bytes) -> Model:
         raise Refusal(422, f"{place}: {first['msg']}." if place else f"{first['msg']}.") from None
     except RecursionError:
         raise Refusal(400, "This JSON is too deeply nested.") from None
-
-
-def default_metrics(offered: dict[str, Any]) -> list[str]:
-    """What a page chooses first: the defaults of the command line, where they are offered."""
-    return [name for name in METRICS if name in offered] or list(offered)[:1]
 
 
 def _reason(error: Any) -> str:
