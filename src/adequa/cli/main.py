@@ -27,6 +27,7 @@ from adequa.cli import (
     robustness,
     round_trip,
     score,
+    serve,
     train,
 )
 from adequa.cli.notes import tell
@@ -46,6 +47,7 @@ app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.command("rank")(rank.rank)
 app.command("metrics")(metrics.metrics)
+app.command("serve")(serve.serve)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)
 app.command("differences")(differences.differences)

@@ -127,10 +127,11 @@ def _notes(results: Results) -> Iterator[str]:
 
 def _rendered(results: Results, format_: ScoreFormat, decimals: int | None) -> Iterator[str]:
     from adequa.cli import render
+    from adequa.scoring.as_json import as_json
 
     render_as = {
         ScoreFormat.text: render.as_text,
-        ScoreFormat.json: render.as_json,
+        ScoreFormat.json: as_json,
         ScoreFormat.tsv: render.as_tsv,
     }
     return render_as[format_](results, decimals)
