@@ -40,6 +40,7 @@ __all__ = [
     "load_parser",
     "load_token_vectors",
     "score",
+    "score_corpus",
 ]
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
+    from adequa.scoring.corpus import score_corpus
     from adequa.segments import Scores, Segments, Signature
 
 # Public names are found when first used, so that `import adequa` and `adequa --help` stay quick.
@@ -97,6 +99,7 @@ _HOMES = {
     "load_parser": "adequa.encoders.parses",
     "load_token_vectors": "adequa.encoders.token_vectors",
     "score": "adequa.scoring.api",
+    "score_corpus": "adequa.scoring.corpus",
 }
 
 
