@@ -95,7 +95,7 @@ def main() -> None:
         "double loop, by pairs": lambda: loop(by_pairs),
         "double loop, by candidates": lambda: loop(by_candidates),
     }
-    ours, chosen = 0.0, []
+    ours, chosen = 0.0, list[int]()
     for name, way in ways.items():
         began = time.perf_counter()
         found = way()
