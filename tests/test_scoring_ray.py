@@ -12,6 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,22 @@ def test_faults_of_shards_and_disks_are_sentences(
         score_corpus(str(corpus), tmp_path / "full", METRICS, engine="ray", workers=1)
     with pytest.raises(AdequaError, match="has no worker with 1 GPUs to give"):
         score_corpus(str(corpus), tmp_path / "gpu", METRICS, engine="ray", gpus=1, device="cpu")
+
+
+def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
+    from adequa.io.shards import find_shards
+    from adequa.scoring import ray_engine
+    from adequa.scoring.job import make_job
+
+    ray = import_module("ray")
+    (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
+    board = ray.remote(ray_engine._Board).options(num_cpus=0).remote()
+    for _ in range(ray_engine._ATTEMPTS):
+        ray.get(board.begin.remote(shard.name))
+    actor = ray_engine._Actor(make_job(str(tmp_path / "out"), ("wer",), {}), board)
+    outcome = actor({"shard": asdict(shard)})["outcome"]
+    assert outcome.error.startswith("a.jsonl: the worker was lost 5 times")
+    assert not outcome.stops
 
 
 LONG = 36 * 230  # rows of a shard of two units, which can be lost in between

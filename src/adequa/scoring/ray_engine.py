@@ -10,11 +10,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from importlib import import_module
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 from adequa.errors import AdequaError
@@ -25,6 +26,8 @@ from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
 
 _MOST_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
 _OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows
+# Workers that a shard may cost: Ray would try for ever, and machines that are lent do get lost.
+_ATTEMPTS = 5
 _BETWEEN = 0.5  # seconds between looks at how far the actors are
 
 
@@ -42,13 +45,34 @@ def run_ray(
         room = _room(ray, gpus)
         count = min(workers or room, len(shards))
         board = ray.remote(_Board).options(num_cpus=0, max_restarts=-1).remote()
-        with _watched(ray, board, told):
+        known = _Known(told)
+        with _watched(ray, board, known.say):
             for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
                 outcome: Outcome = row["outcome"]
-                if outcome.record is not None:
-                    record = outcome.record
-                    told(Progress(outcome.shard, record.rows, record.unscored, 1.0))
+                known.finish(outcome)
                 yield outcome
+
+
+class _Known:
+    """Passes on how far shards are, from two threads; of a finished one nothing older is said."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._lock = Lock()
+        self._finished: set[str] = set()
+
+    def say(self, progress: Progress) -> None:
+        """How far a shard is."""
+        with self._lock:
+            if progress.shard not in self._finished:
+                self._told(progress)
+
+    def finish(self, outcome: Outcome) -> None:
+        """What came of a shard."""
+        if outcome.record is not None:
+            record = outcome.record
+            self.say(Progress(outcome.shard, record.rows, record.unscored, 1.0))
+        self._finished.add(outcome.shard)
 
 
 def _mapped(
@@ -87,15 +111,33 @@ class _Actor:
         self._board = board
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        outcome = self._scorer(Shard(**row["shard"]), self._board.put.remote)
-        return {"outcome": outcome}
+        shard = Shard(**row["shard"])
+        if self._times_begun(shard) > _ATTEMPTS:
+            return {"outcome": Outcome(shard.name, error=_lost(shard))}
+        return {"outcome": self._scorer(shard, self._board.put.remote)}
+
+    def _times_begun(self, shard: Shard) -> int:
+        return int(import_module("ray").get(self._board.begin.remote(shard.name)))
+
+
+def _lost(shard: Shard) -> str:
+    return (
+        f"{shard.name}: the worker was lost {_ATTEMPTS} times; Ray's logs may say why, such as too "
+        "little memory for so many workers."
+    )
 
 
 class _Board:
-    """Where actors say how far they are, and the driver looks."""
+    """Where actors say what they begin and how far they are, and the driver looks."""
 
     def __init__(self) -> None:
         self._new: dict[str, Progress] = {}
+        self._begun = Counter[str]()
+
+    def begin(self, shard: str) -> int:
+        """Say that a shard is begun; how often it was, this time included."""
+        self._begun[shard] += 1
+        return self._begun[shard]
 
     def put(self, progress: Progress) -> None:
         """Say how far a shard is."""
