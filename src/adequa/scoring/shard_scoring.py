@@ -16,7 +16,7 @@ from adequa.io.tables import Layout, table_layout
 from adequa.metrics.contract import Metric
 from adequa.scoring.job import Job, unsized
 from adequa.scoring.records import MetricSums, Record, kept_record, write_record
-from adequa.scoring.unit_scoring import Sums, score_unit
+from adequa.scoring.unit_scoring import RowScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,29 +77,25 @@ class ShardScorer:
         content = _content(shard.path)
         if content is None:
             raise AdequaError(f"There is no file {shard.path}.")
-        sums = {column: Sums() for column in self._metrics}
         signatures = {column: unsized(metric) for column, metric in self._metrics.items()}
-        rows = unscored = 0
         first_reason = None
         storage, target = storage_of(self._job.target(shard))
         with opened(shard) as found:
             layout = checked_layout(found, self._job, self._metrics)
+            rows = RowScorer.of(layout, self._metrics, self._job.max_characters)
+            counted = _Counted(shard.name, told)
             with storage.replacing(target) as file:
                 writer = found.writer(file, signatures, self._job.reason)
                 for unit in _units(found, layout, shard):
-                    new = score_unit(unit, layout, self._metrics, sums, self._job.max_characters)
+                    new = rows.new_columns(unit, counted.within(unit))
                     writer.write(unit, new)
-                    reasons = [reason for reason in new.reasons if reason is not None]
-                    rows += unit.count
-                    unscored += len(reasons)
-                    first_reason = first_reason or next(iter(reasons), None)
-                    told(Progress(shard.name, rows, unscored, unit.done))
+                    first_reason = first_reason or next(filter(None, new.reasons), None)
                 writer.close()
                 written = file.content
         record = Record(
             shard=shard.name,
-            rows=rows,
-            unscored=unscored,
+            rows=counted.rows,
+            unscored=counted.unscored,
             first_reason=first_reason,
             input=content,
             output=written,
@@ -109,12 +105,34 @@ class ShardScorer:
                     () if each.total is None else tuple(each.total.tolist()),
                     tuple(sorted(each.reference_counts)),
                 )
-                for column, each in sums.items()
+                for column, each in rows.sums.items()
             },
         )
         write_record(self._job.record(shard), record)
-        told(Progress(shard.name, rows, unscored, 1.0))
+        told(Progress(shard.name, counted.rows, counted.unscored, 1.0))
         return record
+
+
+class _Counted:
+    """Counts the rows of a shard, and tells how far it is."""
+
+    def __init__(self, shard: str, told: Told) -> None:
+        self._shard, self._told = shard, told
+        self._done = 0.0  # with the units before
+        self.rows = self.unscored = 0
+
+    def within(self, unit: Unit) -> Callable[[int, int], None]:
+        """What is told of the rows of a unit that were just scored."""
+        before, start = self._done, self.rows
+        self._done = unit.done
+
+        def told(rows: int, unscored: int) -> None:
+            self.rows += rows
+            self.unscored += unscored
+            done = before + (unit.done - before) * (self.rows - start) / unit.count
+            self._told(Progress(self._shard, self.rows, self.unscored, done))
+
+        return told
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from adequa.segments import FloatArray, Segments, concatenate
 
 Made = TypeVar("Made")
 
+_TOGETHER = 1024  # rows: of slow metrics, a unit would take minutes without a word
+
 
 @dataclass(slots=True)
 class Sums:
@@ -36,29 +38,53 @@ class Sums:
         self.reference_counts.update(map(len, segments.references))
 
 
-def score_unit(
-    unit: Unit,
-    layout: Layout,
-    metrics: Mapping[str, Metric],
-    sums: Mapping[str, Sums],
-    max_characters: int,
-) -> NewColumns:
-    """The new columns of some rows; `sums` is added to."""
-    chunk, count = unit.chunk, unit.count
-    reasons = _too_long(chunk, count, layout, max_characters)
-    fit = [row for row in range(count) if row not in reasons]
-    parts, refused = sifted(fit, lambda rows: chunk_segments(_selected(chunk, rows), layout, ""))
-    reasons |= {row: str(error) for row, error in refused.items()}
-    rows = [row for part, _ in parts for row in part]
-    scores = {column: np.full(count, np.nan) for column in metrics}
-    if rows:
-        segments = concatenate([part for _, part in parts])
-        for column, metric in metrics.items():
-            failed = _scored(metric, segments, rows, scores[column], sums[column])
-            for row, error in failed.items():
-                told = f"{chunk.place(row)}: {column} cannot score it: {_in_words(error)}"
-                reasons.setdefault(row, told)
-    return NewColumns(scores, [reasons.get(row) for row in range(count)])
+@dataclass(frozen=True, slots=True, eq=False)
+class RowScorer:
+    """Scores the rows of a shard, and adds up what its metrics need to know of all."""
+
+    layout: Layout
+    metrics: Mapping[str, Metric]
+    max_characters: int
+    sums: Mapping[str, Sums]
+
+    @classmethod
+    def of(cls, layout: Layout, metrics: Mapping[str, Metric], max_characters: int) -> RowScorer:
+        """One that has seen nothing yet."""
+        return cls(layout, metrics, max_characters, {column: Sums() for column in metrics})
+
+    def new_columns(self, unit: Unit, told: Callable[[int, int], None]) -> NewColumns:
+        """The new columns of a unit; `told` hears how many rows were scored, and how many not."""
+        parts = []
+        for start in range(0, unit.count, _TOGETHER):
+            rows = range(start, min(start + _TOGETHER, unit.count))
+            parts.append(self._of_part(_selected(unit.chunk, rows), len(rows)))
+            told(len(rows), sum(reason is not None for reason in parts[-1].reasons))
+        return NewColumns(
+            {
+                column: np.concatenate([np.empty(0), *(part.scores[column] for part in parts)])
+                for column in self.metrics
+            },
+            [reason for part in parts for reason in part.reasons],
+        )
+
+    def _of_part(self, chunk: Chunk, count: int) -> NewColumns:
+        layout = self.layout
+        reasons = _too_long(chunk, count, layout, self.max_characters)
+        fit = [row for row in range(count) if row not in reasons]
+        parts, refused = sifted(
+            fit, lambda rows: chunk_segments(_selected(chunk, rows), layout, "")
+        )
+        reasons |= {row: str(error) for row, error in refused.items()}
+        rows = [row for part, _ in parts for row in part]
+        scores = {column: np.full(count, np.nan) for column in self.metrics}
+        if rows:
+            segments = concatenate([part for _, part in parts])
+            for column, metric in self.metrics.items():
+                failed = _scored(metric, segments, rows, scores[column], self.sums[column])
+                for row, error in failed.items():
+                    told = f"{chunk.place(row)}: {column} cannot score it: {_in_words(error)}"
+                    reasons.setdefault(row, told)
+        return NewColumns(scores, [reasons.get(row) for row in range(count)])
 
 
 def _scored(
