@@ -45,7 +45,7 @@ def double_loop(candidates: Sequence[str], metric: Metric) -> tuple[int, list[fl
     return max(known, key=lambda at: (sign * utilities[at], -at), default=0), utilities
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 @pytest.mark.parametrize(
     "metric", [Chrf(), ChrfPlusPlus(), Chrf(eps_smoothing=True, whitespace=True, lowercase=True)]

@@ -71,9 +71,9 @@ def test_the_manifest_says_what_was_made_of_what(corpus: Path, tmp_path: Path) -
 
 
 def test_workers_change_nothing(corpus: Path, tmp_path: Path) -> None:
-    for workers in (1, 3):
-        score_corpus(str(corpus), tmp_path / str(workers), ["chrf", "adequa"], workers=workers)
-    assert contents(tmp_path / "1") == contents(tmp_path / "3")
+    for workers in (1, 2):
+        score_corpus(str(corpus), tmp_path / str(workers), ["chrf", "wer"], workers=workers)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
 def test_the_size_of_shards_changes_no_score(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_workers_are_killed(corpus: Path, expected: dict[str, bytes], tmp_path: 
 def test_workers_that_die_again_and_again(tmp_path: Path) -> None:
     """A shard that is too much for any worker stops the job in the end."""
     for name in "ab":
-        write_jsonl(tmp_path / "in" / f"{name}.jsonl", rows_of("fluent") * 1000)
+        write_jsonl(tmp_path / "in" / f"{name}.jsonl", rows_of("fluent") * 300)
 
     def told(_: Tally) -> None:
         for worker in multiprocessing.active_children():

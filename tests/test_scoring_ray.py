@@ -116,7 +116,7 @@ def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: 
     assert not outcome.stops
 
 
-LONG = 36 * 230  # rows of a shard of two units, which can be lost in between
+LONG = 36 * 115  # rows of a shard, which is told of in parts and can be lost in between
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def long_corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
     """Shards that take long enough to be lost in the middle, and what comes of them."""
     folder = tmp_path_factory.mktemp("long")
     for at in range(3):
-        write_jsonl(folder / "in" / f"{at}.jsonl", rows_of("literal") * 230)
+        write_jsonl(folder / "in" / f"{at}.jsonl", rows_of("literal") * 115)
     score_corpus(str(folder / "in"), folder / "local", METRICS)
     return folder / "in", contents(folder / "local")
 
