@@ -21,9 +21,11 @@ from adequa.cli import (
     evaluate,
     export,
     gate,
+    mbr,
     metrics,
     rank,
     reproduce,
+    rerank,
     robustness,
     round_trip,
     score,
@@ -46,6 +48,8 @@ app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.command("rank")(rank.rank)
+app.command("rerank")(rerank.rerank)
+app.command("mbr")(mbr.mbr)
 app.command("metrics")(metrics.metrics)
 app.command("serve")(serve.serve)
 app.add_typer(datasets.app, name="datasets")

@@ -42,7 +42,7 @@ from adequa.version import __version__
 MOST_THREADS = 1024  # far beyond use, and far from what a system refuses
 # Raised when the same model would be given a pair otherwise, such as in other windows: what was
 # kept on disk before is then of no use.
-_READING = 2
+_READING = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
