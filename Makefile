@@ -57,6 +57,8 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/svr_grid.py
 	$(BIN)/python benchmarks/tree_lstm.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/mbr.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.runtime.batches import batches_by_length, cheapest_batches, distinct
+from adequa.runtime.batches import (
+    batches_by_length,
+    batches_of_one_length,
+    cheapest_batches,
+    distinct,
+)
 
 
 @given(
@@ -69,4 +74,14 @@ def test_cheapest_batches_hold_everything_once_and_fit(
 ) -> None:
     batches = [b.tolist() for b in cheapest_batches(lengths, max_tokens=tokens, each=each)]
     assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
+    assert all(len(b) == 1 or max(lengths[at] for at in b) * len(b) <= tokens for b in batches)
+
+
+@given(st.lists(st.integers(0, 40), max_size=300), st.integers(1, 200))
+def test_batches_of_one_length_hold_everything_once_and_fit(
+    lengths: list[int], tokens: int
+) -> None:
+    batches = [b.tolist() for b in batches_of_one_length(lengths, max_tokens=tokens)]
+    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
+    assert all(len({lengths[at] for at in batch}) == 1 for batch in batches)
     assert all(len(b) == 1 or max(lengths[at] for at in b) * len(b) <= tokens for b in batches)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from adequa import ComparisonSettings, ScoreFile, compare
 from adequa.comparison.as_page import _short
 from adequa.comparison.tested import rounding
-from adequa.report.page import embedded_json, packed, page, plain_table
+from adequa.report.page import Parts, embedded_json, packed, page, plain_table
 from judgements import needs_judgements
 from wmt_outputs import outputs_from_archive
 
@@ -86,7 +86,8 @@ def test_the_same_comparison_is_the_same_page() -> None:
 @settings(max_examples=50)
 @given(st.text(), st.text())
 def test_any_text_comes_back_as_it_was(one: str, other: str) -> None:
-    text = page(one, {"title": one}, {"texts": [other]}, plain_table([["System"], [other]]))
+    plain = plain_table([["System"], [other]])
+    text = page(Parts(one, {"title": one}, {"texts": [other]}, plain))
     assert summary_of(text) == {"title": one}
     assert details_of(text) == {"texts": [other]}
     assert f"<title>{html.escape(one)}</title>" in text

@@ -39,7 +39,10 @@ __all__ = [
     "load_metric",
     "load_parser",
     "load_token_vectors",
+    "mbr",
+    "rerank",
     "score",
+    "score_corpus",
 ]
 
 if TYPE_CHECKING:
@@ -65,6 +68,9 @@ if TYPE_CHECKING:
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
+    from adequa.scoring.corpus import score_corpus
+    from adequa.scoring.mbr import mbr
+    from adequa.scoring.rerank import rerank
     from adequa.segments import Scores, Segments, Signature
 
 # Public names are found when first used, so that `import adequa` and `adequa --help` stay quick.
@@ -96,7 +102,10 @@ _HOMES = {
     "load_metric": "adequa.metrics.registry",
     "load_parser": "adequa.encoders.parses",
     "load_token_vectors": "adequa.encoders.token_vectors",
+    "mbr": "adequa.scoring.mbr",
+    "rerank": "adequa.scoring.rerank",
     "score": "adequa.scoring.api",
+    "score_corpus": "adequa.scoring.corpus",
 }
 
 

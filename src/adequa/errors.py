@@ -18,6 +18,10 @@ class UnknownSettingError(AdequaError):
         self.where, self.key = where, key  # the metric or its folder, and the name of the setting
 
 
+class UnwritableError(AdequaError):
+    """What was made cannot be kept: the disk is full, or the folder is not ours to write to."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for a misspelt word, ready to append to a sentence; empty when nothing is near.
 

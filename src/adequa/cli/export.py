@@ -176,7 +176,8 @@ def _english(part: Part) -> Iterator[Segments]:
 def _report(made: Packed, origin: str, folder: str) -> Iterator[str]:
     """What was made, and what it costs."""
     from adequa.cli.render_training import how_to_use
-    from adequa.cli.table import aligned, printable
+    from adequa.cli.table import aligned
+    from adequa.printable import printable
 
     loss, ends = made.loss, made.score_map
     yield printable(f"{made.name}: {origin}, packed in {made.precision}") + "\n\n"

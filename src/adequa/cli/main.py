@@ -21,12 +21,15 @@ from adequa.cli import (
     evaluate,
     export,
     gate,
+    mbr,
     metrics,
     rank,
     reproduce,
+    rerank,
     robustness,
     round_trip,
     score,
+    serve,
     train,
 )
 from adequa.cli.notes import tell
@@ -45,7 +48,10 @@ app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.command("rank")(rank.rank)
+app.command("rerank")(rerank.rerank)
+app.command("mbr")(mbr.mbr)
 app.command("metrics")(metrics.metrics)
+app.command("serve")(serve.serve)
 app.add_typer(datasets.app, name="datasets")
 app.command("evaluate")(evaluate.evaluate)
 app.command("differences")(differences.differences)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
-from adequa.cli.table import printable
+from adequa.printable import printable
 
 
 def tell(line: str) -> None:

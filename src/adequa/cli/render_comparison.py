@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from adequa.cli.table import aligned, printable
-from adequa.comparison.as_tables import pair_rows
+from adequa.cli.table import aligned
+from adequa.comparison.as_tables import pairs_as_tsv
 from adequa.comparison.examples import disagreements, largest_gains
 from adequa.comparison.results import (
     Bucket,
@@ -19,6 +19,7 @@ from adequa.comparison.results import (
 )
 from adequa.comparison.word_differences import excerpt, first_difference, marked
 from adequa.comparison.wording import probability, signed, unsigned
+from adequa.printable import printable
 
 MISSING = "–"
 SURE = "*"
@@ -65,11 +66,7 @@ def markdown_table(rows: Sequence[Sequence[str]], words: int) -> Iterator[str]:
 def as_tsv(found: Comparison, examples: int) -> Iterator[str]:
     """A row a metric and pair of systems, a header on top."""
     del examples
-    for place, row in enumerate(pair_rows(found)):
-        if not place:
-            yield "\t".join(row) + "\n"
-        cells = ("" if value is None else str(value) for value in row.values())
-        yield "\t".join(map(printable, cells)) + "\n"
+    yield from pairs_as_tsv(found)
 
 
 def as_json(found: Comparison, *, segments: bool) -> Iterator[str]:

@@ -9,9 +9,9 @@ from math import isfinite
 from xml.sax.saxutils import escape, quoteattr
 
 from adequa.cli.render_comparison import markdown_table
-from adequa.cli.table import printable
 from adequa.comparison.gate import Check, Verdict
 from adequa.comparison.wording import probability, signed, unsigned
+from adequa.printable import printable
 
 
 def as_json(verdict: Verdict) -> Iterator[str]:

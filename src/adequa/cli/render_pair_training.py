@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adequa.cli.render_training import how_to_use
-from adequa.cli.table import aligned, printable
+from adequa.cli.table import aligned
+from adequa.printable import printable
 
 if TYPE_CHECKING:
     from adequa.learned.pair_regressor import PairRegressor

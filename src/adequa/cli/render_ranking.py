@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from adequa.cli.table import aligned, printable
+from adequa.cli.table import aligned
 from adequa.comparison.ranking import Figure, Ranking
+from adequa.comparison.ranking_as_dict import as_dict
+from adequa.printable import printable
 
 
 def as_text(ranking: Ranking, signature: str) -> Iterator[str]:
@@ -61,24 +63,7 @@ def segments_as_tsv(ranking: Ranking) -> Iterator[str]:
 
 def as_json(ranking: Ranking, signature: str, *, segments: bool) -> Iterator[str]:
     """Everything; the scores of segments where they were asked for."""
-    systems = [
-        {
-            "rank": place,
-            "system": system,
-            "expected_wins": _bounds(wins),
-            "strength": _bounds(strength),
-            "better_than": dict(
-                zip(ranking.systems, ranking.probabilities[at].tolist(), strict=True)
-            ),
-            **({"segments": ranking.segments[:, at].tolist()} if segments else {}),
-        }
-        for at, (place, system, wins, strength) in enumerate(_standings(ranking))
-    ]
-    for system in systems:
-        better = system["better_than"]
-        if isinstance(better, dict):
-            better.pop(str(system["system"]))
-    shown = {"signature": signature, "confidence": ranking.confidence, "systems": systems}
+    shown = as_dict(ranking, signature, segments=segments)
     yield json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -90,10 +75,6 @@ def _standings(ranking: Ranking) -> Iterator[tuple[int, str, Figure, Figure]]:
 
 def _shown(figure: Figure) -> list[str]:
     return [f"{figure.value:.3f}", f"[{figure.low:.3f}, {figure.high:.3f}]"]
-
-
-def _bounds(figure: Figure) -> dict[str, float]:
-    return {"value": figure.value, "low": figure.low, "high": figure.high}
 
 
 def _exact(number: float) -> str:

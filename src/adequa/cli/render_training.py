@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adequa.cli.table import aligned, printable
+from adequa.cli.table import aligned
+from adequa.printable import printable
 
 if TYPE_CHECKING:
     from adequa.learned.contract import LearnedMetric

@@ -8,6 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_metric
+from adequa.cli.corpus import (
+    MAX_CHARACTERS,
+    Address,
+    Corpus,
+    EngineOption,
+    Gpus,
+    MaxCharacters,
+    Prefix,
+    Way,
+    Workers,
+    is_corpus,
+    score_shards,
+)
 from adequa.cli.formats import ScoreFormat, ScoreFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.notes import tell
@@ -52,6 +65,12 @@ def score(
         int | None,
         typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
     ] = None,
+    engine: EngineOption = None,
+    workers: Workers = None,
+    address: Address = None,
+    gpus: Gpus = 0.0,
+    prefix: Prefix = "",
+    max_characters: MaxCharacters = MAX_CHARACTERS,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
@@ -61,11 +80,28 @@ def score(
     """Score translations against references.
 
     Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
+
+    Where -i stands for the shards of a corpus and -o for a folder, the same rows are written there
+    with a column for each metric, by any number of workers.
     """
+    if input_ is not None and is_corpus(input_, output, engine):
+        if hypothesis or reference or source is not None or segments or by is not None:
+            raise AdequaError("A corpus of shards goes with -i, -o and -m; leave out the others.")
+        scored = score_shards(
+            Corpus(input_, output, column or [], metric or METRICS, device),
+            Way(engine, workers, address, gpus, prefix, max_characters),
+            quiet=quiet,
+        )
+        write(_rendered(scored, format_ or ScoreFormat.text, decimals), None)
+        return
+    if engine is not None or workers is not None or address is not None or gpus:
+        raise AdequaError("Engines and workers go with -i SHARDS -o FOLDER/.")
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     loading = Loading(device, None if no_cache else cache_size)
-    metrics = _labelled(metric or METRICS, loading)
+    from adequa.scoring.labels import labelled
+
+    metrics = labelled({each: loading(each) for each in metric or METRICS})
     loading.check_device()
     beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
     keep = [*beside, *([] if by is None or by in beside else [by])]
@@ -80,16 +116,6 @@ def score(
         for note in dict.fromkeys((*_notes(results), *remarks)):
             tell(f"note: {note}")
     write(_rendered(results, format_ or format_of(output, ScoreFormat), decimals), output)
-
-
-def _labelled(specifications: Sequence[str], load: Callable[[str], Metric]) -> dict[str, Metric]:
-    """Metrics by the name of their column: as short as tells them apart."""
-    metrics = {specification: load(specification) for specification in specifications}
-    names = [metric.name for metric in metrics.values()]
-    return {
-        metric.name if names.count(metric.name) == 1 else specification: metric
-        for specification, metric in metrics.items()
-    }
 
 
 def _score(
@@ -127,10 +153,11 @@ def _notes(results: Results) -> Iterator[str]:
 
 def _rendered(results: Results, format_: ScoreFormat, decimals: int | None) -> Iterator[str]:
     from adequa.cli import render
+    from adequa.scoring.as_json import as_json
 
     render_as = {
         ScoreFormat.text: render.as_text,
-        ScoreFormat.json: render.as_json,
+        ScoreFormat.json: as_json,
         ScoreFormat.tsv: render.as_tsv,
     }
     return render_as[format_](results, decimals)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from unicodedata import category, combining, east_asian_width
+from unicodedata import combining, east_asian_width
+
+from adequa.printable import printable
 
 GAP = "  "
 
@@ -32,17 +34,6 @@ def aligned(
             for position, (cell, columns) in enumerate(zip(row, widths, strict=True))
         )
         yield GAP.join(cells).rstrip() + "\n"
-
-
-def printable(text: str) -> str:
-    """Text whose control characters (a tab or an escape in a system's name) do no harm.
-
-    >>> printable("a\\tb\\x1b[2J")
-    'a b [2J'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(" " if category(char) in {"Cc", "Zl", "Zp"} else char for char in text)
 
 
 def width(text: str) -> int:

@@ -12,7 +12,7 @@ from adequa.comparison.as_dict import number, numbers
 from adequa.comparison.results import Comparison, Dimension, MetricResult, PairResult
 from adequa.comparison.tested import rounding
 from adequa.comparison.wording import unsigned
-from adequa.report.page import page, plain_table
+from adequa.report.page import Parts, page, plain_table
 from adequa.segments import FloatArray
 from adequa.version import __version__
 
@@ -23,10 +23,15 @@ _NAMED = 2  # systems that a title names
 
 def as_page(found: Comparison, title: str = "") -> str:
     """One HTML file with all of a comparison."""
+    return page(parts(found, title))
+
+
+def parts(found: Comparison, title: str = "") -> Parts:
+    """What such a page is made of."""
     several = f"{len(found.systems)} systems"
     names = " and ".join(found.systems) if len(found.systems) <= _NAMED else several
     shown = title or f"Comparison of {names}"
-    return page(shown, _summary(found, shown), _details(found), plain_table(_plain(found)))
+    return Parts(shown, _summary(found, shown), _details(found), tuple(plain_table(_plain(found))))
 
 
 def _summary(found: Comparison, title: str) -> dict[str, Any]:

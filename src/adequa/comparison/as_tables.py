@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from adequa.comparison.as_dict import number, pair_dict
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
+from adequa.printable import printable
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -56,6 +57,15 @@ def pair_rows(found: Comparison) -> Iterator[dict[str, Any]]:
             people = row.pop("people") or {}
             share = {"people_share": people.get("share"), "people_pairs": people.get("pairs")}
             yield {"metric": metric.name, **row, **share}
+
+
+def pairs_as_tsv(found: Comparison) -> Iterator[str]:
+    """The same as lines, a header on top."""
+    for place, row in enumerate(pair_rows(found)):
+        if not place:
+            yield "\t".join(row) + "\n"
+        cells = ("" if value is None else str(value) for value in row.values())
+        yield "\t".join(map(printable, cells)) + "\n"
 
 
 def bucket_rows(found: Comparison) -> Iterator[dict[str, Any]]:

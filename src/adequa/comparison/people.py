@@ -54,9 +54,10 @@ class Meanings:
 
 def meanings_beside(metric: Metric) -> Meanings | None:
     """What was measured for this metric and lies beside its weights, if anything does."""
-    folder = FOLDER if isinstance(metric, Adequa) else None
-    if isinstance(metric, PackedPair):
-        folder = metric.folder
+    own = metric.itself
+    folder = FOLDER if isinstance(own, Adequa) else None
+    if isinstance(own, PackedPair):
+        folder = own.folder
     if folder is None or not (folder / FILE).is_file():
         return None
     return next(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from adequa.errors import AdequaError
 from adequa.io.tables import Chunk, Table
@@ -62,6 +62,11 @@ def open_json_list(path: FilePath, advance: Advance) -> Iterator[Table]:
 
 def _counted_from(prefix: str, first: int) -> Callable[[int], str]:
     return lambda row: f"{prefix} {first + row}"
+
+
+def parsed_lines(part: Sequence[str], place: Callable[[int], str]) -> list[dict[str, Any]]:
+    """The objects of lines, one each; `place` says where line i of them stands."""
+    return list(_objects(_parsed_lines(part, place), place)) if part else []
 
 
 def _parsed_lines(part: Sequence[str], place: Callable[[int], str]) -> list[object]:

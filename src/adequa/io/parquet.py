@@ -18,14 +18,9 @@ def open_parquet(path: FilePath, advance: Advance) -> Iterator[Table]:
     name = shown(path)
     if uncompressed_name(path) != Path(path).name:
         raise AdequaError(f"{name}: Parquet is compressed by itself; unpack the file first.")
-    try:
-        from pyarrow import parquet  # noqa: PLC0415  # an extra, and heavy
-    except ImportError as error:
-        raise AdequaError(
-            f"{name}: reading Parquet needs pyarrow; install it with: pip install 'adequa[data]'"
-        ) from error
+    parquet = imported_parquet(name)
     with ExitStack() as opened:
-        with _failures_in_words(name):
+        with damage_in_words(name):
             stream = opened.enter_context(Path(path).open("rb"))
             # Without the buffer size, and with pre_buffer, whole row groups would be held.
             file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
@@ -34,8 +29,20 @@ def open_parquet(path: FilePath, advance: Advance) -> Iterator[Table]:
         yield Table(name, column_names, _chunks(file, name, file_bytes, advance))
 
 
+def imported_parquet(name: str) -> Any:
+    """pyarrow's Parquet, or a sentence that names the file which needs it."""
+    try:
+        from pyarrow import parquet  # noqa: PLC0415  # an extra, and heavy
+    except ImportError as error:
+        raise AdequaError(
+            f"{name}: reading Parquet needs pyarrow; install it with: pip install 'adequa[data]'"
+        ) from error
+    return parquet
+
+
 @contextmanager
-def _failures_in_words(name: str) -> Iterator[None]:
+def damage_in_words(name: str) -> Iterator[None]:
+    """What pyarrow cannot read, in a sentence."""
     from pyarrow import ArrowException  # noqa: PLC0415  # it is there by now
 
     try:
@@ -60,7 +67,7 @@ def _chunks(
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         done, rows = 0, int(file.metadata.num_rows)
         wanted = file.schema_arrow.names if columns is None else list(columns)
-        with _failures_in_words(name):
+        with damage_in_words(name):
             for batch in file.iter_batches(batch_size=size, columns=wanted):
                 if not batch.num_rows:
                     continue

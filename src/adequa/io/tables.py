@@ -109,7 +109,7 @@ def table_segments(table: Table, wanted: Wanted, system: str) -> Iterator[Segmen
     for chunk in table.chunks((*layout.columns, *may_come_late), wanted.batch):
         empty = False
         _refuse_late_columns(chunk, may_come_late)
-        yield _chunk_segments(chunk, layout, system)
+        yield chunk_segments(chunk, layout, system)
     if empty:
         raise AdequaError(f"{table.name} has no rows: there is nothing to score.")
 
@@ -198,7 +198,8 @@ def _check_column(table: Table, name: str, advice: str) -> None:
     )
 
 
-def _chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
+def chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
+    """Rows of a table as segments; the first that cannot be one is told of."""
     hypotheses = _texts(chunk, layout.mt)
     return Segments(
         hypotheses=hypotheses,

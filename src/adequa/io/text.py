@@ -71,18 +71,24 @@ def byte_blocks(
     path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK
 ) -> Iterator[bytes]:
     """A file's content after decompression, block by block; `-` is standard input."""
-    name = shown(path)
     try:
-        with _opened(path) as raw, _decompressed(_Counted(raw, advance), path) as stream:
+        with _opened(path) as raw:
+            yield from _blocks(raw, shown(path), advance, block_size)
+    except OSError as error:
+        raise unreadable(shown(path), error) from error
+
+
+def _blocks(raw: BinaryIO, name: str, advance: Advance, block_size: int) -> Iterator[bytes]:
+    """The content of an open file after decompression, which its name tells."""
+    try:
+        with _decompressed(_Counted(raw, advance), name) as stream:
             while block := stream.read(block_size):
                 yield block
     except _DAMAGED as error:
         raise AdequaError(
-            f"{name} is not a whole {_compression(path)} file: "
+            f"{name} is not a whole {_compression(name)} file: "
             "it is damaged, cut short, or not compressed at all."
         ) from error
-    except OSError as error:
-        raise unreadable(name, error) from error
 
 
 def line_blocks(
@@ -93,14 +99,24 @@ def line_blocks(
     Lines end at `\n` or `\r\n` and nowhere else: `str.splitlines` and Python's text files also
     cut at characters that occur inside segments, which would shift the alignment.
     """
+    return _decoded(byte_blocks(path, advance=advance, block_size=block_size), shown(path))
+
+
+def stream_lines(raw: BinaryIO, name: str, *, advance: Advance = ignore) -> Iterator[str]:
+    """The lines of an open file, without empty ones at the end; its name tells if it is packed."""
+    blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name)
+    return without_trailing_blanks(chain.from_iterable(blocks))
+
+
+def _decoded(blocks: Iterable[bytes], name: str) -> Iterator[list[str]]:
     lines_before = 0
-    for block in _whole_lines(byte_blocks(path, advance=advance, block_size=block_size)):
+    for block in _whole_lines(blocks):
         if not lines_before:
             block = block.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901
         try:
             lines = block.decode("utf-8").split("\n")
         except UnicodeDecodeError as error:
-            raise _not_utf8(shown(path), block, error.start, lines_before) from error
+            raise _not_utf8(name, block, error.start, lines_before) from error
         unfinished = lines.pop()
         if b"\r" in block:
             lines = [line.removesuffix("\r") for line in lines]

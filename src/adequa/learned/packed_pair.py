@@ -42,7 +42,7 @@ from adequa.version import __version__
 MOST_THREADS = 1024  # far beyond use, and far from what a system refuses
 # Raised when the same model would be given a pair otherwise, such as in other windows: what was
 # kept on disk before is then of no use.
-_READING = 2
+_READING = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,9 +172,9 @@ class PackedPair(MeanMetric):
 
     def _look_for_others(self, hypotheses: Sequence[str]) -> None:
         """Count the hypotheses that say something, and those of them that are no English."""
-        said, at = distinct([text for text in hypotheses if _words(text)])
-        self.seen_ += len(at)
-        self.foreign_ += int(looks_foreign(said)[at].sum())
+        foreign, seen = foreign_among(hypotheses)
+        self.seen_ += seen
+        self.foreign_ += foreign
 
     def _scored(self, pairs: list[Pair]) -> PairScores:
         scored = through(self._recent, pairs, self._kept_or_made)
@@ -197,11 +197,7 @@ class PackedPair(MeanMetric):
                 f"in windows, as they are longer than {self.session.reader.max_length} tokens."
             )
         if self.foreign_:
-            found.append(
-                f"{_counted(self.foreign_, 'hypothesis', 'hypotheses')} of {self.seen_:,} that "
-                f"{self.name} scored {'is' if self.foreign_ == 1 else 'are'} plainly not in "
-                "English, the one language that it knows; -m chrf is for every language."
-            )
+            found.append(foreign_remark(self.name, self.foreign_, self.seen_))
         return (*found, *(() if self._disk is None else self._disk.notes))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
@@ -210,6 +206,25 @@ class PackedPair(MeanMetric):
             ("weights", self.digest_[:DIGITS]),
             ("version", __version__),
         )
+
+
+def foreign_among(hypotheses: Sequence[str]) -> tuple[int, int]:
+    """How many hypotheses are plainly no English, and how many say anything at all.
+
+    >>> foreign_among(["Das ist nicht so gut, wie wir es alle erwartet haben.", "So it is.", ""])
+    (1, 2)
+    """
+    said, at = distinct([text for text in hypotheses if _words(text)])
+    return int(looks_foreign(said)[at].sum()), len(at)
+
+
+def foreign_remark(name: str, foreign: int, seen: int) -> str:
+    """What a user is told of them."""
+    return (
+        f"{_counted(foreign, 'hypothesis', 'hypotheses')} of {seen:,} that {name} scored "
+        f"{'is' if foreign == 1 else 'are'} plainly not in English, the one language that it "
+        "knows; -m chrf is for every language."
+    )
 
 
 def by_rule(reference: str, hypothesis: str) -> float:

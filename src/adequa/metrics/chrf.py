@@ -52,6 +52,13 @@ class Chrf(SacrebleuMetric):
             eps_smoothing=self.eps_smoothing,
         )
 
+    def ngrams(self, text: str) -> list[dict[str, int]]:
+        """How often each n-gram occurs in a text, for each order: characters first, then words."""
+        scorer = self._system_scorer
+        prepared = scorer._preprocess_segment(text)  # noqa: SLF001 - as in the adapter
+        counted = scorer._extract_reference_info([prepared])["ref_ngrams"][0]  # noqa: SLF001
+        return list(counted)
+
     def formula(self, totals: FloatArray) -> FloatArray:
         return chrf_scores(totals, beta=self.beta, eps_smoothing=self.eps_smoothing)
 

@@ -43,6 +43,11 @@ class Metric(ABC):
     # Packages whose version may change the score, beside our own.
     counted_with: tuple[str, ...] = ()
 
+    @property
+    def itself(self) -> Metric:
+        """The metric that this one stands for, such as for one that another thread owns."""
+        return self
+
     @abstractmethod
     def statistics(self, segments: Segments) -> FloatArray:
         """Sufficient statistics, shape (segments, k)."""

@@ -73,12 +73,17 @@ def chrf_scores(counts: FloatArray, *, beta: int, eps_smoothing: bool) -> FloatA
         recall = _quotient(match, reference, _EPS)
         both = (1 + factor) * precision * recall
         each = _quotient(both, factor * precision + recall, _EPS)
-        return np.asarray(100 * each.mean(axis=1))
+        return np.asarray(100 * _added(each) / each.shape[1])
     there = (hypothesis > 0) & (reference > 0)
     orders = np.maximum(there.sum(axis=1), 1)
-    precision = (_quotient(match, hypothesis, 0.0) * there).sum(axis=1) / orders
-    recall = (_quotient(match, reference, 0.0) * there).sum(axis=1) / orders
+    precision = _added(_quotient(match, hypothesis, 0.0) * there) / orders
+    recall = _added(_quotient(match, reference, 0.0) * there) / orders
     return 100 * _quotient((1 + factor) * precision * recall, factor * precision + recall, 0.0)
+
+
+def _added(columns: FloatArray) -> FloatArray:
+    """The sum of columns, one after the other as sacreBLEU adds them: the same to the last bit."""
+    return np.asarray(np.add.accumulate(columns, axis=1)[:, -1])
 
 
 def ter_scores(counts: FloatArray) -> FloatArray:

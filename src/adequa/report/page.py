@@ -15,6 +15,7 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -23,36 +24,75 @@ _SCRIPTS = (
     *("core.js", "words.js", "leaderboard.js", "pairs.js", "charts.js"),
     *("buckets.js", "segments.js", "start.js"),
 )
+_IN_FILE = "file.js"  # begins with what lies in the page
 _STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "media.css")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _MEDIUM, _HARD = 6, 9  # levels of compression
 _LARGE = 20_000_000  # bytes that are worth no more than medium effort
 
 
-def page(
-    title: str, summary: Mapping[str, Any], details: Mapping[str, Any], plain: Sequence[str]
-) -> str:
-    """The page of a comparison.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a page shows.
 
-    `summary` is what is shown at once; `details`, which is most of it, is unpacked when the page is
-    open. `plain` are rows of cells for readers whose browser runs no script, header first.
+    `summary` is shown at once; `details`, which is most of it, is unpacked when the page is open.
+    `plain` are rows of an HTML table for readers whose browser runs no script.
     """
-    style, script = _joined(_STYLES), _script()
+
+    title: str
+    summary: Mapping[str, Any]
+    details: Mapping[str, Any]
+    plain: Sequence[str]
+
+
+def page(parts: Parts) -> str:
+    """The page of a comparison."""
+    styled, scripted = style(), script(asset(_IN_FILE))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+        f"style-src '{_digest(styled)}'; script-src '{_digest(scripted)}'"
     )
-    parts = {
-        "title": _escaped(title),
+    places = {
+        "title": _escaped(parts.title),
         "policy": policy,
-        "style": style,
-        "script": script,
-        "summary": embedded_json(summary),
-        "details": packed(details),
-        "plain": "".join(plain),
+        "style": styled,
+        "script": scripted,
+        "sections": sections(),
+        "summary": embedded_json(parts.summary),
+        "details": packed(parts.details),
+        "plain": "".join(parts.plain),
     }
-    # All at once, so that nothing in one part is taken for a place in the page.
-    return _PLACE.sub(lambda place: parts[place[1]], _asset("page.html"))
+    return filled(asset("page.html"), places)
+
+
+def filled(template: str, places: Mapping[str, str]) -> str:
+    """A template with its places filled: all at once, so that nothing in one is taken for another.
+
+    >>> filled("<p>{{a}} {{b}}</p>", {"a": "{{b}}", "b": "c"})
+    '<p>{{b}} c</p>'
+    """
+    return _PLACE.sub(lambda place: places[place[1]], template)
+
+
+def sections() -> str:
+    """The parts of a page that show a comparison, empty."""
+    return asset("sections.html")
+
+
+def style() -> str:
+    """How these parts look."""
+    return "\n".join(map(asset, _STYLES))
+
+
+def script(*more: str) -> str:
+    """What fills these parts, and more behind it, in one scope of its own."""
+    joined = "\n".join([*map(asset, _SCRIPTS), *more])
+    return f'(() => {{\n"use strict";\n{joined}\n}})();\n'
+
+
+def asset(name: str) -> str:
+    """A file that lies beside this one."""
+    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
 def embedded_json(content: object) -> str:
@@ -91,19 +131,6 @@ def plain_table(rows: Sequence[Sequence[str]]) -> list[str]:
 def _escaped(text: str) -> str:
     """Text as HTML; halves of characters, which no file can hold, are question marks."""
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
-
-
-def _script() -> str:
-    """All parts of the script, in one scope of their own."""
-    return f'(() => {{\n"use strict";\n{_joined(_SCRIPTS)}\n}})();\n'
-
-
-def _joined(names: Sequence[str]) -> str:
-    return "\n".join(map(_asset, names))
-
-
-def _asset(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

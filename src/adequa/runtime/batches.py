@@ -76,6 +76,26 @@ def cheapest_batches(
     return batches
 
 
+def batches_of_one_length(
+    lengths: Sequence[int] | npt.NDArray[np.integer], *, max_tokens: int
+) -> list[Positions]:
+    """Positions of the lengths, cut into batches of one length each, the longest first.
+
+    Nothing in such a batch is padded for the sake of another. A batch holds no more than
+    `max_tokens`, as in `batches_by_length`.
+
+    >>> [batch.tolist() for batch in batches_of_one_length([3, 9, 2, 3], max_tokens=99)]
+    [[1], [0, 3], [2]]
+    """
+    size = np.asarray(lengths, dtype=np.intp)
+    batches: list[Positions] = []
+    for length in np.unique(size)[::-1]:
+        of_length = np.flatnonzero(size == length)
+        count = max(max_tokens // max(int(length), 1), 1)
+        batches += [of_length[at : at + count] for at in range(0, len(of_length), count)]
+    return batches
+
+
 def distinct(items: Sequence[Item]) -> tuple[list[Item], Positions]:
     """The different items in the order of their first appearance, and where each item is in it.
 

@@ -55,8 +55,8 @@ class OnnxModel:
         """One score a row. Several threads may run it at once.
 
         A row alone is read twice: the product of a matrix and a single row is summed up in another
-        order than that of several, and a score shall not depend on its neighbours. What is left of
-        that are the last bits of a few scores, in batches of other lengths.
+        order than that of several, and a score shall not depend on its neighbours. Batches of other
+        lengths still move the last bits of a few scores.
         """
         rows = len(inputs[IDS])
         fed = {

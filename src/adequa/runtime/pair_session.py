@@ -2,12 +2,15 @@
 
 Pairs stream through: they are taken in chunks, so that memory stays the same however many there
 are. Identical pairs are scored once, and pairs of similar length together. The same pairs give the
-same bits in every run. Other neighbours move the last bits of what a model says here and there,
-which is why scores are rounded: hardly one in a hundred then depends on them, by the last decimal.
+same bits in every run.
 
 On a CPU every batch is read by one thread, and several batches at once: that is faster than threads
 that share each product out among them and wait for one another, and no score depends on how many
-threads there are.
+threads there are. A batch holds rows of one length only: a row is then padded as it would be by
+itself, and no score depends on its neighbours, to the last bit. It costs no time. On a GPU, which
+wants large batches, lengths are mixed, and neighbours move the last bits of what a model says here
+and there. That is why scores are rounded: hardly one in a hundred then depends on them, by the last
+decimal.
 """
 
 from __future__ import annotations
@@ -19,11 +22,16 @@ from pathlib import Path
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.runtime.batches import cheapest_batches, distinct
+from adequa.runtime.batches import (
+    Positions,
+    batches_of_one_length,
+    cheapest_batches,
+    distinct,
+)
 from adequa.runtime.cpus import available_cpus
 from adequa.runtime.onnx_model import Device, OnnxModel
 from adequa.runtime.pair_scores import Pair, PairScores
-from adequa.runtime.pair_tokens import PairReader
+from adequa.runtime.pair_tokens import PairReader, PairRows
 from adequa.runtime.shared_work import shared_out
 from adequa.runtime.windows import one_score
 
@@ -37,8 +45,7 @@ _CHUNK_CHARACTERS = 4_000_000
 # Tokens of a batch, padding included. On a CPU larger ones save no time: eight times as many took
 # the same. Small ones are shared out evenly among threads, and take little memory.
 _BATCH_TOKENS: dict[Device, int] = {"cpu": 1024, "cuda": 32768}
-# Tokens that could be read in the time that it takes to begin a batch.
-_EACH: dict[Device, int] = {"cpu": 16, "cuda": 64}
+_EACH = 64  # tokens that a GPU could read in the time that it takes to begin a batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +99,7 @@ class PairSession:
         """The scores of different pairs, from the model."""
         rows = self.reader.read(pairs)
         scores = np.empty(len(rows.pairs))
-        # Room for two rows at least: a row alone would be read twice.
-        tokens = max(self.batch_tokens, 2 * self.reader.max_length)
-        batches = cheapest_batches(rows.lengths, max_tokens=tokens, each=_EACH[self.device])
+        batches = self._batches(rows)
         found = shared_out(lambda batch: self.model.run(rows.padded(batch)), batches, self.callers)
         for batch, of_batch in zip(batches, found, strict=True):
             scores[batch] = of_batch
@@ -107,6 +112,13 @@ class PairSession:
             scored.scores[pair] = one_score(scores[part], weights[part])
         scored.scores.round(_DECIMALS, out=scored.scores)
         return scored
+
+    def _batches(self, rows: PairRows) -> list[Positions]:
+        # Room for two rows at least: a row alone would be read twice.
+        tokens = max(self.batch_tokens, 2 * self.reader.max_length)
+        if self.device == "cpu":
+            return batches_of_one_length(rows.padded_lengths, max_tokens=tokens)
+        return cheapest_batches(rows.lengths, max_tokens=tokens, each=_EACH)
 
 
 def _said_length(model: OnnxModel) -> int:

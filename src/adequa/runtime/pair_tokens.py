@@ -68,11 +68,16 @@ class PairRows:
         """Tokens of each row."""
         return np.diff(self.starts)
 
+    @property
+    def padded_lengths(self) -> Places:
+        """Tokens of each row where it is read with none that is longer."""
+        filled = -(-self.lengths // _MULTIPLE) * _MULTIPLE
+        return np.asarray(np.minimum(filled, self.max_length))
+
     def padded(self, rows: npt.NDArray[np.intp]) -> dict[str, Places]:
         """The inputs of a model for these rows, filled up to the next multiple of a few tokens."""
         lengths = self.starts[rows + 1] - self.starts[rows]
-        longest = -(-int(lengths.max()) // _MULTIPLE) * _MULTIPLE
-        there = np.arange(min(longest, self.max_length)) < lengths[:, None]
+        there = np.arange(int(self.padded_lengths[rows].max())) < lengths[:, None]
         places = _ranges(self.starts[rows], lengths)
         inputs = {
             IDS: np.full(there.shape, self.padding, np.int64),

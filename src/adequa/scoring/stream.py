@@ -31,29 +31,52 @@ def score_stream(
 
     `by` names an id column: each system then also gets a score for each of its values.
     """
-    systems: dict[str, _System] = {}
+    running = RunningScores(metrics, keep_segments=keep_segments, by=by)
     for batch in batches:
+        running.add(batch)
+    return running.results()
+
+
+class RunningScores:
+    """The same for batches that come one by one, from whoever has them."""
+
+    def __init__(
+        self, metrics: Mapping[str, Metric], *, keep_segments: bool = False, by: str | None = None
+    ) -> None:
+        self._metrics, self._keep_segments, self._by = metrics, keep_segments, by
+        self._systems: dict[str, _System] = {}
+
+    def add(self, batch: Segments) -> None:
+        """Score a batch, of one system or of several."""
         for name, segments in _split(batch, batch.ids.get("system")):
-            system = systems.setdefault(name, _System())
+            system = self._systems.setdefault(name, _System())
             system.count(segments)
-            for label, metric in metrics.items():
+            for label, metric in self._metrics.items():
                 if metric.needs_whole_corpus:
                     system.waiting.setdefault(label, []).append(segments)
                 else:
-                    system.add(label, metric, segments, keep_segments, by)
-    for system in systems.values():
-        while system.waiting:
-            label, parts = system.waiting.popitem()
-            system.add(label, metrics[label], concatenate(parts), keep_segments, by)
-    if not systems:
-        raise AdequaError("There is nothing to score: the input has no segments.")
-    return Results(
-        metrics=tuple(_result(label, metric, systems) for label, metric in metrics.items()),
-        segment_counts={name: system.segments for name, system in systems.items()},
-        empty_hypotheses={name: system.empty for name, system in systems.items() if system.empty},
-        grouped_by=by,
-        has_segments=keep_segments,
-    )
+                    system.add(label, metric, segments, self._keep_segments, self._by)
+
+    def results(self) -> Results:
+        """What was found in all batches so far."""
+        systems = self._systems
+        for system in systems.values():
+            while system.waiting:
+                label, parts = system.waiting.popitem()
+                metric = self._metrics[label]
+                system.add(label, metric, concatenate(parts), self._keep_segments, self._by)
+        if not systems:
+            raise AdequaError("There is nothing to score: the input has no segments.")
+        empty = {name: system.empty for name, system in systems.items() if system.empty}
+        return Results(
+            metrics=tuple(
+                _result(label, metric, systems) for label, metric in self._metrics.items()
+            ),
+            segment_counts={name: system.segments for name, system in systems.items()},
+            empty_hypotheses=empty,
+            grouped_by=self._by,
+            has_segments=self._keep_segments,
+        )
 
 
 @dataclass(slots=True)

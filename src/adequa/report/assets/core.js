@@ -1,7 +1,7 @@
 // What all parts use: the data, what is chosen, elements, and numbers as people write them.
 // Text of users becomes text nodes and nothing else: no part of the page is ever made from a string.
 
-const data = JSON.parse(document.getElementById("summary").textContent);
+let data = null; // what is shown before any segment
 let details = null; // segments, once they are unpacked
 const chosen = { metric: 0, a: 0, b: 1 };
 const views = []; // functions that show what is chosen
@@ -156,11 +156,3 @@ function ticks(low, high, about) {
 }
 
 const tickText = (value) => String(Number(value.toPrecision(6))).replace("-", "−");
-
-// Segments come compressed; a browser unpacks them without asking anyone.
-async function unpacked() {
-  const packed = atob(byId("details").textContent.trim());
-  const bytes = Uint8Array.from(packed, (char) => char.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}

@@ -1,4 +1,4 @@
-// What is chosen, what stands behind the numbers, light and dark; and the beginning of it all.
+// What is chosen, what stands behind the numbers, light and dark; and the beginning of a comparison.
 
 function fillChoosers() {
   const systems = (now) => data.systems.map((name, place) => option(place, name, place === now));
@@ -125,20 +125,43 @@ function fromAddress() {
   if (asked) openSegment(Number(asked[1]) - 1);
 }
 
-async function start() {
-  prepareTheme();
-  chosen.b = orderBy(metricNow()).find((place) => place !== 0);
+let prepared = false; // whether the page listens
+
+function prepare() {
+  if (prepared) return;
+  prepared = true;
   views.push(showPair, showMatrix, showDistributions, showScatter, showBuckets);
   prepareChoosers();
-  fillChoosers();
   prepareBrowser();
   prepareResizing();
+  addEventListener("hashchange", fromAddress);
+}
+
+// Nothing is left of the comparison that was shown before.
+function forget() {
+  details = null;
+  computed.clear();
+  Object.assign(sorting, { metric: 0, best: true });
+  Object.assign(scatter, { x: 0, y: 1, what: "gains" });
+  Object.assign(browsing, { page: 0, rows: [], opened: new Set(), haystacks: null });
+  byId("query").value = "";
+  delete document.documentElement.dataset.ready;
+}
+
+// Show a comparison: its summary at once, and the segments when they are there.
+async function begin(summary, unpack) {
+  data = summary;
+  forget();
+  Object.assign(chosen, { metric: 0, a: 0 });
+  chosen.b = orderBy(metricNow()).find((place) => place !== 0);
+  prepare();
+  fillChoosers();
   showShort();
   showLeaderboard();
   showBehind();
   show();
   try {
-    details = await unpacked();
+    details = await unpack();
   } catch {
     byId("count").textContent = "This browser cannot unpack the segments; a newer one can.";
     return;
@@ -153,8 +176,5 @@ async function start() {
     fill(id, table);
   browse(true);
   fromAddress();
-  addEventListener("hashchange", fromAddress);
   document.documentElement.dataset.ready = "true";
 }
-
-start();

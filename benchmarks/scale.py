@@ -1,0 +1,140 @@
+"""Corpora of shards: rows a second of both engines as the corpus grows, and the memory it takes.
+
+    python benchmarks/scale.py                  # the local engine and Ray, as the corpus grows
+    python benchmarks/scale.py --metric adequa --rows 50000 --shards 8
+    python benchmarks/scale.py --memory --rows 10000000 --shards 50
+
+Segments are of 5 to 8 words and all different, so that no cache helps. Ray's cluster is started
+before the clock is; workers, which load the metric, are not. What both engines write is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+import shutil
+import tempfile
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from adequa.runtime.cpus import available_cpus
+from adequa.scoring.corpus import CorpusScores, score_corpus
+
+WORDS = [word for path in (Path(__file__).parent.parent / "examples").glob("*.txt")
+         for word in path.read_text(encoding="utf-8").split()]  # fmt: skip
+_KEPT = 0.7  # of the words of a reference
+_PART = 50_000  # rows that are made at a time
+
+
+def sentence(draw: random.Random) -> str:
+    """A few words, in no sensible order."""
+    return " ".join(draw.choices(WORDS, k=draw.randint(5, 8)))
+
+
+def translated(draw: random.Random, reference: str) -> str:
+    """A hypothesis that has some of its reference's words."""
+    words = reference.split()
+    return " ".join(word if draw.random() < _KEPT else draw.choice(WORDS) for word in words)
+
+
+def make_corpus(folder: Path, rows: int, shards: int) -> str:
+    """Shards of Parquet with so many rows together."""
+    folder.mkdir(parents=True)
+    draw = random.Random(0)
+    schema = pa.schema([("id", pa.int64()), ("mt", pa.string()), ("ref", pa.string())])
+    for shard in range(shards):
+        left = range(rows * shard // shards, rows * (shard + 1) // shards)
+        with pq.ParquetWriter(folder / f"{shard:05}.parquet", schema) as writer:
+            for start in range(0, len(left), _PART):
+                ids = list(left[start : start + _PART])
+                references = [sentence(draw) for _ in ids]
+                texts = [translated(draw, reference) for reference in references]
+                columns = {"id": ids, "mt": texts, "ref": references}
+                writer.write_table(pa.table(columns, schema=schema))
+    return str(folder)
+
+
+def digest(folder: Path) -> str:
+    """Of all rows that were written."""
+    found = hashlib.sha256()
+    for path in sorted(folder.glob("*.parquet")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def timed(inputs: str, output: Path, metric: str, **options: Any) -> tuple[float, CorpusScores]:
+    """Seconds that a corpus takes."""
+    began = time.perf_counter()
+    scored = score_corpus(inputs, output, metric, **options)
+    return time.perf_counter() - began, scored
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process ever held."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def measure_memory(folder: Path, rows: int, shards: int, metric: str) -> None:
+    """One worker in this process, whose memory is told."""
+    inputs = make_corpus(folder / "in", rows, shards)
+    made = peak_megabytes()
+    seconds, scored = timed(inputs, folder / "out", metric, workers=1)
+    print(
+        f"{metric}, local, 1 worker: {scored.rows:,} rows in {shards} shards, {seconds:.0f} s, "
+        f"{scored.rows / seconds:,.0f} rows a second; memory at most {peak_megabytes():,.0f} MB "
+        f"(after making the corpus: {made:,.0f} MB)"
+    )
+
+
+def measure_engines(folder: Path, sizes: list[int], args: argparse.Namespace) -> None:
+    """Both engines on corpora of several sizes."""
+    ray: Any = import_module("ray")  # the local engine needs none
+    workers = args.workers or available_cpus()
+    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    print(f"{args.metric}, {workers} workers, {args.shards} shards")
+    print(f"{'rows':>9}  {'local rows/s':>12}  {'ray rows/s':>12}  {'ray/local':>9}  same bytes")
+    for rows in sizes:
+        inputs = make_corpus(folder / f"in-{rows}", rows, args.shards)
+        rates, digests = {}, set()
+        for engine in ("local", "ray"):
+            out = folder / f"{engine}-{rows}"
+            seconds, _ = timed(inputs, out, args.metric, engine=engine, workers=workers)
+            rates[engine] = rows / seconds
+            digests.add(digest(out))
+        print(
+            f"{rows:>9,}  {rates['local']:>12,.0f}  {rates['ray']:>12,.0f}  "
+            f"{rates['ray'] / rates['local']:>9.2f}  {'yes' if len(digests) == 1 else 'NO'}",
+            flush=True,
+        )
+    ray.shutdown()
+
+
+def main() -> None:
+    """Measure what the arguments say."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--metric", default="bleu")
+    parser.add_argument("--rows", type=int, action="append")
+    parser.add_argument("--shards", type=int, default=8)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--memory", action="store_true")
+    args = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="adequa-scale-"))
+    try:
+        if args.memory:
+            (rows,) = args.rows or [10_000_000]
+            measure_memory(folder, rows, args.shards, args.metric)
+        else:
+            measure_engines(folder, args.rows or [10_000, 50_000, 200_000], args)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

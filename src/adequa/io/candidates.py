@@ -1,0 +1,114 @@
+"""Lists of candidates: several translations of one sentence, from JSONL.
+
+A line is a sentence with a list under `candidates`, or one candidate under `mt` with the `id` of
+its sentence, as n-best lists are written; lines of one sentence then follow each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from adequa.errors import AdequaError
+from adequa.io.json_rows import parsed_lines
+from adequa.io.text import Advance, FilePath, ignore, lines, shown, without_trailing_blanks
+
+_TOGETHER = 256  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateList:
+    """The candidates of one sentence."""
+
+    id: Any  # as the file has it, or the number of the sentence
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]  # none where the file has none
+    place: str
+
+
+def read_candidates(path: FilePath, *, advance: Advance = ignore) -> Iterator[CandidateList]:
+    """The lists of candidates of a file, one after the other."""
+    rows = _rows(path, advance)
+    first = next(rows, None)
+    if first is None:
+        raise AdequaError(f"{shown(path)} is empty: there are no candidates in it.")
+    if "candidates" in first[1]:
+        yield _whole(first, 1)
+        for number, row in enumerate(rows, 2):
+            yield _whole(row, number)
+        return
+    if "mt" not in first[1] or "id" not in first[1]:
+        raise AdequaError(
+            f'{first[0]} has neither a list of "candidates" nor one of them under "mt" with the '
+            '"id" of its sentence.'
+        )
+    yield from _joined(first, rows)
+
+
+def _rows(path: FilePath, advance: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
+    left = without_trailing_blanks(lines(path, advance=advance))
+    done = 0
+    while part := list(islice(left, _TOGETHER)):
+        place = _counted_from(shown(path), done + 1)
+        for row, found in enumerate(parsed_lines(part, place)):
+            yield place(row), found
+        done += len(part)
+
+
+def _counted_from(name: str, first: int) -> Callable[[int], str]:
+    return lambda row: f"{name}, line {first + row}"
+
+
+def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
+    place, found = row
+    listed = found.get("candidates")
+    if not isinstance(listed, list) or not listed:
+        raise AdequaError(f'{place}: "candidates" must be a list of texts, with one at least.')
+    texts: list[Any] = [each.get("mt") if isinstance(each, dict) else each for each in listed]
+    for at, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise AdequaError(f"{place}: candidate {at} is no text.")
+    return CandidateList(found.get("id", number), tuple(texts), _references(found, place), place)
+
+
+def _joined(
+    first: tuple[str, dict[str, Any]], rows: Iterator[tuple[str, dict[str, Any]]]
+) -> Iterator[CandidateList]:
+    """One candidate a line, put together by sentence."""
+    place, found = first
+    now, texts, references = found["id"], [_text(found, place)], _references(found, place)
+    seen = {str(now)}
+    for where, row in rows:
+        if row.get("id") == now:
+            texts.append(_text(row, where))
+            references = references or _references(row, where)
+            continue
+        yield CandidateList(now, tuple(texts), references, place)
+        if row.get("id") is None or str(row["id"]) in seen:
+            raise AdequaError(
+                f'{where}: the lines of sentence "{row.get("id")}" do not follow each other.'
+                if row.get("id") is not None
+                else f'{where} has no "id".'
+            )
+        place, now = where, row["id"]
+        texts, references = [_text(row, where)], _references(row, where)
+        seen.add(str(now))
+    yield CandidateList(now, tuple(texts), references, place)
+
+
+def _text(row: dict[str, Any], place: str) -> str:
+    text = row.get("mt")
+    if not isinstance(text, str):
+        raise AdequaError(f'{place}: "mt" is no text.')
+    return text
+
+
+def _references(row: dict[str, Any], place: str) -> tuple[str, ...]:
+    given = row.get("ref")
+    several = given if isinstance(given, list) else [] if given is None else [given]
+    for text in several:
+        if not isinstance(text, str) or not text.strip():
+            raise AdequaError(f'{place}: "ref" is no text.')
+    return tuple(several)

@@ -1,0 +1,115 @@
+"""A job over a corpus: what is scored how, in plain values that any worker can be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from adequa.errors import AdequaError, UnknownSettingError
+from adequa.io.shards import Shard
+from adequa.metrics.contract import Metric
+from adequa.metrics.registry import load_metric
+from adequa.scoring.labels import labels
+from adequa.segments import Signature
+
+MAX_CHARACTERS = 100_000  # of a text: what is longer is no segment, and takes some metrics hours
+REASON = "unscored"  # the column that says why a row has no score
+FOLDER = "_adequa"  # in the output; readers of datasets pass over names that begin so
+_FORMAT = 1  # of what is kept there; raised when it changes
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to know: where to, with which metrics, from which columns."""
+
+    output: str  # a folder, in full, or an address
+    metrics: Mapping[str, str]  # by the name of the column, how to load it
+    columns: Mapping[str, tuple[str, ...]]  # where a part stands, if not under its own name
+    reason: str = REASON
+    max_characters: int = MAX_CHARACTERS
+    device: str | None = None
+    threads: int | None = None  # of a worker, for metrics that have threads
+
+    def load(self) -> dict[str, Metric]:
+        """The metrics, by the names of their columns."""
+        wishes = {"device": self.device, "threads": self.threads}
+        return {
+            column: loaded(
+                words, {key: value for key, value in wishes.items() if value is not None}
+            )
+            for column, words in self.metrics.items()
+        }
+
+    def target(self, shard: Shard) -> str:
+        """Where the scored rows of a shard go."""
+        return f"{self.output}/{shard.name}"
+
+    def record(self, shard: Shard) -> str:
+        """Where it is kept that a shard is finished."""
+        return f"{self.output}/{FOLDER}/shards/{shard.name}.json"
+
+
+def make_job(
+    output: str,
+    specifications: tuple[str, ...],
+    columns: Mapping[str, tuple[str, ...]],
+    *,
+    prefix: str = "",
+    max_characters: int = MAX_CHARACTERS,
+    device: str | None = None,
+) -> Job:
+    """A job, after a check that its metrics can be loaded."""
+    if not specifications:
+        raise AdequaError("There is no metric to score with.")
+    if max_characters < 1:
+        raise AdequaError(f"max_characters must be 1 or more, not {max_characters}.")
+    wishes = {} if device is None else {"device": device}
+    named = labels({words: loaded(words, wishes) for words in specifications})
+    return Job(
+        output=output,
+        metrics={prefix + label: words for words, label in named.items()},
+        columns=columns,
+        reason=prefix + REASON,
+        max_characters=max_characters,
+        device=device,
+    )
+
+
+def loaded(words: str, wishes: Mapping[str, Any]) -> Metric:
+    """A metric, with those of the wished-for settings that it has and that its words leave open."""
+    left = {key: value for key, value in wishes.items() if f"{key}=" not in words}
+    try:
+        return load_metric(words, **left)
+    except UnknownSettingError as error:
+        if error.key not in left:
+            raise
+        return loaded(words, {key: value for key, value in left.items() if key != error.key})
+
+
+def described(job: Job, metrics: Mapping[str, Metric]) -> dict[str, Any]:
+    """All that decides what is written for a row: what runs into one folder must share."""
+    return {
+        "format": _FORMAT,
+        "metrics": {column: unsized(metric) for column, metric in metrics.items()},
+        "columns": {part: list(names) for part, names in sorted(job.columns.items())},
+        "max_characters": job.max_characters,
+        "device": job.device or "cpu",
+    }
+
+
+def unsized(metric: Metric) -> str:
+    """The signature of segment scores, without the number of references, which rows may vary."""
+    signature = metric.segment_signature(None)
+    kept = tuple(each for each in signature.fields if each[0] != "nrefs")
+    return str(Signature(signature.metric, kept))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is in a folder.
+
+    >>> is_below("/data/scored/a.jsonl", "/data/scored"), is_below("/data/a.jsonl", "/data/scored")
+    (True, False)
+    """
+    return PurePosixPath(folder) in PurePosixPath(path).parents

@@ -1,0 +1,237 @@
+"""The Ray engine: shards as a Ray dataset, mapped by a pool of actors that load the metrics once.
+
+Ray Data gives a free actor the next shard and no more, so that nothing piles up, starts lost actors
+again and has their shards scored anew. An actor reads and writes its shard itself, a unit at a
+time: no rows travel, and the object store stays empty. No other file imports Ray.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from importlib import import_module
+from threading import Event, Lock, Thread
+from typing import Any
+
+from adequa.errors import AdequaError
+from adequa.io.shards import Shard
+from adequa.runtime.cpus import available_cpus
+from adequa.scoring.job import Job
+from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
+
+_MOST_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
+_OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows
+# Workers that a shard may cost: Ray would try for ever, and machines that are lent do get lost.
+_ATTEMPTS = 5
+_BETWEEN = 0.5  # seconds between looks at how far the actors are
+
+
+def run_ray(
+    job: Job,
+    shards: Sequence[Shard],
+    told: Told,
+    *,
+    workers: int | None,
+    address: str | None,
+    gpus: float,
+) -> Generator[Outcome, None, None]:
+    """What comes of each shard, in the order in which they are finished."""
+    with _cluster(address) as ray:
+        room = _room(ray, gpus)
+        count = min(workers or room, len(shards))
+        board = ray.remote(_Board).options(num_cpus=0, max_restarts=-1).remote()
+        known = _Known(told)
+        with _watched(ray, board, known.say):
+            for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
+                outcome: Outcome = row["outcome"]
+                known.finish(outcome)
+                yield outcome
+
+
+class _Known:
+    """Passes on how far shards are, from two threads; of a finished one nothing older is said."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._lock = Lock()
+        self._finished: set[str] = set()
+
+    def say(self, progress: Progress) -> None:
+        """How far a shard is."""
+        with self._lock:
+            if progress.shard not in self._finished:
+                self._told(progress)
+
+    def finish(self, outcome: Outcome) -> None:
+        """What came of a shard."""
+        if outcome.record is not None:
+            record = outcome.record
+            self.say(Progress(outcome.shard, record.rows, record.unscored, 1.0))
+        self._finished.add(outcome.shard)
+
+
+def _mapped(
+    ray: Any, work: tuple[Job, Any], shards: Sequence[Shard], count: int, gpus: float
+) -> Iterator[dict[str, Any]]:
+    """The rows that actors make of shards; `work` is what each of them is begun with."""
+    ray_data: Any = import_module("ray.data")  # heavy
+
+    for name in ("ray.data", "ray"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    context = ray_data.DataContext.get_current()
+    context.enable_progress_bars = False
+    rows = [{"shard": asdict(shard)} for shard in shards]
+    blocks = min(len(rows), _MOST_BLOCKS)
+    dataset = ray_data.from_items(rows, override_num_blocks=blocks).map(
+        _Actor,
+        fn_constructor_args=work,
+        compute=ray_data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=1),
+        num_cpus=1,
+        num_gpus=gpus or None,
+    )
+    try:
+        yield from dataset.iter_rows()
+    except ray.exceptions.RayError as error:
+        raise AdequaError(
+            f"Ray stopped the work: {_last_line(error)} What is finished stays; the same command "
+            "goes on from there."
+        ) from error
+
+
+class _Actor:
+    """A worker on Ray."""
+
+    def __init__(self, job: Job, board: Any) -> None:
+        self._scorer = ShardScorer(job)
+        self._board = board
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        shard = Shard(**row["shard"])
+        if self._times_begun(shard) > _ATTEMPTS:
+            return {"outcome": Outcome(shard.name, error=_lost(shard))}
+        return {"outcome": self._scorer(shard, self._board.put.remote)}
+
+    def _times_begun(self, shard: Shard) -> int:
+        return int(import_module("ray").get(self._board.begin.remote(shard.name)))
+
+
+def _lost(shard: Shard) -> str:
+    return (
+        f"{shard.name}: the worker was lost {_ATTEMPTS} times; Ray's logs may say why, such as too "
+        "little memory for so many workers."
+    )
+
+
+class _Board:
+    """Where actors say what they begin and how far they are, and the driver looks."""
+
+    def __init__(self) -> None:
+        self._new: dict[str, Progress] = {}
+        self._begun = Counter[str]()
+
+    def begin(self, shard: str) -> int:
+        """Say that a shard is begun; how often it was, this time included."""
+        self._begun[shard] += 1
+        return self._begun[shard]
+
+    def put(self, progress: Progress) -> None:
+        """Say how far a shard is."""
+        self._new[progress.shard] = progress
+
+    def take(self) -> list[Progress]:
+        """What was said since the last look."""
+        new, self._new = list(self._new.values()), {}
+        return new
+
+
+@contextmanager
+def _watched(ray: Any, board: Any, told: Told) -> Iterator[None]:
+    """Pass on what the board says, for as long as the context lasts."""
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(_BETWEEN):
+            with suppress(ray.exceptions.RayError):
+                for progress in ray.get(board.take.remote()):
+                    if not done.is_set():
+                        told(progress)
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+@contextmanager
+def _cluster(address: str | None) -> Iterator[Any]:
+    """Ray, on the cluster of an address or on this machine; what was begun here ends here."""
+    # Ray's own words on its affairs go to its log files.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        ray: Any = import_module("ray")  # an extra, and heavy
+    except ImportError as error:
+        raise AdequaError(
+            "The ray engine needs Ray; install it with: pip install 'adequa[ray]'"
+        ) from error
+    begun = not ray.is_initialized()
+    if begun:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        here = {"num_cpus": available_cpus(), "object_store_memory": _OBJECT_STORE}
+        try:
+            with _hushed():
+                if address is None:
+                    ray.init(include_dashboard=False, **here, **quiet)
+                else:
+                    ray.init(address=address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise AdequaError(
+                f"There is no Ray cluster to be reached at {address or 'this machine'}: "
+                f"{_last_line(error)}"
+            ) from error
+    try:
+        yield ray
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Nothing on standard error: with the variable above set, Ray says so there."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _room(ray: Any, gpus: float) -> int:
+    """How many workers the cluster has room for."""
+    there = ray.cluster_resources()
+    cpus = int(there.get("CPU", 1))
+    if not gpus:
+        return max(cpus, 1)
+    fitting = int(there.get("GPU", 0) / gpus)
+    if not fitting:
+        raise AdequaError(f"The Ray cluster has no worker with {gpus:g} GPUs to give.")
+    return min(fitting, max(cpus, 1))
+
+
+def _last_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1].strip().rstrip(".") + "."

@@ -1,0 +1,150 @@
+"""What is kept of a job beside its rows: its description, records of shards, and a manifest.
+
+A record says of which content the scores were made and what was written. A shard is finished if
+both are still so: dates and names do not count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adequa.errors import AdequaError
+from adequa.io.storage import Content, storage_of
+from adequa.scoring.job import FOLDER, Job
+
+JOB, MANIFEST = "job.json", "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSums:
+    """One metric over the rows of a shard: how many it scored, and its summed statistics."""
+
+    scored: int
+    total: tuple[float, ...]
+    reference_counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A finished shard."""
+
+    shard: str
+    rows: int
+    unscored: int
+    first_reason: str | None  # of the first row without a score
+    input: Content
+    output: Content
+    metrics: Mapping[str, MetricSums]
+
+    def as_json(self) -> dict[str, Any]:
+        """In plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Record:
+        """From plain values."""
+        return cls(
+            shard=str(kept["shard"]),
+            rows=int(kept["rows"]),
+            unscored=int(kept["unscored"]),
+            first_reason=kept["first_reason"],
+            input=Content(**kept["input"]),
+            output=Content(**kept["output"]),
+            metrics={
+                name: MetricSums(
+                    int(each["scored"]), tuple(each["total"]), tuple(each["reference_counts"])
+                )
+                for name, each in kept["metrics"].items()
+            },
+        )
+
+
+def kept_record(path: str) -> Record | None:
+    """The record at a path, or None where there is none that can be read."""
+    storage, inner = storage_of(path)
+    try:
+        kept = storage.read(inner)
+        return None if kept is None else Record.of(json.loads(kept))
+    except (KeyError, TypeError, ValueError, AttributeError, OSError):
+        return None  # damaged, or of another version: the shard is scored again
+
+
+def write_record(path: str, record: Record) -> None:
+    """Keep a record."""
+    _write(path, record.as_json())
+
+
+def settle(job: Job, description: Mapping[str, Any]) -> None:
+    """Say what the output folder is for, or hold to what was said before."""
+    path = f"{job.output}/{FOLDER}/{JOB}"
+    storage, inner = storage_of(path)
+    kept = storage.read(inner)
+    if kept is None:
+        _write(path, description)
+        return
+    try:
+        before = json.loads(kept)
+    except ValueError as error:
+        raise AdequaError(f"{path} is damaged; remove {job.output} and begin again.") from error
+    differing = _difference(before, description)
+    if differing is not None:
+        raise AdequaError(
+            f"{job.output} holds scores that were made otherwise: {differing}. Give another folder "
+            "with -o, or the same settings to go on."
+        )
+
+
+def _difference(before: Any, now: Mapping[str, Any]) -> str | None:
+    """The first thing that two descriptions differ in, in words."""
+    if not isinstance(before, dict):
+        return "its description is of another version"
+    for key in now:
+        was, is_ = before.get(key), now[key]
+        if was == is_:
+            continue
+        if isinstance(was, dict) and isinstance(is_, dict):
+            for name in dict.fromkeys([*was, *is_]):
+                if was.get(name) != is_.get(name):
+                    return _changed(f"{key} {name}", was.get(name), is_.get(name))
+        return _changed(key, was, is_)
+    return None
+
+
+def _changed(what: str, was: object, is_: object) -> str:
+    return f"{what} was {_shown(was)} then, and is {_shown(is_)} now"
+
+
+def _shown(value: object) -> str:
+    return (
+        "absent" if value is None else ", ".join(value) if isinstance(value, list) else str(value)
+    )
+
+
+def write_manifest(
+    job: Job,
+    description: Mapping[str, Any],
+    records: Sequence[Record],
+    scores: Mapping[str, float],
+    signatures: Mapping[str, str],
+) -> None:
+    """Keep the whole: what was asked, what came of it, and the record of every shard."""
+    manifest = {
+        **description,
+        "corpus": {
+            column: {"signature": signatures[column], "score": score}
+            for column, score in scores.items()
+        },
+        "rows": sum(record.rows for record in records),
+        "unscored": sum(record.unscored for record in records),
+        "shards": [record.as_json() for record in records],
+    }
+    _write(f"{job.output}/{FOLDER}/{MANIFEST}", manifest)
+
+
+def _write(path: str, content: Mapping[str, Any]) -> None:
+    storage, inner = storage_of(path)
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
+    storage.write(inner, f"{text}\n".encode())

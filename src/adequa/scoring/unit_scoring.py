@@ -1,0 +1,167 @@
+"""Scores a unit of rows with several metrics; a row that cannot be scored harms no other.
+
+What fails as a whole is tried again in halves, down to the rows that are to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from adequa.errors import AdequaError
+from adequa.io.shard_rows import NewColumns, Unit
+from adequa.io.tables import Chunk, Layout, chunk_segments
+from adequa.metrics.contract import Metric
+from adequa.segments import FloatArray, Segments, concatenate
+
+Made = TypeVar("Made")
+
+_TOGETHER = 1024  # rows: of slow metrics, a unit would take minutes without a word
+
+
+@dataclass(slots=True)
+class Sums:
+    """What is added up over rows for one metric."""
+
+    scored: int = 0
+    total: FloatArray | None = None
+    reference_counts: set[int] = field(default_factory=set)
+
+    def add(self, statistics: FloatArray, segments: Segments) -> None:
+        """Count these rows in."""
+        added = statistics.sum(axis=0)
+        self.total = added if self.total is None else self.total + added
+        self.scored += len(statistics)
+        self.reference_counts.update(map(len, segments.references))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowScorer:
+    """Scores the rows of a shard, and adds up what its metrics need to know of all."""
+
+    layout: Layout
+    metrics: Mapping[str, Metric]
+    max_characters: int
+    sums: Mapping[str, Sums]
+
+    @classmethod
+    def of(cls, layout: Layout, metrics: Mapping[str, Metric], max_characters: int) -> RowScorer:
+        """One that has seen nothing yet."""
+        return cls(layout, metrics, max_characters, {column: Sums() for column in metrics})
+
+    def new_columns(self, unit: Unit, told: Callable[[int, int], None]) -> NewColumns:
+        """The new columns of a unit; `told` hears how many rows were scored, and how many not."""
+        parts = []
+        for start in range(0, unit.count, _TOGETHER):
+            rows = range(start, min(start + _TOGETHER, unit.count))
+            parts.append(self._of_part(_selected(unit.chunk, rows), len(rows)))
+            told(len(rows), sum(reason is not None for reason in parts[-1].reasons))
+        return NewColumns(
+            {
+                column: np.concatenate([np.empty(0), *(part.scores[column] for part in parts)])
+                for column in self.metrics
+            },
+            [reason for part in parts for reason in part.reasons],
+        )
+
+    def _of_part(self, chunk: Chunk, count: int) -> NewColumns:
+        layout = self.layout
+        reasons = _too_long(chunk, count, layout, self.max_characters)
+        fit = [row for row in range(count) if row not in reasons]
+        parts, refused = sifted(
+            fit, lambda rows: chunk_segments(_selected(chunk, rows), layout, "")
+        )
+        reasons |= {row: str(error) for row, error in refused.items()}
+        rows = [row for part, _ in parts for row in part]
+        scores = {column: np.full(count, np.nan) for column in self.metrics}
+        if rows:
+            segments = concatenate([part for _, part in parts])
+            for column, metric in self.metrics.items():
+                failed = _scored(metric, segments, rows, scores[column], self.sums[column])
+                for row, error in failed.items():
+                    told = f"{chunk.place(row)}: {column} cannot score it: {_in_words(error)}"
+                    reasons.setdefault(row, told)
+        return NewColumns(scores, [reasons.get(row) for row in range(count)])
+
+
+def _scored(
+    metric: Metric, segments: Segments, rows: Sequence[int], scores: FloatArray, sums: Sums
+) -> dict[int, Exception]:
+    """Fill in the scores of one metric, and say which rows have none."""
+
+    def attempt(chosen: Sequence[int]) -> tuple[Segments, FloatArray, FloatArray]:
+        some = segments if len(chosen) == len(segments) else segments.select(chosen)
+        statistics = metric.checked_statistics(some)
+        found = metric.segment_scores(statistics)
+        if not np.isfinite(found).all():
+            raise AdequaError("the score is no number.")
+        return some, statistics, found
+
+    parts, failed = sifted(range(len(segments)), attempt)
+    for chosen, (some, statistics, found) in parts:
+        scores[[rows[at] for at in chosen]] = found
+        sums.add(statistics, some)
+    return {rows[at]: error for at, error in failed.items()}
+
+
+def sifted(
+    rows: Sequence[int], attempt: Callable[[Sequence[int]], Made]
+) -> tuple[list[tuple[Sequence[int], Made]], dict[int, Exception]]:
+    """What can be made of rows, in as few parts as it takes, and why nothing can of the others.
+
+    >>> sifted([4, 2, 0], lambda rows: [8 // row for row in rows])
+    ([([4], [2]), ([2], [4])], {0: ZeroDivisionError('integer division or modulo by zero')})
+    """
+    if not rows:
+        return [], {}
+    try:
+        return [(rows, attempt(rows))], {}
+    except (MemoryError, OSError):
+        raise  # no row is to blame for the machine
+    except Exception as error:  # noqa: BLE001  # whatever it is, it shall not stop a long job
+        if len(rows) == 1:
+            return [], {rows[0]: error}
+    half = len(rows) // 2
+    first, first_failed = sifted(rows[:half], attempt)
+    second, second_failed = sifted(rows[half:], attempt)
+    return [*first, *second], first_failed | second_failed
+
+
+def _selected(chunk: Chunk, rows: Sequence[int]) -> Chunk:
+    return Chunk(
+        {name: [values[row] for row in rows] for name, values in chunk.columns.items()},
+        lambda at: chunk.place(rows[at]),
+        chunk.escapes,
+    )
+
+
+def _too_long(chunk: Chunk, count: int, layout: Layout, most: int) -> dict[int, str]:
+    """Rows with a text beyond the limit, and what to say of them."""
+    found: dict[int, str] = {}
+    for name in (layout.mt, *layout.refs):
+        values = chunk.columns[name]
+        for row in range(count):
+            value = values[row]
+            length = (
+                max((len(each) for each in value if isinstance(each, str)), default=0)
+                if isinstance(value, list)
+                else len(value)
+                if isinstance(value, str)
+                else 0
+            )
+            if length > most:
+                found.setdefault(
+                    row,
+                    f'{chunk.place(row)}: "{name}" has {length:,} characters, more than the '
+                    f"{most:,} of --max-characters.",
+                )
+    return found
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, AdequaError):
+        return str(error)
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"

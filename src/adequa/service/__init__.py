@@ -1,0 +1,1 @@
+"""Service: scores, comparisons and rankings over HTTP, and a page for people."""

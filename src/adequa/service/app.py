@@ -1,0 +1,414 @@
+"""The application: routes, and what they need."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from adequa.errors import AdequaError
+from adequa.scoring.as_json import as_json
+from adequa.scoring.results import Results
+from adequa.service import described as told
+from adequa.service.answers import Stream, answer, line, refusal, while_connected, written
+from adequa.service.body import LINES, Gone, Reading, kind_of, lines, whole
+from adequa.service.comparing import Piece, Pieces, Rankers, comparison, settings_of
+from adequa.service.delegating import Asked, Stopped
+from adequa.service.guard import SEGMENTS, Guard
+from adequa.service.kept import Kept
+from adequa.service.lane import Lane
+from adequa.service.limits import Limits, Refusal
+from adequa.service.measured import CONTENT_TYPE, Measured
+from adequa.service.offered import Offered
+from adequa.service.page import Page
+from adequa.service.scoring import lanes_of, scored, scored_lines
+from adequa.service.shapes import (
+    CompareRequest,
+    Model,
+    RankRequest,
+    ScoreRequest,
+    parsed,
+)
+from adequa.service.texts import outputs_from, systems_of
+from adequa.version import __version__
+
+_LARGE = 200_000  # bytes whose JSON is not read between other requests
+_SHOWN_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
+_FILE = "attachment; filename=comparison."
+_CACHED = {"cache-control": "no-cache"}  # asked for again, and mostly not sent again
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is started."""
+
+    metrics: tuple[str, ...] = ()  # all that come along where there are none
+    workers: int | None = None  # threads that models score with; as many as CPUs where None
+    token: str | None = None
+    only_local: bool = True  # whether it answers to the names of this machine alone
+    keep_seconds: float = 3600.0
+    limits: Limits = field(default_factory=Limits)
+
+
+class Service:
+    """What all routes share."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.limits = settings.limits
+        self.kept = Kept(seconds=settings.keep_seconds)
+        self.measured = Measured(lambda: self.offered.waiting, lambda: len(self.kept))
+        self.offered = Offered(
+            settings.metrics, self.limits, workers=settings.workers, seen=self.measured.batch
+        )
+        self.pieces = Pieces(self.limits)
+        self.rankers = Rankers()
+        self.reading = Reading(self.limits.bodies)
+        self.page = Page.made()
+        self.ready = False
+
+    def open(self) -> None:
+        """Open the metrics that are asked for most, so that the first request does not wait."""
+        for name in self.offered.defaults:
+            lane = self.offered.lane(name)
+            lane.warm()
+        self.ready = True
+
+    def close(self) -> None:
+        """Finish what was accepted."""
+        self.ready = False
+        self.pieces.close()
+        self.offered.close()
+
+    async def request(self, model: type[Model], request: Request) -> Model:
+        """A request's JSON, read and checked."""
+        if kind_of(request) == LINES:
+            raise Refusal(415, "Only /v1/score takes a stream; this takes application/json.")
+        return await self.parsed(model, request)
+
+    async def parsed(self, model: type[Model], request: Request) -> Model:
+        """The same, whatever kind it says that it is."""
+        with self.reading.begun() as share:
+            body = await whole(request, self.limits, share)
+            if len(body) < _LARGE:
+                return parsed(model, body)
+            return await asyncio.to_thread(parsed, model, body)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application of a server; metrics are opened when it starts."""
+    asked = settings or Settings()
+    service = Service(asked)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(service.open)
+        yield
+        await asyncio.to_thread(service.close)
+
+    app = FastAPI(
+        title="adequa",
+        version=__version__,
+        summary="Tells how good a machine translation is, in agreement with people.",
+        lifespan=lifespan,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.state.service = service
+    app.add_middleware(
+        Guard,
+        token=asked.token,
+        only_local=asked.only_local,
+        measured=service.measured,
+        patience=asked.limits.patience,
+    )
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(AdequaError, _refused)
+    app.add_exception_handler(Stopped, _refused)
+    app.add_exception_handler(HTTPException, _refused)
+    _add_score(app, service)
+    _add_compare(app, service)
+    _add_rank(app, service)
+    _add_kept(app, service)
+    _add_facts(app, service)
+    _add_page(app, service)
+    _describe(app, secured=asked.token is not None)
+    return app
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    if isinstance(error, Refusal):
+        return refusal(error.status, error.sentence, error.headers)
+    if isinstance(error, HTTPException):
+        sentences = {404: "There is nothing here.", 405: "This address takes another method."}
+        sentence = sentences.get(error.status_code, "This request cannot be answered.")
+        return refusal(error.status_code, sentence, error.headers)
+    if isinstance(error, Stopped):
+        raise Gone
+    return refusal(422, str(error))
+
+
+def _add_score(app: FastAPI, service: Service) -> None:
+    limits = service.limits
+
+    async def answered(request: Request) -> Response:
+        asked = await service.parsed(ScoreRequest, request)
+        lanes = await lanes_of(service.offered, asked.metrics, limits)
+        results = await while_connected(request.receive, scored(asked, lanes, limits))
+        request.scope[SEGMENTS] = sum(results.segment_counts.values())
+        return written("".join(as_json(results)))
+
+    async def streamed(request: Request, metrics: Sequence[str]) -> Response:
+        lanes = await lanes_of(service.offered, metrics, limits)
+        for lane in lanes.values():
+            lane.check_room()
+        found = scored_lines(lines(request, limits), lanes, limits)
+        first = await anext(found)  # what is wrong from the start is told by the status
+
+        async def made() -> AsyncGenerator[bytes, None]:
+            at, request.scope[SEGMENTS] = first, 0
+            async with aclosing(found):
+                try:
+                    while not isinstance(at, Results):
+                        request.scope[SEGMENTS] += 1
+                        yield line(at)
+                        at = await anext(found)
+                    yield line(json.loads("".join(as_json(at))))
+                except (Refusal, AdequaError) as error:
+                    yield line({"error": str(error)})
+
+        return Stream(made(), watched=False)
+
+    query = {
+        "name": "metric",
+        "in": "query",
+        "description": "Of a stream: a metric, with settings where it has any; repeat for more.",
+        "schema": {"type": "array", "items": {"type": "string"}},
+    }
+
+    @app.post(
+        "/v1/score",
+        summary="Score translations against references",
+        responses={
+            **told.success(told.SCORES, told.SCORES_EXAMPLE, told.SCORES_LINES),
+            **told.OF_BODIES,
+        },
+        openapi_extra={**told.body(ScoreRequest, lines=True), "parameters": [query]},
+    )
+    async def score(request: Request) -> Response:
+        if kind_of(request) == LINES:
+            named = request.query_params.getlist("metric")
+            return await streamed(request, named or service.offered.defaults)
+        return await answered(request)
+
+
+def _add_compare(app: FastAPI, service: Service) -> None:
+    limits = service.limits
+
+    def begun(asked: CompareRequest, lanes: Mapping[str, Lane]) -> Piece[dict[str, Any]]:
+        outputs = outputs_from(asked, limits)
+        settings = settings_of(asked, limits, outputs)
+        for lane in lanes.values():
+            lane.check_room()
+
+        def work(waiting: Asked) -> dict[str, Any]:
+            found = comparison(outputs, lanes, settings, waiting)
+            waiting.begin("Writing")
+            content = found.to_dict(segments=asked.segments)
+            if asked.keep:
+                name = service.kept.keep(found, asked.title)
+                content |= {"id": name, "link": f"/c/{name}", "expires_in": service.kept.seconds}
+            return content
+
+        texts = len(outputs) * len(outputs.names)
+        return service.pieces.begin(work, texts * len(lanes))
+
+    async def progressing(piece: Piece[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
+        try:
+            async with aclosing(piece.moves()) as moves:
+                async for said in moves:
+                    yield line({"progress": said})
+            yield line({"result": piece.done.result()})
+        except (Refusal, AdequaError) as error:
+            yield line({"error": str(error)})
+        finally:
+            piece.stop()
+
+    @app.post(
+        "/v1/compare",
+        summary="Compare systems",
+        responses={
+            **told.success(told.COMPARISON, told.COMPARISON_EXAMPLE, told.COMPARISON_LINES),
+            **told.OF_BODIES,
+        },
+        openapi_extra=told.body(CompareRequest),
+    )
+    async def compare(request: Request) -> Response:
+        asked = await service.request(CompareRequest, request)
+        lanes = await lanes_of(service.offered, asked.metrics, limits)
+        piece = await asyncio.to_thread(begun, asked, lanes)
+        request.scope[SEGMENTS] = piece.total
+        if LINES in request.headers.get("accept", ""):
+            return Stream(progressing(piece), watched=True)
+        content = await while_connected(request.receive, piece.wait())
+        return await asyncio.to_thread(answer, content)
+
+
+def _add_rank(app: FastAPI, service: Service) -> None:
+    limits = service.limits
+
+    def begun(asked: RankRequest, lane: Lane | None) -> Piece[dict[str, Any]]:
+        systems = systems_of(asked, limits)
+        texts = sum(map(len, systems.values()))
+        limits.check_resamples(asked.resamples, 0, texts)
+        if lane is not None:
+            lane.check_room()
+        return service.pieces.begin(
+            lambda waiting: service.rankers.ranking(systems, lane, asked, waiting), texts
+        )
+
+    @app.post(
+        "/v1/rank",
+        summary="Put systems in order",
+        responses={**told.success(told.RANKING, told.RANKING_EXAMPLE), **told.OF_BODIES},
+        openapi_extra=told.body(RankRequest),
+    )
+    async def rank(request: Request) -> Response:
+        asked = await service.request(RankRequest, request)
+        lane = None
+        if asked.metric is not None:
+            (lane,) = (await lanes_of(service.offered, [asked.metric], limits)).values()
+        piece = await asyncio.to_thread(begun, asked, lane)
+        request.scope[SEGMENTS] = piece.total
+        content = await while_connected(request.receive, piece.wait())
+        return await asyncio.to_thread(answer, content)
+
+
+def _add_kept(app: FastAPI, service: Service) -> None:
+    responses = {
+        **told.success(told.COMPARISON, told.COMPARISON_EXAMPLE),
+        **told.ALWAYS,
+        **told.refusals(404),
+    }
+
+    def unpacked(packed: bytes, kind: str, ending: str) -> Response:
+        headers = {"content-disposition": _FILE + ending} if ending else {}
+        return Response(gzip.decompress(packed), 200, headers, media_type=kind)
+
+    @app.get(
+        "/v1/comparisons/{name}", summary="A comparison that is kept, as JSON", responses=responses
+    )
+    async def kept_json(name: str) -> Response:
+        content = service.kept.get(name).content
+        return await asyncio.to_thread(unpacked, content, "application/json", "json")
+
+    @app.get("/v1/comparisons/{name}/pairs.tsv", include_in_schema=False)
+    async def kept_tsv(name: str) -> Response:
+        pairs = service.kept.get(name).pairs
+        return await asyncio.to_thread(unpacked, pairs, "text/tab-separated-values", "tsv")
+
+    @app.get("/v1/comparisons/{name}/report.html", include_in_schema=False)
+    async def kept_report(name: str) -> Response:
+        text = await asyncio.to_thread(service.kept.get(name).report)
+        headers = {
+            "content-disposition": _FILE + "html",
+            # It brings a policy of its own, stricter than that of the page.
+            "content-security-policy": "sandbox allow-scripts",
+        }
+        return Response(text, 200, headers, media_type="text/html")
+
+    @app.get("/v1/comparisons/{name}/page", include_in_schema=False)
+    async def kept_page(name: str) -> Response:
+        shown = service.kept.get(name).shown
+        return await asyncio.to_thread(unpacked, shown, "application/json", "")
+
+
+def _add_facts(app: FastAPI, service: Service) -> None:
+    @app.get(
+        "/v1/metrics",
+        summary="What this server scores with",
+        responses={**told.success(told.METRICS, told.METRICS_EXAMPLE), **told.ALWAYS},
+    )
+    async def metrics() -> Response:
+        content = {
+            "metrics": await asyncio.to_thread(service.offered.described),
+            "defaults": service.offered.defaults,
+            "limits": {name: getattr(service.limits, name) for name in _SHOWN_LIMITS},
+        }
+        return answer(content)
+
+    @app.get(
+        "/healthz",
+        summary="Whether the server lives",
+        responses={**told.success(told.STATE, {"status": "ok"}), **told.refusals(421)},
+    )
+    async def healthz() -> Response:
+        return answer({"status": "ok"})
+
+    @app.get(
+        "/readyz",
+        summary="Whether it can score",
+        responses={**told.success(told.STATE, {"status": "ready"}), **told.refusals(421, 503)},
+    )
+    async def readyz() -> Response:
+        if not service.ready:
+            return refusal(503, "The server is starting or ending.", {"retry-after": "2"})
+        return answer({"status": "ready"})
+
+    @app.get(
+        "/metrics",
+        summary="Counts for Prometheus",
+        responses={
+            200: {"description": "Counts.", "content": {"text/plain": {}}},
+            **told.ALWAYS,
+        },
+    )
+    async def counts() -> Response:
+        return Response(service.measured.shown(), media_type=CONTENT_TYPE)
+
+
+def _add_page(app: FastAPI, service: Service) -> None:
+    files = {
+        "/assets/page.css": (service.page.style, "text/css"),
+        "/assets/page.js": (service.page.script, "text/javascript"),
+        "/assets/icon.svg": (service.page.icon, "image/svg+xml"),
+    }
+
+    @app.get("/", include_in_schema=False)
+    @app.get("/c/{name}", include_in_schema=False)
+    async def page() -> Response:
+        return Response(service.page.html, 200, _CACHED, media_type="text/html")
+
+    for path, (text, kind) in files.items():
+        app.add_api_route(
+            path,
+            _serving(text, kind),
+            include_in_schema=False,
+            methods=["GET"],
+        )
+
+
+def _serving(text: str, kind: str) -> Any:
+    async def serve() -> Response:
+        return Response(text, 200, _CACHED, media_type=kind)
+
+    return serve
+
+
+def _describe(app: FastAPI, *, secured: bool) -> None:
+    """The description of the API, made once, with the shapes that bodies refer to."""
+    content = app.openapi()
+    parts = content.setdefault("components", {})
+    parts["schemas"] = told.components()
+    # What FastAPI says of names in a path does not happen: any text is one.
+    content["paths"]["/v1/comparisons/{name}"]["get"]["responses"].pop("422")
+    if secured:
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        content["security"] = [{"token": []}]
+    app.openapi_schema = content

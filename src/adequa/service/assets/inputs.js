@@ -1,0 +1,206 @@
+// The texts to compare: boxes for references, the source and systems, filled by hand or from files.
+
+let boxes = []; // in the order in which they were added
+let counter = 0;
+
+const KINDS = {
+  reference: { title: "Reference", place: "references" },
+  source: { title: "Source", place: "references" },
+  system: { title: "System", place: "systems" },
+};
+
+const ofKind = (kind) => boxes.filter((box) => box.kind === kind);
+
+// Lines of a text; the end of the last one begins no other.
+function textLines(text) {
+  const found = text.replace(/^\ufeff/, "").split(/\r?\n/);
+  if (found[found.length - 1] === "") found.pop();
+  return found;
+}
+
+function addBox(kind, name = "", text = "") {
+  counter += 1;
+  const id = `box-${counter}`;
+  const { title, place } = KINDS[kind];
+  const number = ofKind(kind).length + 1;
+  const label = kind === "source" || (kind === "reference" && number === 1) ? title : `${title} ${number}`;
+  const area = element("textarea", {
+    id,
+    rows: 6,
+    spellcheck: "false",
+    dir: "auto",
+    placeholder: "one segment a line",
+    "aria-describedby": `${id}-count`,
+  });
+  const field = element("input", {
+    class: "name",
+    id: `${id}-name`,
+    "aria-label": `Name of ${label.toLowerCase()}`,
+    autocomplete: "off",
+    maxlength: 200,
+  });
+  field.value = name || `system-${number}`;
+  const file = element("input", { type: "file", "aria-label": `File of ${label.toLowerCase()}` });
+  const count = element("small", { class: "quiet", id: `${id}-count` }, "empty");
+  const remove = element("button", { type: "button", "aria-label": `Remove ${label.toLowerCase()}` }, "Remove");
+  const node = element(
+    "div",
+    { class: "card box" },
+    element("div", { class: "row" }, element("label", { for: id }, label), kind === "system" ? field : null, count),
+    area,
+    element("div", { class: "row" }, file, remove),
+  );
+  const box = { kind, node, area, field, count };
+  boxes.push(box);
+  byId(place).append(node);
+  area.addEventListener("input", () => countLines(box));
+  file.addEventListener("change", async () => {
+    if (file.files[0]) await fillBox(box, file.files[0]);
+  });
+  node.addEventListener("drop", (event) => dropped(event, box));
+  remove.addEventListener("click", () => removeBox(box));
+  area.value = text;
+  countLines(box);
+  return box;
+}
+
+function removeBox(box) {
+  boxes = boxes.filter((each) => each !== box);
+  box.node.remove();
+  byId(`add-${box.kind}`).focus();
+  showAdding();
+}
+
+function showAdding() {
+  byId("add-source").disabled = ofKind("source").length > 0;
+}
+
+function countLines(box) {
+  const count = textLines(box.area.value).length;
+  box.count.textContent = count ? `${whole(count)} ${count === 1 ? "line" : "lines"}` : "empty";
+}
+
+async function fillBox(box, file) {
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    return problem(`${file.name} is no text in UTF-8.`);
+  }
+  box.area.value = text;
+  if (box.kind === "system") box.field.value = stemOf(file.name);
+  countLines(box);
+  told(`${file.name} was read.`);
+}
+
+const stemOf = (name) => name.replace(/\.[^.]+$/, "").slice(0, 200) || name;
+const isEmpty = (box) => !box.area.value.trim();
+
+// Which box a dropped file goes to, by its name.
+function kindOf(name) {
+  if (/^ref/i.test(name)) return "reference";
+  if (/^(src|source)/i.test(name)) return "source";
+  return "system";
+}
+
+async function dropped(event, box) {
+  const files = [...event.dataTransfer.files];
+  if (!files.length) return; // a text, which the browser puts where it was dropped
+  event.preventDefault();
+  event.stopPropagation();
+  byId("ask").classList.remove("over");
+  if (box && files.length === 1) return fillBox(box, files[0]);
+  for (const file of files) {
+    const kind = kindOf(file.name);
+    const free = ofKind(kind).find(isEmpty) || (kind === "source" && ofKind(kind)[0]);
+    await fillBox(free || addBox(kind), file);
+  }
+  showAdding();
+}
+
+function prepareInputs() {
+  addBox("reference");
+  addBox("system");
+  addBox("system");
+  for (const kind of Object.keys(KINDS))
+    byId(`add-${kind}`).addEventListener("click", () => {
+      addBox(kind).area.focus();
+      showAdding();
+    });
+  const form = byId("ask");
+  form.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    form.classList.add("over");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => dropped(event, null));
+  byId("example").addEventListener("click", fillExample);
+}
+
+const EXAMPLE = {
+  reference: [
+    "The council will vote on the new budget next week.",
+    "She had never seen the sea before that summer.",
+    "Heavy rain closed three roads in the north of the country.",
+    "The museum opens at nine and closes at six.",
+    "He asked whether the train had already left.",
+    "Scientists found water under the surface of the moon.",
+  ],
+  literal: [
+    "The council will next week over the new budget vote.",
+    "She had never the sea seen before that summer.",
+    "Strong rain closed three streets in north of the country.",
+    "The museum opens itself at nine and closes at six.",
+    "He asked, if the train already was left.",
+    "Scientists found water under the surface of moon.",
+  ],
+  fluent: [
+    "The council will vote on the new budget next week.",
+    "She had never seen the sea until that summer.",
+    "Heavy rains closed three roads in the north of the country.",
+    "The museum opens at nine and shuts at six.",
+    "He asked if the train had already left.",
+    "Scientists found water beneath the surface of the moon.",
+  ],
+};
+
+function fillExample() {
+  for (const box of boxes) box.node.remove();
+  boxes = [];
+  for (const [name, said] of Object.entries(EXAMPLE))
+    addBox(name === "reference" ? "reference" : "system", name, `${said.join("\n")}\n`);
+  showAdding();
+  told("The example is filled in.");
+  byId("go").focus();
+}
+
+// What the boxes say, in the shape of the API; an error where something is missing.
+function texts() {
+  const [references, systems] = ["reference", "system"].map((kind) =>
+    ofKind(kind).filter((box) => !isEmpty(box)),
+  );
+  if (!references.length) throw new Error("There is no reference: paste it, or drop a file.");
+  if (!systems.length) throw new Error("There is no system: paste what it said, or drop a file.");
+  const columns = references.map((box) => textLines(box.area.value));
+  const count = columns[0].length;
+  const source = ofKind("source").find((box) => !isEmpty(box));
+  const said = new Map();
+  for (const box of systems) {
+    const name = box.field.value.trim() || "system";
+    if (said.has(name)) throw new Error(`Two systems are named ${name}; give each its own name.`);
+    said.set(name, textLines(box.area.value));
+  }
+  const all = [...said, ...columns.map((column, place) => [`Reference ${place + 1}`, column])];
+  if (source) all.push(["The source", textLines(source.area.value)]);
+  for (const [name, column] of all)
+    if (column.length !== count)
+      throw new Error(
+        `${name} has ${whole(column.length)} lines, and the reference has ${whole(count)}: ` +
+          "line by line they must be of the same segments.",
+      );
+  return {
+    systems: said,
+    references: columns[0].map((_, row) => columns.map((column) => column[row])),
+    ...(source ? { sources: textLines(source.area.value) } : {}),
+  };
+}

@@ -1,0 +1,188 @@
+"""What `/v1/compare` and `/v1/rank` do: long work in threads of its own, a few pieces at a time.
+
+Its scoring goes through the lanes, in turns with all other requests; what is left to the threads is
+arithmetic on what came back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from adequa.agreement.sources import Progress, Source
+from adequa.comparison.compare import compared
+from adequa.comparison.outputs import Outputs
+from adequa.comparison.ranking import rank, win_probabilities
+from adequa.comparison.ranking_as_dict import as_dict
+from adequa.comparison.results import Comparison
+from adequa.comparison.settings import ComparisonSettings
+from adequa.learned.contract import Training
+from adequa.learned.packed_pair import PackedPair, foreign_among, foreign_remark
+from adequa.learned.pairwise_ranker import PairwiseRanker
+from adequa.metrics.contract import Metric
+from adequa.metrics.registry import load_metric
+from adequa.pretrained.metric import Adequa
+from adequa.pretrained.ranker import ranker_folder
+from adequa.segments import Segments
+from adequa.service.delegating import Asked, Queued
+from adequa.service.lane import Lane
+from adequa.service.limits import Limits, Refusal
+from adequa.service.shapes import CompareRequest, RankRequest
+
+_AT_ONCE = 2  # pieces of work; more of them would only make each one slower
+_LOOK = 0.1  # seconds between two looks at how far a piece is
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Piece(Generic[Result]):
+    """A piece of work, and how far it is."""
+
+    asked: Asked
+    total: int  # texts to score
+    done: Future[Result]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """How far it is, in words and numbers."""
+        return {"stage": self.asked.stage, "scored": self.asked.scored, "total": self.total}
+
+    async def wait(self) -> Result:
+        """What came of it; where nobody waits any more, it is stopped."""
+        try:
+            return await asyncio.wrap_future(self.done)
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+
+    async def moves(self) -> AsyncGenerator[dict[str, Any], None]:
+        """How far it is, whenever that is something else, until it is done."""
+        waited = asyncio.wrap_future(self.done)
+        said = None
+        while not (await asyncio.wait({waited}, timeout=_LOOK))[0]:
+            if self.told != said:
+                said = self.told
+                yield said
+        waited.exception()  # which is raised where the result is asked for
+
+    def stop(self) -> None:
+        """Nobody waits for it."""
+        self.asked.stop()
+        self.done.cancel()
+
+
+class Pieces:
+    """Threads for long work; so much of it is taken on, and no more."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="comparing")
+        self.count = 0  # pieces that are made or wait
+        self._lock = threading.Lock()
+
+    def begin(self, work: Callable[[Asked], Result], total: int) -> Piece[Result]:
+        """Begin a piece of work, as soon as there is a thread for it."""
+        with self._lock:
+            if self.count >= self._limits.comparisons:
+                raise Refusal(
+                    429,
+                    f"{self.count} comparisons are being made or wait; try again later.",
+                    retry_after="5",
+                )
+            self.count += 1
+        asked = Asked()
+        done = self._pool.submit(work, asked)
+        done.add_done_callback(self._ended)
+        return Piece(asked, total, done)
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._pool.shutdown(wait=True)
+
+    def _ended(self, _: object) -> None:
+        with self._lock:
+            self.count -= 1
+
+
+def settings_of(asked: CompareRequest, limits: Limits, outputs: Outputs) -> ComparisonSettings:
+    """How a request wants systems compared."""
+    settings = ComparisonSettings(
+        resamples=asked.resamples,
+        swaps=asked.swaps,
+        confidence=asked.confidence,
+        alpha=asked.alpha,
+        clusters=asked.clusters,
+        seed=asked.seed,
+        like_sacrebleu=asked.like_sacrebleu,
+    ).of(len(outputs.names))
+    drawn_from = len(outputs) * len(outputs.names)
+    limits.check_resamples(settings.resamples, settings.swap_count, drawn_from)
+    return settings
+
+
+def comparison(
+    outputs: Outputs, lanes: Mapping[str, Lane], settings: ComparisonSettings, asked: Asked
+) -> Comparison:
+    """The comparison, as `adequa compare` makes it."""
+    sources = [
+        Source(label, lane.metric.higher_is_better, metric=Queued(lane, asked))
+        for label, lane in lanes.items()
+    ]
+    found = compared(outputs, sources, settings, progress=Progress(stage=asked.begin))
+    found = replace(found, notes=(*found.notes, *_remarks(outputs, lanes)))
+    asked.begin("Looking where they differ")
+    _ = found.dimensions  # which are part of every answer
+    return found
+
+
+def _remarks(outputs: Outputs, lanes: Mapping[str, Lane]) -> list[str]:
+    """What metrics for one language say of others; they count themselves, but over all requests."""
+    english = [
+        label for label, lane in lanes.items() if isinstance(lane.metric, (Adequa, PackedPair))
+    ]
+    if not english:
+        return []
+    foreign, seen = foreign_among([text for texts in outputs.hypotheses for text in texts])
+    return [foreign_remark(label, foreign, seen) for label in english if foreign]
+
+
+class Rankers:
+    """The ranker that comes along, which has no lane: it sees all outputs of a segment at once."""
+
+    def __init__(self) -> None:
+        self._using = threading.Lock()
+        self._shipped: Metric | None = None
+
+    def ranking(
+        self, systems: Mapping[str, Segments], lane: Lane | None, wanted: RankRequest, asked: Asked
+    ) -> dict[str, Any]:
+        """The ranking, in the shape of `adequa rank --format json`."""
+        outputs = list(systems.values())
+        training = Training(stage=asked.begin)
+        if lane is None or isinstance(lane.metric, PairwiseRanker):
+            with self._using if lane is None else lane.using:
+                metric = self._opened() if lane is None else lane.metric
+                won = win_probabilities(metric, outputs, training)
+        else:
+            metric = Queued(lane, asked)
+            won = win_probabilities(metric, outputs, training)
+        asked.begin("Resampling")
+        ranking = rank(
+            list(systems),
+            won,
+            resamples=wanted.resamples,
+            confidence=wanted.confidence,
+            seed=wanted.seed,
+        )
+        signature = str(metric.segment_signature(outputs[0].reference_count))
+        return as_dict(ranking, signature, segments=wanted.segments)
+
+    def _opened(self) -> Metric:
+        if self._shipped is None:
+            self._shipped = load_metric(ranker_folder())
+        return self._shipped

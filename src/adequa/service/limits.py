@@ -1,0 +1,84 @@
+"""How much a request may ask for, and what it is told where it asks for more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from adequa.errors import AdequaError
+
+MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
+
+
+class Refusal(Exception):  # noqa: N818 - not all are errors: a full queue is none
+    """An answer other than a result: its status, one sentence, and headers."""
+
+    def __init__(self, status: int, sentence: str, **headers: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a server takes; each refusal names the limit."""
+
+    body: int = 16_000_000  # bytes of a request that is not a stream
+    bodies: int = 128_000_000  # bytes of all requests that are being read
+    segments: int = 20_000  # hypotheses of a request that is not a stream
+    characters: int = 4_000  # of one text
+    references: int = 16  # of one segment
+    metrics: int = 12  # of one request
+    resamples: int = 10_000  # of intervals
+    drawn: int = 1_000_000_000  # outputs that are drawn for them and for tests, in all
+    queue: int = 1_024  # segments that a newcomer may have to wait for
+    held: int = 200_000  # segments that wait, of all metrics
+    comparisons: int = 8  # comparisons and rankings that are made or wait
+    patience: float = 30.0  # seconds that a client may let the server wait for its next bytes
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.segments <= MOST_ROWS:
+            raise AdequaError(f"A request may have 1 to {MOST_ROWS:,} segments at most.")
+
+    def check_body(self, size: int) -> None:
+        """Raise where a body is too large, as far as it was read."""
+        if size > self.body:
+            raise Refusal(
+                413,
+                f"The body is larger than {self.body:,} bytes, the most that this server takes at "
+                "once; send fewer segments, or a stream of them to /v1/score.",
+                connection="close",
+            )
+
+    def check_segments(self, count: int) -> None:
+        """Raise where there are too many hypotheses."""
+        if count > self.segments:
+            raise Refusal(
+                413,
+                f"There are {count:,} hypotheses, and this server takes {self.segments:,} in one "
+                "request at most; send fewer, or a stream of them to /v1/score.",
+            )
+
+    def check_texts(self, place: str, texts: Iterable[str], first: int) -> None:
+        """Raise where a text is too long; `first` is the number of the first of them."""
+        for row, text in enumerate(texts, first):
+            if len(text) > self.characters:
+                raise Refusal(
+                    422,
+                    f"{place} {row:,} has {len(text):,} characters, and this server takes "
+                    f"{self.characters:,} at most; cut it into shorter segments.",
+                )
+
+    def check_resamples(self, resamples: int, swaps: int, segments: int) -> None:
+        """Raise where to draw from so many segments so often would take too long."""
+        if resamples > self.resamples:
+            raise Refusal(
+                422,
+                f"resamples is {resamples:,}, and this server takes {self.resamples:,} at most.",
+            )
+        if max(resamples, swaps) * segments > self.drawn:
+            raise Refusal(
+                422,
+                f"{max(resamples, swaps):,} swaps of {segments:,} outputs are more than "
+                f"{self.drawn:,} draws, the most that this server makes; ask for fewer swaps.",
+            )

@@ -1,0 +1,187 @@
+"""What `/v1/score` does: texts of a request go to the lanes of its metrics, and are summed up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from adequa.errors import AdequaError
+from adequa.scoring.results import Results
+from adequa.scoring.stream import UNNAMED, RunningScores, score_stream
+from adequa.segments import FloatArray, Segments
+from adequa.service.delegating import Answered
+from adequa.service.lane import Job, Lane
+from adequa.service.limits import Limits, Refusal
+from adequa.service.offered import Offered
+from adequa.service.shapes import Row, ScoreRequest, parsed
+from adequa.service.texts import segments_from, systems_of
+
+WINDOW = 256  # rows of a stream that are scored at a time
+_MANY = 1_000  # segments whose sums are not made between other requests
+_MOST_SYSTEMS = 1_000  # of a stream
+
+
+async def lanes_of(offered: Offered, metrics: Sequence[str], limits: Limits) -> dict[str, Lane]:
+    """The lanes of metrics by the name of their column: as short as tells them apart."""
+    if len(metrics) > limits.metrics:
+        raise Refusal(
+            422, f"There are {len(metrics)} metrics, and this server takes {limits.metrics}."
+        )
+    for name in metrics:
+        if metrics.count(name) > 1:
+            raise AdequaError(f'"{name}" is given more than once; name each metric once.')
+    # To open a metric may take a while.
+    lanes = [await asyncio.to_thread(offered.lane, name) for name in metrics]
+    names = [lane.metric.name for lane in lanes]
+    return {
+        name if names.count(name) == 1 else asked: lane
+        for asked, name, lane in zip(metrics, names, lanes, strict=True)
+    }
+
+
+async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits) -> Results:
+    """The results of a request, as `adequa score` has them."""
+    systems = systems_of(asked, limits)
+    found = await _statistics(list(systems.values()), lanes)
+    metrics = {label: Answered(lane, found[label]) for label, lane in lanes.items()}
+    batches = [_named(name, part) for name, part in systems.items()]
+
+    def summed() -> Results:
+        return score_stream(batches, metrics, keep_segments=asked.segments, by=asked.by)
+
+    if sum(map(len, batches)) < _MANY:
+        return summed()
+    return await asyncio.to_thread(summed)
+
+
+async def scored_lines(
+    given: AsyncIterator[list[bytes]], lanes: Mapping[str, Lane], limits: Limits
+) -> AsyncGenerator[dict[str, Any] | Results, None]:
+    """A line for each row of a stream, in its order, and in the end the results of all.
+
+    What is read of the stream is scored before more of it is, so that it never fills the memory.
+    """
+    for lane in lanes.values():
+        if lane.metric.needs_whole_corpus:
+            raise Refusal(
+                422,
+                f"{lane.metric.name} looks at a whole corpus, and a stream has no end in sight; "
+                "send it in one request.",
+            )
+    metrics = {label: Answered(lane) for label, lane in lanes.items()}
+    running = RunningScores(metrics)
+    seen: set[str] = set()
+    count = 0
+    async for window in _windows(given, limits):
+        systems = _by_system(window, limits, seen)
+        # The stream as a whole was let in, and takes its turns.
+        parts = [part for _, part in systems.values()]
+        found = await _statistics(parts, lanes, admitted=True)
+        scores: dict[str, FloatArray] = {}
+        for label, metric in metrics.items():
+            metric.give(found[label])
+            scores[label] = np.empty(len(window))
+            for (places, _), rows in zip(systems.values(), found[label], strict=True):
+                scores[label][places] = metric.segment_scores(rows)
+        for name, (_, part) in systems.items():
+            running.add(_named(name, part))
+        columns = {label: column.tolist() for label, column in scores.items()}
+        for place in range(len(window)):
+            count += 1
+            yield {
+                "segment": count,
+                "scores": {label: column[place] for label, column in columns.items()},
+            }
+    yield running.results()
+
+
+async def _windows(given: AsyncIterator[list[bytes]], limits: Limits) -> AsyncIterator[list[Row]]:
+    """Rows that have come together, so that a client may wait for answers before it sends more.
+
+    Those before a line that is wrong are scored.
+    """
+    count = 0
+    async for lines in given:
+        window: list[Row] = []
+        for line in lines:
+            count += 1
+            try:
+                row = parsed(Row, line)
+                segments_from([row], limits, count)  # which checks it
+            except Refusal as error:
+                if window:
+                    yield window
+                raise Refusal(error.status, f"Line {count:,}: {error.sentence}") from None
+            window.append(row)
+            if len(window) == WINDOW:
+                yield window
+                window = []
+        if window:
+            yield window
+
+
+def _by_system(
+    window: Sequence[Row], limits: Limits, seen: set[str]
+) -> dict[str, tuple[list[int], Segments]]:
+    """The rows of a window by system: which they are, and their segments."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(window):
+        places.setdefault(UNNAMED if row.system is None else row.system, []).append(place)
+    seen |= places.keys()
+    if len(seen) > _MOST_SYSTEMS:
+        raise Refusal(422, f"This server takes {_MOST_SYSTEMS:,} systems in one stream at most.")
+    return {
+        name: (rows, segments_from([window[row] for row in rows], limits))
+        for name, rows in places.items()
+    }
+
+
+async def _statistics(
+    systems: Sequence[Segments], lanes: Mapping[str, Lane], *, admitted: bool = False
+) -> dict[str, list[FloatArray]]:
+    """Statistics of each system from each lane; all is dropped where one of them refuses."""
+    together = _joined(systems)
+    ends = np.cumsum([0, *map(len, systems)]).tolist()
+    jobs: dict[str, list[Job]] = {}
+    try:
+        for label, lane in lanes.items():
+            parts = systems if lane.metric.needs_whole_corpus else [together]
+            jobs[label] = []
+            for part in parts:
+                jobs[label].append(lane.submit(part, admitted=admitted))
+        waiting = [job for of_lane in jobs.values() for job in of_lane]
+        await asyncio.gather(*(asyncio.wrap_future(job.done) for job in waiting))
+    finally:
+        for of_lane in jobs.values():
+            for job in of_lane:
+                job.cancel()  # which does nothing to those that are done
+    found = {}
+    for label, of_lane in jobs.items():
+        results = [job.done.result() for job in of_lane]
+        if lanes[label].metric.needs_whole_corpus:
+            found[label] = results
+        else:
+            found[label] = [results[0][start:end] for start, end in pairwise(ends)]
+    return found
+
+
+def _joined(systems: Sequence[Segments]) -> Segments:
+    """All systems one after the other, with what lanes read of them."""
+    if len(systems) == 1:
+        return systems[0]
+    has_sources = all(part.sources is not None for part in systems)
+    return Segments(
+        tuple(text for part in systems for text in part.hypotheses),
+        tuple(several for part in systems for several in part.references),
+        tuple(text for part in systems for text in part.sources or ()) if has_sources else None,
+    )
+
+
+def _named(name: str, part: Segments) -> Segments:
+    """Segments that say which system they are of."""
+    ids = {**part.ids, "system": (name,) * len(part)}
+    return Segments(part.hypotheses, part.references, part.sources, ids)

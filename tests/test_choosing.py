@@ -1,0 +1,232 @@
+"""Choosing among candidates: the choices of the plain double loop, and order by references."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+import adequa
+from adequa.cli.main import app
+from adequa.errors import AdequaError
+from adequa.io.candidates import read_candidates
+from adequa.metrics.chrf import Chrf, ChrfPlusPlus
+from adequa.metrics.contract import Metric
+from adequa.scoring.mbr import PruningLoss, mbr
+from adequa.scoring.pairwise_chrf import pairwise_chrf
+from adequa.scoring.rerank import rerank
+from corpora import SYSTEMS, texts, write_jsonl
+
+LISTS = [list(each) for each in zip(*map(texts, (*SYSTEMS, "reference")), strict=True)]
+TEXTS = st.text(st.sampled_from("ab é.\n"), max_size=12)
+
+
+def double_loop(candidates: Sequence[str], metric: Metric) -> tuple[int, list[float]]:
+    """As the definition has it: every candidate against every other, one pair at a time."""
+    utilities = []
+    for i, candidate in enumerate(candidates):
+        scores = [
+            float(metric.score(adequa.Segments((candidate,), ((other,),))).segments[0])
+            for j, other in enumerate(candidates)
+            if j != i and other.strip()
+        ]
+        utilities.append(math.fsum(scores) / len(scores) if scores else math.nan)
+    sign = 1 if metric.higher_is_better else -1
+    known = [at for at, value in enumerate(utilities) if not math.isnan(value)]
+    return max(known, key=lambda at: (sign * utilities[at], -at), default=0), utilities
+
+
+@settings(max_examples=25)
+@given(st.lists(TEXTS, min_size=1, max_size=6))
+@pytest.mark.parametrize(
+    "metric", [Chrf(), ChrfPlusPlus(), Chrf(eps_smoothing=True, whitespace=True, lowercase=True)]
+)
+def test_pairwise_chrf_is_sacrebleus_to_the_last_bit(metric: Chrf, candidates: list[str]) -> None:
+    found = pairwise_chrf(metric, candidates)
+    scorer = metric.make_scorer(for_segments=True)
+    expected = [[scorer.sentence_score(i, [j]).score for j in candidates] for i in candidates]
+    assert found.tolist() == expected
+
+
+@settings(max_examples=25)
+@given(st.lists(st.lists(TEXTS, min_size=1, max_size=6), max_size=4))
+@pytest.mark.parametrize("name", ["chrf", "wer", "sentbleu"])
+def test_the_choices_of_the_double_loop(name: str, lists: list[list[str]]) -> None:
+    metric = adequa.load_metric(name)
+    for choice, candidates in zip(mbr(lists, metric), lists, strict=True):
+        index, utilities = double_loop(candidates, metric)
+        assert choice.index == index
+        np.testing.assert_array_equal(choice.utilities, utilities)
+
+
+def test_the_trained_metric_too() -> None:
+    lists = [[*LISTS[0], LISTS[0][1]], LISTS[1]]
+    alone = adequa.load_metric("adequa")
+    for choice, candidates in zip(mbr(lists), lists, strict=True):
+        index, utilities = double_loop(candidates, alone)
+        assert choice.index == index
+        assert choice.utilities.tolist() == utilities
+
+
+def test_repeated_candidates_count_as_often() -> None:
+    (choice,) = mbr([["a dog", "the cat", "the cat", "the cat"]], "chrf")
+    assert choice.index == 1
+    other = sacrebleu.sentence_chrf("the cat", ["a dog"]).score
+    assert choice.utility == pytest.approx((200 + other) / 3)
+
+
+def test_one_candidate_and_blank_ones() -> None:
+    alone, blank, lone = mbr([["a"], ["", " "], ["", "a", "b"]], "chrf")
+    assert (alone.index, blank.index) == (0, 0)
+    assert math.isnan(alone.utility)
+    assert math.isnan(blank.utility)
+    assert lone.index == 0  # all have nothing in common: the first
+
+
+def test_pruning_and_what_it_costs() -> None:
+    full = mbr(LISTS, "ter")
+    loss = PruningLoss()
+    pruned = mbr(LISTS, "ter", keep=2, check_every=1, loss=loss)
+    assert loss.checked == len(LISTS)
+    same = [one.index == other.index for one, other in zip(full, pruned, strict=True)]
+    assert 0 < sum(same) < len(LISTS)
+    assert loss.same == sum(same)
+    lost = [other.utility - one.utility for one, other in zip(full, pruned, strict=True)]
+    assert loss.mean == pytest.approx(np.mean(lost))
+    assert loss.most == pytest.approx(max(lost))
+    for choice, candidates in zip(pruned, LISTS, strict=True):
+        scored = np.flatnonzero(np.isfinite(choice.utilities))
+        assert len({candidates[at] for at in scored}) <= 2
+    unchecked = mbr(LISTS, "ter", keep=2, check_every=0)
+    assert [choice.index for choice in unchecked] == [choice.index for choice in pruned]
+    kept_all = mbr(LISTS, "ter", keep=4)
+    assert [choice.index for choice in kept_all] == [choice.index for choice in full]
+
+
+def test_rerank_orders_by_score() -> None:
+    lists = [["A dog.", "The cat sat.", "The cat."], ["b", "b"]]
+    first, second = rerank(lists, [["The cat sat.", "A cat sat."], ["c"]], "ter")
+    expected = [
+        sacrebleu.sentence_ter(text, ["The cat sat.", "A cat sat."]).score for text in lists[0]
+    ]
+    assert first.scores.tolist() == expected
+    assert first.order == (1, 0, 2)  # ter: lower is better, and the last two are equal
+    assert second.order == (0, 1)  # equals as they came
+    assert adequa.rerank is rerank
+    assert adequa.mbr is mbr
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: mbr([[]], "chrf"), "has no candidates"),
+        (lambda: mbr(["text"], "chrf"), r"candidates\[0\] must be a list of strings"),
+        (lambda: mbr([["a"]], "nist"), "scores no single pairs"),
+        (lambda: mbr([["a"]], "chrf", keep=0), "keep 1 candidate or more"),
+        (lambda: rerank([["a"]], [], "chrf"), "1 lists of candidates but references for 0"),
+        (lambda: rerank([[]], ["a"], "chrf"), "has no candidates"),
+        (lambda: rerank([["a"]], ["a"], "nist"), "scores no single pairs"),
+    ],
+)
+def test_sentences(call: Any, sentence: str) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        call()
+
+
+def run(*words: str | Path) -> Result:
+    result = CliRunner().invoke(app, list(map(str, words)))
+    if isinstance(result.exception, AdequaError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.fixture
+def nbest(tmp_path: Path) -> Path:
+    rows = [{"candidates": each[:3], "ref": each[3]} for each in LISTS]
+    return write_jsonl(tmp_path / "nbest.jsonl", rows)
+
+
+def test_mbr_from_the_command_line(nbest: Path, tmp_path: Path) -> None:
+    shown = run("mbr", "-i", nbest, "-m", "chrf").stdout.splitlines()
+    expected = mbr([each[:3] for each in LISTS], "chrf")
+    for number, (line, choice) in enumerate(zip(shown, expected, strict=True)):
+        assert json.loads(line) == {
+            "id": number + 1,
+            "mt": LISTS[number][choice.index],
+            "candidate": choice.index + 1,
+            "chrf": choice.utility,
+        }
+    run("mbr", "-i", nbest, "-m", "chrf", "--format", "text", "-o", tmp_path / "best.txt")
+    best = (tmp_path / "best.txt").read_text(encoding="utf-8").splitlines()
+    assert best == [LISTS[at][choice.index] for at, choice in enumerate(expected)]
+
+
+def test_pruning_from_the_command_line(nbest: Path) -> None:
+    shown = run("mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "2")
+    assert "scoring 1 candidates a sentence: in 18 sentences that were checked" in shown.stderr
+    assert "was not checked" in run(
+        "mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "0"
+    ).stderr  # fmt: skip
+
+
+def test_rerank_from_the_command_line(nbest: Path) -> None:
+    from_file = run("rerank", "-i", nbest, "-m", "chrf").stdout
+    references = Path(__file__).parent.parent / "examples" / "reference.txt"
+    assert run("rerank", "-i", nbest, "-r", references, "-m", "chrf").stdout == from_file
+    first = json.loads(from_file.splitlines()[0])
+    scores = [each["chrf"] for each in first["candidates"]]
+    assert scores == sorted(scores, reverse=True)
+    best = run("rerank", "-i", nbest, "-m", "chrf", "--format", "text").stdout.splitlines()
+    assert best[0] == first["candidates"][0]["mt"]
+
+
+def test_one_candidate_a_line(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "s1", "mt": "a", "ref": "r"}, {"id": "s1", "mt": "b"}, {"id": 2, "mt": "c"},
+    ]  # fmt: skip
+    found = list(read_candidates(write_jsonl(tmp_path / "a.jsonl", rows)))
+    assert [(each.id, each.candidates, each.references) for each in found] == [
+        ("s1", ("a", "b"), ("r",)),
+        (2, ("c",), ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([], "is empty: there are no candidates in it"),
+        ([{"mt": "a"}], 'line 1 has neither a list of "candidates" nor'),
+        ([{"candidates": "a"}], 'line 1: "candidates" must be a list of texts'),
+        ([{"candidates": ["a", None]}], "line 1: candidate 2 is no text"),
+        ([{"candidates": ["a"], "ref": " "}], 'line 1: "ref" is no text'),
+        ([{"id": 1, "mt": "a", "ref": "r"}, {"id": 1, "mt": 2}], 'line 2: "mt" is no text'),
+        ([{"id": 1, "mt": "a", "ref": "r"}, {"mt": "b"}], 'line 2 has no "id"'),
+        (
+            [{"id": at, "mt": "a", "ref": "r"} for at in (1, 2, 1)],
+            'line 3: the lines of sentence "1" do not follow each other',
+        ),
+        ([{"candidates": ["a"]}], 'line 1 has no "ref"'),
+    ],
+)
+def test_bad_lists(tmp_path: Path, rows: list[dict[str, Any]], sentence: str) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        run("rerank", "-i", write_jsonl(tmp_path / "a.jsonl", rows), "-m", "chrf")
+
+
+def test_references_of_another_length(tmp_path: Path, nbest: Path) -> None:
+    (tmp_path / "ref.txt").write_text("one\ntwo\n")
+    with pytest.raises(AdequaError, match="sentence 3 has not: the files are of different lengths"):
+        run("rerank", "-i", nbest, "-r", tmp_path / "ref.txt", "-m", "chrf")
+    (tmp_path / "ref.txt").write_text("one\n \n")
+    with pytest.raises(AdequaError, match=r"ref\.txt, line 2: the reference is empty"):
+        run("rerank", "-i", nbest, "-r", tmp_path / "ref.txt", "-m", "chrf")

@@ -1,0 +1,70 @@
+"""`adequa score` on a corpus of shards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from adequa.cli.main import app
+from adequa.errors import AdequaError
+from corpora import read_jsonl, rows_of, write_corpus, write_jsonl
+
+
+def run(*words: str | Path) -> Result:
+    result = CliRunner().invoke(app, list(map(str, words)))
+    if isinstance(result.exception, AdequaError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus")
+
+
+def test_shards_into_a_folder(corpus: Path, tmp_path: Path) -> None:
+    out = f"{tmp_path}/out/"
+    shown = run("score", "-i", f"{corpus}/*.jsonl", "-o", out, "-m", "chrf", "--workers", "1")
+    assert shown.stdout.splitlines()[:2] == ["system  chrf ↑", "corpus   72.74"]
+    assert shown.stderr == f"note: 2 shards with 72 rows in {out}\n"
+    assert "chrf" in read_jsonl(tmp_path / "out" / "literal.jsonl")[0]
+
+
+def test_formats_and_silence(corpus: Path, tmp_path: Path) -> None:
+    options = ("-m", "wer", "--engine", "local", "--workers", "1", "-q", "--format", "json")
+    shown = run("score", "-i", corpus, "-o", tmp_path / "out", *options)
+    (metric,) = json.loads(shown.stdout)["metrics"]
+    assert metric["systems"][0]["name"] == "corpus"
+    assert not shown.stderr
+
+
+def test_rows_without_a_score_are_told(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", [*rows_of("fluent"), {"mt": None, "ref": "x"}])
+    shown = run("score", "-i", tmp_path / "a.jsonl", "-o", f"{tmp_path}/out/", "-m", "wer")
+    assert shown.stderr.splitlines()[1] == (
+        'note: 1 row could not be scored; the first: a.jsonl, line 37 has no "mt".'
+    )
+
+
+def test_one_file_and_a_table_stay_what_they_were(corpus: Path, tmp_path: Path) -> None:
+    run("score", "-i", corpus / "fluent.jsonl", "-o", tmp_path / "table.tsv", "-m", "wer")
+    assert (tmp_path / "table.tsv").read_text().startswith("system\twer\nfluent\t")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("-i", "{}/*.jsonl"), "is a corpus; name a folder for its scores with -o"),
+        (("-i", "{}", "-o", "{}/fluent.jsonl"), "is a file; scores of a corpus go to a folder"),
+        (("-i", "{}", "-o", "{}/x/", "--by", "doc"), "leave out the others"),
+        (("-i", "{}/fluent.jsonl", "--workers", "2"), "go with -i SHARDS -o FOLDER/"),
+        (("-i", "{}/none/*.jsonl", "-o", "{}/x/"), "matches nothing"),
+    ],
+)
+def test_sentences(corpus: Path, words: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        run("score", *(word.format(corpus) for word in words), "-m", "wer")

@@ -1,0 +1,411 @@
+"""A corpus of shards on one machine: the same rows, right scores, whatever the way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adequa.errors import AdequaError
+from adequa.io import shard_parquet, shard_rows
+from adequa.io.shards import find_shards
+from adequa.io.storage import storage_of
+from adequa.scoring.corpus import Tally, score_corpus
+from adequa.scoring.job import FOLDER
+from adequa.scoring.unit_scoring import sifted
+from corpora import SYSTEMS, contents, read_jsonl, rows_of, write_corpus, write_jsonl
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus")
+
+
+def test_every_row_once_with_sacrebleus_scores(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = score_corpus(str(corpus), out, ["chrf", "bleu"])
+    assert found.rows == 3 * 36
+    assert found.unscored == 0
+    for place, system in zip(("fluent", "literal", "more/broken"), SYSTEMS, strict=True):
+        for old, new in zip(rows_of(system), read_jsonl(out / f"{place}.jsonl"), strict=True):
+            chrf = sacrebleu.sentence_chrf(old["mt"], [old["ref"]]).score
+            bleu = sacrebleu.sentence_bleu(old["mt"], [old["ref"]]).score
+            assert new == {**old, "chrf": chrf, "bleu": bleu, "unscored": None}
+
+
+def test_the_corpus_score_is_that_of_all_rows(corpus: Path, tmp_path: Path) -> None:
+    found = score_corpus(str(corpus), tmp_path / "out", ["bleu"])
+    rows = [row for system in SYSTEMS for row in rows_of(system)]
+    whole = sacrebleu.corpus_bleu([r["mt"] for r in rows], [[r["ref"] for r in rows]])
+    (metric,) = found.results.metrics
+    assert metric.systems[0].score == pytest.approx(whole.score, abs=1e-9)
+    assert str(metric.signature).startswith("bleu|nrefs:1|")
+
+
+def test_the_manifest_says_what_was_made_of_what(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    score_corpus(f"{corpus}/*.jsonl", out, ["chrf"])
+    manifest = json.loads((out / FOLDER / "manifest.json").read_bytes())
+    assert [shard["shard"] for shard in manifest["shards"]] == ["fluent.jsonl", "literal.jsonl"]
+    first = manifest["shards"][0]
+    digest = subprocess.run(
+        ["sha256sum", corpus / "fluent.jsonl", out / "fluent.jsonl"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()[::2]  # fmt: skip
+    assert [first["input"]["sha256"], first["output"]["sha256"]] == digest
+    assert first["input"]["bytes"] == (corpus / "fluent.jsonl").stat().st_size
+    assert (manifest["rows"], first["rows"], first["unscored"]) == (72, 36, 0)
+    assert manifest["metrics"]["chrf"].startswith("chrf|case:mixed|")
+    assert manifest["corpus"]["chrf"]["signature"].startswith("chrf|nrefs:1|")
+
+
+def test_workers_change_nothing(corpus: Path, tmp_path: Path) -> None:
+    for workers in (1, 2):
+        score_corpus(str(corpus), tmp_path / str(workers), ["chrf", "wer"], workers=workers)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+def test_the_size_of_shards_changes_no_score(tmp_path: Path) -> None:
+    rows = rows_of("literal")[:12]
+    for name, size in (("whole", 12), ("parts", 5)):
+        for start in range(0, 12, size):
+            write_jsonl(tmp_path / name / f"{start:02}.jsonl", rows[start : start + size])
+        score_corpus(str(tmp_path / name), tmp_path / f"{name}-out", ["adequa", "ter"])
+    whole, parts = (
+        [row for path in sorted(tmp_path.glob(f"{name}-out/*.jsonl")) for row in read_jsonl(path)]
+        for name in ("whole", "parts")
+    )
+    assert whole == parts
+
+
+def test_all_columns_and_types_of_parquet_pass_through(tmp_path: Path) -> None:
+    rows = rows_of("fluent")
+    columns = {
+        "mt": pa.array([row["mt"] for row in rows], pa.large_string()),
+        "ref": pa.array([[row["ref"], "Something else."] for row in rows]),
+        "small": pa.array(range(36), pa.int8()),
+        "when": pa.array([10**15] * 36, pa.timestamp("us", "UTC")),
+        "kind": pa.array(["a", None] * 18).dictionary_encode(),
+        "deep": pa.array([{"x": [1, None], "y": {"z": b"\x00\xff"}}] * 36),
+        "price": pa.array([None, *([1] * 35)], pa.decimal128(9, 2)),
+    }
+    table = pa.table(columns).replace_schema_metadata({"mine": "kept"})
+    (tmp_path / "in").mkdir()
+    pq.write_table(table, tmp_path / "in" / "a.parquet", row_group_size=7, compression="zstd")
+    score_corpus(str(tmp_path / "in"), tmp_path / "out", ["chrf"])
+    found = pq.read_table(tmp_path / "out" / "a.parquet")
+    assert found.select(table.column_names).equals(table)
+    assert found.schema.metadata[b"mine"] == b"kept"
+    assert found.column_names[len(columns) :] == ["chrf", "unscored"]
+    assert b"chrf|case" in found.schema.field("chrf").metadata[b"signature"]
+    about = pq.ParquetFile(tmp_path / "out" / "a.parquet").metadata.row_group(0).column(0)
+    assert about.compression == "ZSTD"
+    expected = [sacrebleu.sentence_chrf(r["mt"], [r["ref"], "Something else."]).score for r in rows]
+    assert found["chrf"].to_pylist() == expected
+
+
+def test_a_line_passes_through_as_it_was_written(tmp_path: Path) -> None:
+    line = (
+        '{"mt": "A cat\\u00e9.", "ref": "A cat.", "n": 1.10, "m": 1e400, "n": 12345678901234567 }'
+    )
+    (tmp_path / "a.jsonl").write_text(f"\ufeff{line}\r\n{line}", encoding="utf-8")
+    score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", ["wer"])
+    lines = (tmp_path / "out" / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines == [line[:-2] + ', "wer": 0.3333333333333333, "unscored": null}'] * 2
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz"])
+def test_packed_shards_stay_packed(tmp_path: Path, ending: str) -> None:
+    import lzma
+
+    packed = {".gz": gzip, ".xz": lzma}[ending]
+    with packed.open(tmp_path / f"a.jsonl{ending}", "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows_of("fluent"))
+    for name in ("one", "two"):
+        score_corpus(f"{tmp_path}/a.jsonl{ending}", tmp_path / name, ["chrf"])
+    with packed.open(tmp_path / "one" / f"a.jsonl{ending}", "rt") as file:
+        assert len(file.readlines()) == 36
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_units_end_by_rows_or_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"mt": "cat " * (1 + at % 7), "ref": "a cat"} for at in range(100)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet", row_group_size=23)
+    expected = None
+    for most, size in ((8192, 1 << 25), (10, 1 << 25), (1000, 300)):
+        monkeypatch.setattr(shard_parquet, "UNIT_ROWS", most)
+        monkeypatch.setattr(shard_parquet, "UNIT_BYTES", size)
+        out = tmp_path / f"{most}-{size}"
+        score_corpus(str(tmp_path / "a.parquet"), out, ["chrf"])
+        file = pq.ParquetFile(out / "a.parquet")
+        groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        assert max(groups) <= most
+        assert len(groups) == (1 if most == shard_rows.UNIT_ROWS else 10) or size == 300
+        found = file.read().to_pylist()
+        expected = expected or found
+        assert found == expected
+
+
+def test_columns_of_other_names_and_a_prefix(tmp_path: Path) -> None:
+    row = {"out": "A cat.", "a": "A dog.", "b": "A cat.", "chrf": 1, "src": 5, "system": None}
+    write_jsonl(tmp_path / "a.jsonl", [row])
+    score_corpus(
+        str(tmp_path / "a.jsonl"), tmp_path / "out", "chrf",
+        columns={"mt": "out", "ref": ("a", "b")}, prefix="new_",
+    )  # fmt: skip
+    (found,) = read_jsonl(tmp_path / "out" / "a.jsonl")
+    assert found == {**row, "new_chrf": 100.0, "new_unscored": None}
+
+
+BAD_ROWS: list[tuple[dict[str, Any], str]] = [
+    ({"mt": None, "ref": "A cat."}, 'a.jsonl, line 2 has no "mt".'),
+    ({"ref": "A cat."}, 'a.jsonl, line 2 has no "mt".'),
+    ({"mt": {"text": "A cat."}, "ref": "A cat."}, 'a.jsonl, line 2: "mt" is an object, not text.'),
+    ({"mt": "A cat.", "ref": [["A cat."]]}, 'a.jsonl, line 2: "ref" is a list, not text.'),
+    (
+        {"mt": "A cat.", "ref": " "},
+        'a.jsonl, line 2: "ref" is empty; every segment needs reference text.',
+    ),
+    (
+        {"mt": "A \ud800 cat.", "ref": "A cat."},
+        'a.jsonl, line 2: "mt" holds half a character (\\ud800), which is no text.',
+    ),
+    (
+        {"mt": "A cat. " * 20_000, "ref": "A cat."},
+        'a.jsonl, line 2: "mt" has 140,000 characters, more than the 100,000 of --max-characters.',
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD_ROWS)
+def test_a_row_that_cannot_be_scored_says_why(
+    tmp_path: Path, bad: dict[str, Any], reason: str
+) -> None:
+    good = {"mt": "A cat.", "ref": "A dog."}
+    write_jsonl(tmp_path / "a.jsonl", [good, bad, good])
+    found = score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", ["wer"])
+    before, row, after = read_jsonl(tmp_path / "out" / "a.jsonl")
+    assert row == {**bad, "wer": None, "unscored": reason}
+    assert before == after == {**good, "wer": 1 / 3, "unscored": None}
+    assert (found.rows, found.unscored, found.first_reason) == (3, 1, reason)
+    assert found.results.metrics[0].systems[0].score == pytest.approx(1 / 3)
+
+
+def test_a_row_that_one_metric_is_not_defined_for(tmp_path: Path) -> None:
+    write_jsonl(
+        tmp_path / "a.jsonl", [{"mt": "A cat.", "ref": ["A cat.", "Cats."]}, *rows_of("fluent")]
+    )
+    score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", ["wer", "character"])
+    row, *others = read_jsonl(tmp_path / "out" / "a.jsonl")
+    assert (row["wer"], row["character"]) == (0.0, None)
+    assert row["unscored"] == (
+        "a.jsonl, line 1: character cannot score it: character is defined for 1 reference a "
+        "segment, not 2."
+    )
+    assert all(other["character"] is not None for other in others)
+
+
+def test_a_metric_that_fails_harms_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.metrics.wer import Wer
+
+    right = Wer.statistics
+
+    def failing(self: Wer, segments: Any) -> Any:
+        if any("dog" in text for text in segments.hypotheses):
+            raise KeyError("dogs")
+        return right(self, segments)
+
+    monkeypatch.setattr(Wer, "statistics", failing)
+    rows = [{"mt": f"A {word}.", "ref": "A cat."} for word in ("cat", "dog", "mouse")]
+    write_jsonl(tmp_path / "a.jsonl", rows)
+    score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", ["wer", "chrf"])
+    found = read_jsonl(tmp_path / "out" / "a.jsonl")
+    assert [row["wer"] for row in found] == [0.0, None, 1 / 3]
+    assert all(row["chrf"] is not None for row in found)
+    assert found[1]["unscored"] == "a.jsonl, line 2: wer cannot score it: KeyError: 'dogs'"
+
+
+@given(st.sets(st.integers(0, 30)), st.integers(0, 31))
+def test_sifting_finds_exactly_the_bad_rows(bad: set[int], count: int) -> None:
+    def attempt(rows: Any) -> int:
+        if bad & {*rows}:
+            raise ValueError
+        return len(rows)
+
+    parts, failed = sifted(range(count), attempt)
+    assert {*failed} == {row for row in bad if row < count}
+    assert [row for rows, _ in parts for row in rows] == [r for r in range(count) if r not in bad]
+
+
+def test_null_rows_of_parquet(tmp_path: Path) -> None:
+    table = pa.table({"mt": ["A cat.", None], "ref": pa.array([["A cat."], []])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    score_corpus(str(tmp_path / "a.parquet"), tmp_path / "out", ["chrf"])
+    found = pq.read_table(tmp_path / "out" / "a.parquet").to_pylist()
+    assert [row["chrf"] for row in found] == [100.0, None]
+    assert found[1]["unscored"] == 'a.parquet, row 2 has no "mt".'
+
+
+def test_shards_without_rows(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "in" / "a.jsonl", [])
+    write_jsonl(tmp_path / "in" / "b.jsonl", rows_of("fluent"))
+    empty = pa.table({"mt": pa.array([], pa.string()), "ref": pa.array([], pa.string())})
+    pq.write_table(empty, tmp_path / "in" / "c.parquet")
+    assert score_corpus(str(tmp_path / "in"), tmp_path / "out", ["chrf"]).rows == 36
+    assert (tmp_path / "out" / "a.jsonl").read_bytes() == b""
+    assert pq.read_table(tmp_path / "out" / "c.parquet").num_rows == 0
+    with pytest.raises(AdequaError, match="chrf could score no row at all: there are none"):
+        score_corpus(str(tmp_path / "in" / "a.jsonl"), tmp_path / "other", ["chrf"])
+
+
+def test_progress_adds_up(corpus: Path, tmp_path: Path) -> None:
+    told: list[Tally] = []
+    score_corpus(str(corpus), tmp_path / "out", "chrf", workers=2, told=told.append)
+    size = sum(shard.size for shard in find_shards(str(corpus)))
+    assert told[-1] == Tally(rows=108, unscored=0, bytes=size)
+
+
+def test_addresses(corpus: Path, tmp_path: Path) -> None:
+    """By way of pyarrow's file systems, of which the local one is at hand everywhere."""
+    score_corpus(f"file://{corpus}/**/*.jsonl", f"file://{tmp_path}/there", "chrf")
+    score_corpus(f"{corpus}/**/*.jsonl", tmp_path / "here", "chrf")
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    again = score_corpus(f"file://{corpus}", f"file://{tmp_path}/there/", "chrf")
+    assert again.rows == 108
+    (tmp_path / "there" / ".adequa-0123.tmp").write_bytes(b"half")
+    storage, inner = storage_of(f"file://{tmp_path}/there")
+    storage.remove_temporaries(inner)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_which_files_of_a_folder_are_shards(tmp_path: Path) -> None:
+    for name in (
+        "b.jsonl",
+        "a/c.parquet",
+        "_adequa/x.jsonl",
+        ".h.jsonl",
+        "notes.txt",
+        "d[1].jsonl",
+    ):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    names = ["a/c.parquet", "b.jsonl", "d[1].jsonl"]
+    assert [shard.name for shard in find_shards(f"{tmp_path}/in")] == names
+    assert [shard.name for shard in find_shards(f"file://{tmp_path}/in/")] == names
+    assert [shard.name for shard in find_shards(f"{tmp_path}/in/*.jsonl")] == names[1:]
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        ("{}/none/*.jsonl", "matches nothing"),
+        ("{}/none", "is not there, or holds no shards"),
+        ("{}/a.txt", "is no shard: the names of shards end in .parquet or .jsonl"),
+        ("nowhere://x/y", "is no address that can be used"),
+    ],
+)
+def test_no_such_shards(tmp_path: Path, given_: str, words: str) -> None:
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(AdequaError, match=words):
+        find_shards(given_.format(tmp_path))
+
+
+def refused(where: Path, words: str, out: Path, **options: Any) -> None:
+    options = {"metrics": "chrf", **options}
+    with pytest.raises(AdequaError) as caught:
+        score_corpus(str(where), out, **options)
+    assert words in str(caught.value)
+
+
+def test_shards_of_different_columns(tmp_path: Path) -> None:
+    where, out = tmp_path / "in", tmp_path / "out"
+    where.mkdir()
+    pq.write_table(pa.table({"mt": ["a"], "ref": ["a"], "n": [1]}), where / "a.parquet")
+    other = pa.table({"mt": ["a"], "ref": ["a"], "n": ["1"]})
+    pq.write_table(other, where / "b.parquet")
+    refused(
+        where, 'b.parquet differs from a.parquet in its columns: "n" is string here and int64', out
+    )
+    pq.write_table(other.select(["ref", "mt"]), where / "b.parquet")
+    refused(where, '"n" is absent here and int64 there', out)
+    pq.write_table(pa.table({"ref": ["a"], "mt": ["a"], "n": [1]}), where / "b.parquet")
+    refused(where, "b.parquet has its columns in another order than a.parquet", out)
+    assert not out.exists()
+
+
+def test_bad_shards_are_named_before_the_work(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"mt": ["a"]}), path)
+    refused(path, 'a.parquet has no column "ref"', out)
+    pq.write_table(pa.table({"mt": [{"text": "a"}], "ref": ["a"]}), path)
+    refused(path, 'a.parquet: the column "mt" is struct<text: string>, not text', out)
+    pq.write_table(pa.table({"mt": ["a"], "ref": ["a"], "chrf": [1.0]}), path)
+    refused(path, 'a.parquet has a column "chrf" already', out)
+    lines = tmp_path / "b.jsonl"
+    write_jsonl(lines, [{"mt": "a"}])
+    refused(lines, 'b.jsonl has no column "ref"', out)
+    write_jsonl(lines, [{"mt": "a", "ref": "a"}] * 200 + [{"mt": "a", "ref": "a", "chrf": 1}])
+    refused(lines, 'b.jsonl, line 201 has "chrf" already', out)
+    refused(lines, "nist weighs every segment by all others", out, metrics="nist")
+    refused(lines, "There is no metric", out, metrics=[])
+    refused(lines, "is no engine", out, engine="dask")
+    refused(lines, "one worker or more", out, workers=0)
+    refused(lines, "go with the ray engine", out, address="auto")
+    refused(tmp_path, "is in the folder that is written to", tmp_path)
+
+
+def test_mixed_encodings(tmp_path: Path) -> None:
+    row = b'{"mt": "caf\xe9", "ref": "caf"}\n'
+    (tmp_path / "a.jsonl").write_bytes(row.replace(b"\xe9", "é".encode()) * 150 + row)
+    refused(
+        tmp_path / "a.jsonl",
+        "a.jsonl, line 151: byte 12 of the line (0xe9) is not UTF-8",
+        tmp_path / "o",
+    )
+    assert not list((tmp_path / "o").glob("*.jsonl"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in /proc")
+def test_cells_of_100_megabytes(tmp_path: Path) -> None:
+    """In a process of its own, whose memory is that of a few such cells at the most."""
+    huge = "x" * 100_000_000
+    schema = pa.schema([("mt", pa.string()), ("ref", pa.string())])
+    with pq.ParquetWriter(tmp_path / "a.parquet", schema, compression="zstd") as writer:
+        for text in ("A cat.", huge, "A cat."):
+            writer.write_table(pa.table({"mt": [text], "ref": ["A cat."]}, schema=schema))
+    program = (
+        "import sys; from adequa.scoring.corpus import score_corpus; "
+        "scored = score_corpus(sys.argv[1], sys.argv[2], 'chrf'); "
+        "peak = open('/proc/self/status').read().partition('VmHWM:')[2].split()[0]; "
+        "print(scored.unscored, int(peak) // 1024)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "a.parquet", tmp_path / "out"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    assert found[0] == "1"
+    assert int(found[1]) < 1000
+    scores = pq.read_table(tmp_path / "out" / "a.parquet", columns=["chrf", "unscored"]).to_pylist()
+    assert [row["chrf"] for row in scores] == [100.0, None, 100.0]
+    assert scores[1]["unscored"].startswith('a.parquet, row 2: "mt" has 100,000,000 characters')
+
+
+def test_python_names() -> None:
+    import adequa
+
+    assert adequa.score_corpus is score_corpus
+    assert np.isfinite(adequa.score(["a"], ["a"], metric="chrf").system)

@@ -1,0 +1,209 @@
+"""The Ray engine: the bytes of the local one, also when workers, nodes or the driver are lost.
+
+One small cluster for all tests of this file: to start one takes seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adequa.errors import AdequaError
+from adequa.scoring.corpus import Tally, score_corpus
+from corpora import contents, rows_of, write_corpus, write_jsonl
+
+pytest.importorskip("ray", reason="needs the extra [ray]")
+pytestmark = [
+    # Ray leaves sockets and files to be closed by the end of the process, and warns of itself.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+METRICS = ("chrf",)
+NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes on this machine, each with room for one worker."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_BACKEND_LOG_LEVEL", "fatal")
+        here = os.pathsep.join(filter(None, [*sys.path[:1], os.environ.get("PYTHONPATH")]))
+        patch.setenv("PYTHONPATH", here)
+        ray = import_module("ray")
+        clusters = import_module("ray.cluster_utils")
+
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        started = clusters.Cluster(
+            initialize_head=True, head_node_args={**NODE, "include_dashboard": False}
+        )
+        started.second = started.add_node(**NODE)
+        ray.init(address=started.address, log_to_driver=False, logging_level=logging.ERROR)
+        yield started
+        ray.shutdown()
+        started.shutdown()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("expected")
+    score_corpus(str(corpus), out, METRICS)
+    return contents(out)
+
+
+def test_the_bytes_of_the_local_engine(
+    cluster: Any, corpus: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    told: list[Tally] = []
+    found = score_corpus(
+        str(corpus), tmp_path / "out", METRICS, engine="ray", workers=2, told=told.append
+    )
+    assert contents(tmp_path / "out") == expected
+    assert found.rows == told[-1].rows == 3 * 36
+
+
+def test_faults_of_shards_and_disks_are_sentences(
+    cluster: Any, corpus: Path, tmp_path: Path
+) -> None:
+    where = tmp_path / "in"
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    (where / "b.jsonl").write_text('{"mt": "a", "ref": "b"}\n' * 200 + '{"mt": "cut sh')
+    with pytest.raises(AdequaError, match=r"b\.jsonl, line 201 is not JSON.*1 of 2\) are scored"):
+        score_corpus(str(where), tmp_path / "out", METRICS, engine="ray", workers=1)
+    assert (tmp_path / "out" / "a.jsonl").exists()
+    assert not (tmp_path / "out" / "b.jsonl").exists()
+    (tmp_path / "full" / "_adequa").mkdir(parents=True)
+    (tmp_path / "full" / "_adequa" / "shards").touch()  # where a folder should be
+    with pytest.raises(AdequaError, match="cannot be written: Not a directory|File exists"):
+        score_corpus(str(corpus), tmp_path / "full", METRICS, engine="ray", workers=1)
+    with pytest.raises(AdequaError, match="has no worker with 1 GPUs to give"):
+        score_corpus(str(corpus), tmp_path / "gpu", METRICS, engine="ray", gpus=1, device="cpu")
+
+
+def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
+    from adequa.io.shards import find_shards
+    from adequa.scoring import ray_engine
+    from adequa.scoring.job import make_job
+
+    ray = import_module("ray")
+    (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
+    board = ray.remote(ray_engine._Board).options(num_cpus=0).remote()
+    for _ in range(ray_engine._ATTEMPTS):
+        ray.get(board.begin.remote(shard.name))
+    actor = ray_engine._Actor(make_job(str(tmp_path / "out"), ("wer",), {}), board)
+    outcome = actor({"shard": asdict(shard)})["outcome"]
+    assert outcome.error.startswith("a.jsonl: the worker was lost 5 times")
+    assert not outcome.stops
+
+
+LONG = 36 * 115  # rows of a shard, which is told of in parts and can be lost in between
+
+
+@pytest.fixture(scope="module")
+def long_corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """Shards that take long enough to be lost in the middle, and what comes of them."""
+    folder = tmp_path_factory.mktemp("long")
+    for at in range(3):
+        write_jsonl(folder / "in" / f"{at}.jsonl", rows_of("literal") * 115)
+    score_corpus(str(folder / "in"), folder / "local", METRICS)
+    return folder / "in", contents(folder / "local")
+
+
+def actors() -> list[int]:
+    """The processes of Ray's workers that score."""
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    lines = [line for line in listed.stdout.splitlines() if "ray::MapWorker" in line]
+    return [int(line.split()[0]) for line in lines]
+
+
+DRIVER = """
+import os, signal, sys
+from adequa.scoring.corpus import score_corpus
+def told(tally):
+    if tally.rows:
+        os.kill(os.getpid(), signal.SIGKILL)
+score_corpus(sys.argv[1], sys.argv[2], "chrf", engine="ray", workers=1, address=sys.argv[3],
+             told=told)
+"""
+
+
+def test_the_driver_is_killed(
+    cluster: Any, long_corpus: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    where, out = long_corpus[0], tmp_path / "out"
+    found = subprocess.run(
+        [sys.executable, "-c", DRIVER, where, out, cluster.address],
+        check=False,
+        capture_output=True,
+    )
+    assert found.returncode == -signal.SIGKILL, found.stderr.decode()
+    assert not (out / "_adequa" / "manifest.json").exists()
+    score_corpus(str(where), out, METRICS, engine="ray", workers=2)
+    assert contents(out) == long_corpus[1]
+
+
+def test_workers_and_nodes_are_lost(
+    cluster: Any, long_corpus: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    """A worker is killed amid a shard, and then a node goes with all that is on it."""
+    lost: list[str] = []
+
+    def told(tally: Tally) -> None:
+        if not lost and (found := actors()):
+            os.kill(found[0], signal.SIGKILL)
+            lost.append("worker")
+        elif lost == ["worker"] and tally.rows > LONG:
+            cluster.remove_node(cluster.second, allow_graceful=False)
+            lost.append("node")
+
+    out = tmp_path / "out"
+    score_corpus(str(long_corpus[0]), out, METRICS, engine="ray", workers=2, told=told)
+    assert lost == ["worker", "node"]
+    # What is cut off from its cluster may write on for a while; the next job would clean up.
+    found = {name: file for name, file in contents(out).items() if not name.endswith(".tmp")}
+    assert found == long_corpus[1]
+
+
+def test_no_cluster_at_the_address(tmp_path: Path) -> None:
+    """In a process of its own, as this one has a cluster."""
+    write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
+    command = ["-m", "adequa", "score", "-i", f"{tmp_path}/a.jsonl", "-o", f"{tmp_path}/out/"]
+    found = subprocess.run(
+        [sys.executable, *command, "-m", "wer", "--engine", "ray", "--address", "nonsense"],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.returncode == 2
+    assert "There is no Ray cluster to be reached at nonsense" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_nothing_else_imports_ray() -> None:
+    program = (
+        "import sys; sys.modules['ray'] = None; import adequa.scoring.corpus, adequa.cli.main; "
+        "adequa.scoring.corpus.score_corpus(sys.argv[1], sys.argv[2], 'wer', engine='ray')"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program, Path(__file__).parent / "no.jsonl", "/nowhere"],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "is not there, or holds no shards" in found.stderr

@@ -1,0 +1,553 @@
+"""The service as programs find it: results as on the command line, limits, tokens, and clients."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adequa.errors import AdequaError
+from adequa.service.app import Settings
+from adequa.service.client import Client
+from adequa.service.kept import KeptComparison
+from adequa.service.limits import Limits
+from adequa.service.server import Address, check_open, prepared, read_token
+from live_service import JSON, LINES, Live, served, until
+from test_cli import EXAMPLES, adequa
+
+SYSTEMS = {
+    name: (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    for name in ("literal", "fluent")
+}
+REFERENCES = (EXAMPLES / "reference.txt").read_text(encoding="utf-8").splitlines()
+FILES: list[str | Path] = [*("-t", EXAMPLES / "literal.txt", "-t", EXAMPLES / "fluent.txt")]
+FILES += ["-r", EXAMPLES / "reference.txt"]
+LIMITS = Limits(body=300_000, segments=500, characters=1_000, drawn=10**8, patience=2.0)
+ROW = {"mt": "The cat sat.", "ref": "A cat sat."}
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
+    metrics = ("chrf", "wer", "nist", "bleu", "meteor", "adequa")
+    with served(Settings(metrics=metrics, workers=1, limits=LIMITS)) as server:
+        yield server
+
+
+def printed(*arguments: str | Path) -> Any:
+    shown = adequa(*arguments, "--format", "json")
+    assert shown.returncode == 0, shown.stderr
+    return json.loads(shown.stdout)
+
+
+def error(answer: Any, status: int) -> str:
+    assert answer.status == status, answer.body
+    assert list(answer.json) == ["error"]
+    sentence: str = answer.json["error"]
+    assert "Traceback" not in sentence
+    return sentence
+
+
+def test_scores_are_those_of_the_command_line(live: Live) -> None:
+    metrics = ["adequa", "chrf", "bleu", "nist", "bleu:lowercase=true"]
+    found = live.post(
+        "/v1/score", {"systems": SYSTEMS, "references": REFERENCES, "metrics": metrics}
+    ).json
+    named = [word for metric in metrics for word in ("-m", metric)]
+    expected = printed("score", *FILES, *named, "--segments", "--no-cache")
+    for mine, theirs in zip(found["metrics"], expected["metrics"], strict=True):
+        for one, other in zip(mine.pop("systems"), theirs.pop("systems"), strict=True):
+            # Other texts of a batch may move the sixth decimal of what the model says.
+            assert one["score"] == pytest.approx(other["score"], abs=2e-6)
+            assert one["segments"] == pytest.approx(other["segments"], abs=2e-6)
+        assert mine == theirs
+    rows = [
+        {"mt": text, "ref": reference, "system": name, "doc": str(place % 2)}
+        for name, texts in SYSTEMS.items()
+        for place, (text, reference) in enumerate(zip(texts, REFERENCES, strict=True))
+    ]
+    by_row = live.post(
+        "/v1/score", {"rows": rows, "metrics": ["chrf"], "by": "doc", "segments": False}
+    ).json
+    assert by_row["by"] == "doc"
+    (metric,) = by_row["metrics"]
+    assert [system["name"] for system in metric["systems"]] == list(SYSTEMS)
+    chrf = next(each for each in found["metrics"] if each["name"] == "chrf")
+    assert "systems" not in chrf
+    assert [group["name"] for group in metric["systems"][0]["groups"]] == ["0", "1"]
+
+
+def test_comparisons_are_those_of_the_command_line(live: Live) -> None:
+    asked = {
+        "systems": SYSTEMS,
+        "references": REFERENCES,
+        "metrics": ["chrf", "wer"],
+        "resamples": 200,
+        "swaps": 300,
+        "segments": True,
+    }
+    found = live.post("/v1/compare", asked)
+    assert found.status == 200
+    options = ["-m", "chrf", "-m", "wer", "--resamples", "200", "--swaps", "300", "--segments"]
+    assert found.json == printed("compare", *FILES, *options)
+
+
+def test_what_people_said_is_told_as_on_the_command_line(live: Live) -> None:
+    small = {name: texts[:12] for name, texts in SYSTEMS.items()}
+    asked = {"systems": small, "references": REFERENCES[:12], "metrics": ["adequa"]}
+    found = live.post("/v1/compare", {**asked, "resamples": 100}).json
+    assert found["metrics"][0]["pairs"][0]["people"]["pairs"] > 0
+    assert not any("English" in note for note in found["notes"])
+    german = ["Das ist nicht so gut, wie wir es alle erwartet haben."] * 2
+    asked = {"systems": {"a": german, "b": german}, "references": ["It is so."] * 2}
+    found = live.post("/v1/compare", {**asked, "metrics": ["adequa"], "resamples": 10}).json
+    assert found["notes"][-1].startswith("4 hypotheses of 4 that adequa scored are plainly not in")
+
+
+def test_rankings_are_those_of_the_command_line(live: Live) -> None:
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 100, "segments": True}
+    options = ["--resamples", "100", "--segments"]
+    for metric in (None, "wer"):
+        found = live.post("/v1/rank", {**asked, "metric": metric})
+        assert found.status == 200, found.body
+        named = [] if metric is None else ["-m", metric]
+        assert found.json == printed("rank", *FILES, *named, *options)
+
+
+def test_a_stream_is_scored_line_by_line(live: Live) -> None:
+    rows = [
+        {"mt": text, "ref": [reference], "system": name}
+        for text, other, reference in zip(*SYSTEMS.values(), REFERENCES, strict=True)
+        for name, text in (("literal", text), ("fluent", other))
+    ] * 8
+    body = "\n".join(json.dumps(row) for row in rows)
+    found = live.post("/v1/score?metric=chrf&metric=wer", body, LINES).lines
+    assert [line["segment"] for line in found[:-1]] == list(range(1, len(rows) + 1))
+    whole = live.post(
+        "/v1/score", {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["chrf", "wer"]}
+    ).json
+    for streamed, metric in zip(found[-1]["metrics"], whole["metrics"], strict=True):
+        for one, other in zip(streamed["systems"], metric["systems"], strict=True):
+            assert one == {"name": other["name"], "score": pytest.approx(other["score"])}
+    fluent = whole["metrics"][0]["systems"][1]["segments"]
+    assert [line["scores"]["chrf"] for line in found[1:72:2]] == pytest.approx(fluent)
+
+
+def test_a_stream_answers_before_it_ends(live: Live) -> None:
+    """A client may wait for the score of a row before it sends the next one."""
+    head = b"POST /v1/score?metric=wer HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+    row = json.dumps(ROW).encode() + b"\n"
+    chunk = b"%x\r\n%s\r\n" % (len(row), row)
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        answers = raw.makefile("rb")
+        raw.sendall(head)
+        for number in range(1, 4):
+            raw.sendall(chunk)
+            line = b""
+            while b'"segment"' not in line:
+                line = answers.readline()
+                assert line
+            assert json.loads(line) == {"segment": number, "scores": {"wer": 0.25}}
+        raw.sendall(b"0\r\n\r\n")
+        assert b'"metrics"' in answers.read(200)
+        answers.close()
+
+
+def test_a_stream_ends_with_what_is_wrong_in_it(live: Live) -> None:
+    good = json.dumps(ROW) + "\n"
+    path = "/v1/score?metric=wer"
+    assert "Line 1: This is not JSON" in error(live.post(path, "{\n" + good, LINES), 400)
+    first, second = live.post(path, good + "{", LINES).lines
+    assert first["segment"] == 1
+    assert "Line 2: This is not JSON" in second["error"]
+    assert "Line 1: ref: Field required" in error(live.post(path, '{"mt": "a"}', LINES), 422)
+    assert "no segments" in error(live.post(path, "\n\n", LINES), 422)
+    late = live.post(path, good * 256 + '{"mt": 1, "ref": "a"}', LINES)
+    assert late.status == 200
+    assert late.lines[255]["segment"] == 256
+    assert "Line 257: mt: Input should be a valid string." in late.lines[256]["error"]
+    long = good * 300 + json.dumps({"mt": "x" * 2000, "ref": "a"})
+    assert "segment 301 has 2,000 characters" in live.post(path, long, LINES).lines[-1]["error"]
+    whole = error(live.post("/v1/score?metric=nist", good, LINES), 422)
+    assert whole.startswith("nist looks at a whole corpus")
+
+
+def test_the_client_asks_as_a_program_does(live: Live) -> None:
+    client = Client(live.url)
+    assert [metric["name"] for metric in client.metrics()["metrics"]][:2] == ["chrf", "wer"]
+    (metric,) = client.score([ROW, ROW], ["wer"])["metrics"]
+    assert metric["systems"][0]["segments"] == [0.25, 0.25]
+    assert client.compare(SYSTEMS, REFERENCES, ["wer"], resamples=100)["baseline"] == "literal"
+    assert client.rank(SYSTEMS, REFERENCES, metric="wer")["systems"][0]["system"] == "fluent"
+    *lines, last = client.score_stream((ROW for _ in range(1000)), ["wer"])
+    assert len(lines) == 1000
+    assert last["metrics"][0]["systems"] == [{"name": "system", "score": 0.25}]
+    with pytest.raises(AdequaError, match='no metric "comet"'):
+        client.score([ROW], ["comet"])
+    with pytest.raises(AdequaError, match="Line 1: ref: Field required"):
+        list(client.score_stream([{"mt": "a"}], ["wer"]))
+    with pytest.raises(ZeroDivisionError):
+        list(client.score_stream(({"mt": 1 / 0} for _ in range(2)), ["wer"]))
+    with pytest.raises(AdequaError, match="does not answer"):
+        Client("http://127.0.0.1:1").metrics()
+    with pytest.raises(AdequaError, match="no address of a server"):
+        Client("127.0.0.1:8000")
+
+
+BAD: dict[str, tuple[object, int, str]] = {
+    "no JSON": ("[", 400, "This is not JSON"),
+    "a half character": (
+        r'{"rows": [{"mt": "\ud800", "ref": "a"}], "metrics": ["wer"]}',
+        400,
+        "half a character",
+    ),
+    "bytes that are no text": (b'{"rows": [{"mt": "\xff", "ref": "a"}]}', 400, "not JSON"),
+    "deep": ("[" * 100_000, 400, "not JSON"),
+    "NaN": ('{"rows": [{"mt": NaN, "ref": "a"}], "metrics": ["wer"]}', 422, "rows, item 1, mt"),
+    "a number of many digits": ('{"metrics": ' + "1" * 5000 + "}", 400, "number out of range"),
+    "a list": ([], 422, "Input should be an object"),
+    "wrong types": ({"rows": [{"mt": 1, "ref": "a"}], "metrics": ["wer"]}, 422, "rows, item 1"),
+    "no texts": ({"metrics": ["wer"]}, 422, "There are no texts"),
+    "both": ({"rows": [ROW], "systems": {}, "metrics": ["wer"]}, 422, "and not both"),
+    "no rows": ({"rows": [], "metrics": ["wer"]}, 422, "nothing to score"),
+    "an empty reference": ({"rows": [{"mt": "a", "ref": " "}], "metrics": ["wer"]}, 422, "empty"),
+    "no reference": ({"rows": [{"mt": "a", "ref": []}], "metrics": ["wer"]}, 422, "item 1, ref: L"),
+    "a key too many": ({"rows": [ROW], "metrics": ["wer"], "file": "x"}, 422, "Extra inputs"),
+    "no metric": ({"rows": [ROW], "metrics": []}, 422, "at least 1"),
+    "an unknown metric": ({"rows": [ROW], "metrics": ["wre"]}, 422, 'Did you mean "wer"?'),
+    "a metric twice": ({"rows": [ROW], "metrics": ["wer", "wer"]}, 422, "more than once"),
+    "a setting": ({"rows": [ROW], "metrics": ["wer:tokenize=x"]}, 422, "not a value of tokenize"),
+    "unequal": (
+        {"systems": {"a": ["x"]}, "references": ["x", "y"], "metrics": ["wer"]},
+        422,
+        "a: There are 1 hypotheses but references for 2 segments.",
+    ),
+    "some sources": (
+        {"rows": [ROW, {**ROW, "src": "x"}], "metrics": ["wer"]},
+        422,
+        "Some rows have src",
+    ),
+    "a long text": (
+        {"rows": [{"mt": "x" * 1001, "ref": "a"}], "metrics": ["wer"]},
+        422,
+        "The hypothesis of segment 1 has 1,001 characters, and this server takes 1,000 at most",
+    ),
+    "many references": (
+        {"rows": [{"mt": "x", "ref": ["a"] * 17}], "metrics": ["wer"]},
+        422,
+        "17 references, and this server takes 16",
+    ),
+    "many rows": ({"rows": [ROW] * 501, "metrics": ["wer"]}, 413, "takes 500 in one request"),
+    "a million segments": (
+        '{"systems": {"a": [' + '"",' * 60_000 + '""]}, "references": [], "metrics": ["wer"]}',
+        413,
+        "60,001 hypotheses",
+    ),
+    "a long name": (
+        {"rows": [{**ROW, "system": "x" * 300}], "metrics": ["wer"]},
+        422,
+        "name of a system has 300 characters",
+    ),
+    "no such group": ({"rows": [ROW], "metrics": ["wer"], "by": "doc"}, 422, "doc"),
+}
+
+
+@pytest.mark.parametrize(("body", "status", "sentence"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_be_scored_is_told(
+    live: Live, body: object, status: int, sentence: str
+) -> None:
+    assert sentence in error(live.post("/v1/score", body), status)
+
+
+def test_no_path_comes_from_a_request(live: Live, tmp_path: Path) -> None:
+    (tmp_path / "scores.tsv").write_text("0.5\n")
+    for metric in (
+        *(f"meteor:tables={tmp_path}", f"meteor:modules=exact,tables={tmp_path}", "meteor:tables="),
+        *(str(tmp_path), str(tmp_path / "scores.tsv"), ".", "", "adequa:device=cuda"),
+        *("adequa:threads=900", f"{tmp_path}:references=mean"),
+    ):
+        for path, body in (
+            ("/v1/score", {"rows": [ROW], "metrics": [metric]}),
+            ("/v1/compare", {"systems": SYSTEMS, "references": REFERENCES, "metrics": [metric]}),
+            ("/v1/rank", {"systems": SYSTEMS, "references": REFERENCES, "metric": metric}),
+        ):
+            sentence = error(live.post(path, body), 422)
+            assert "no metric" in sentence or "for whoever runs the server" in sentence
+    fine = live.post("/v1/score", {"rows": [ROW], "metrics": ["meteor:normalize=lc_only"]})
+    assert fine.status == 200
+
+
+def test_comparisons_have_limits_too(live: Live) -> None:
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
+    for more, sentence in (
+        ({"resamples": 10_001}, "takes 10,000 at most"),
+        ({"swaps": 10_000_000}, "ask for fewer swaps"),
+        ({"alpha": 1e-12}, "ask for fewer swaps"),
+        ({"resamples": 0}, "resamples: Input should be greater"),
+        ({"confidence": 1.0}, "confidence: Input should be less than 1"),
+        ({"clusters": "none"}, 'no rule "none"'),
+        ({"systems": {"one": SYSTEMS["fluent"]}}, "between two systems or more"),
+        ({"metrics": ["wer"] * 13}, "13 metrics"),
+    ):
+        assert sentence in error(live.post("/v1/compare", {**asked, **more}), 422)
+    assert "NaN" not in error(live.post("/v1/compare", '{"alpha": NaN}'), 422)
+    assert "Only /v1/score takes a stream" in error(live.post("/v1/rank", "", LINES), 415)
+
+
+def test_bodies_have_limits(live: Live) -> None:
+    assert "content type" in error(
+        live.post("/v1/score", "{}", {"Content-Type": "text/plain"}), 415
+    )
+    large = live.post("/v1/score", b" " * 300_001)
+    assert "larger than 300,000 bytes" in error(large, 413)
+    assert large.headers["connection"] == "close"
+    # A gigabyte that is only announced, and one of unknown length that stops being read.
+    for head in (b"Content-Length: 1000000000", b"Transfer-Encoding: chunked"):
+        with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+            raw.sendall(
+                b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Type: application/json\r\n" + head + b"\r\n\r\n"
+            )
+            if b"chunked" in head:
+                try:
+                    for _ in range(16_000):
+                        raw.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+                except OSError:
+                    pass  # it hung up, long before the end
+                else:
+                    pytest.fail("the server read a gigabyte")
+            else:
+                assert raw.recv(65536).startswith(b"HTTP/1.1 413")
+
+
+def test_slow_and_half_closed_connections_end(live: Live) -> None:
+    """A body that stops coming, and a connection of which one half is closed."""
+    head = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(head + b'Content-Length: 100\r\n\r\n{"rows"')
+        assert raw.recv(65536).startswith(b"HTTP/1.1 408")
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(head + b'Content-Length: 100\r\n\r\n{"rows"')
+        raw.shutdown(socket.SHUT_WR)
+        assert raw.recv(65536) == b""
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(b"nonsense\r\n\r\n")
+        assert raw.recv(65536).startswith(b"HTTP/1.1 400")
+    assert live.get("/healthz").json == {"status": "ok"}
+
+
+def test_a_client_that_does_not_read_is_left(live: Live) -> None:
+    large = KeptComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
+    live.service.kept._kept["large"] = large
+    left = 'route="/v1/comparisons/{name}",status="499"'
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(b"GET /v1/comparisons/large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        until(lambda: left in live.get("/metrics").body.decode())
+    assert len(live.get("/v1/comparisons/large").body) == 30_000_000
+    del live.service.kept._kept["large"]
+
+
+def test_other_addresses_and_methods(live: Live) -> None:
+    assert "nothing here" in error(live.get("/v2/score"), 404)
+    wrong = live.get("/v1/score")
+    assert "another method" in error(wrong, 405)
+    assert wrong.headers["allow"] == "POST"
+    assert "localhost alone" in error(live.get("/healthz", {"Host": "evil.example"}), 421)
+    assert live.get("/readyz").json == {"status": "ready"}
+    assert live.get("/docs").status == 404
+
+
+def test_every_answer_is_guarded(live: Live) -> None:
+    for path in ("/", "/healthz", "/v1/metrics", "/none", "/assets/page.js"):
+        headers = live.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "server" not in headers
+
+
+def test_counts_for_prometheus(live: Live) -> None:
+    live.post("/v1/score", {"rows": [ROW] * 3, "metrics": ["bleu:smooth_method=floor"]})
+    shown = live.get("/metrics")
+    assert shown.headers["content-type"].startswith("text/plain")
+    text = shown.body.decode()
+    assert 'adequa_requests_total{route="/v1/score",status="200"}' in text
+    assert 'adequa_segments_total{metric="bleu"}' in text
+    assert "adequa_waiting_segments 0.0" in text
+
+
+def test_logs_hold_counts_and_no_text(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+    secret = "Geheimtext"
+    with caplog.at_level(logging.DEBUG):
+        rows = [{"mt": secret, "ref": secret, "system": secret}]
+        live.post("/v1/score", {"rows": rows, "metrics": ["wer"]})
+        live.post("/v1/score", {"rows": rows, "metrics": [secret]})
+        live.post(f"/v1/score?metric={secret}", json.dumps(rows[0]), LINES)
+        live.get(f"/{secret}")
+        live.get(f"/v1/comparisons/{secret}")
+    assert "POST /v1/score 200, 1 segments" in caplog.text
+    assert secret not in caplog.text
+
+
+def test_a_failure_of_ours_is_told_without_text(
+    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("Geheimtext")
+
+    monkeypatch.setattr(live.service.offered, "lane", broken)
+    answer = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
+    assert "no fault of the request" in error(answer, 500)
+    assert "failed: RuntimeError at broken:" in caplog.text
+    assert "Geheimtext" not in caplog.text
+
+
+def test_a_comparison_is_kept_a_while(live: Live) -> None:
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "resamples": 100}
+    found = live.post("/v1/compare", {**asked, "keep": True, "title": "Both"}).json
+    assert found["link"] == f"/c/{found['id']}"
+    assert found["expires_in"] == 3600
+    kept = live.get(f"/v1/comparisons/{found['id']}")
+    assert kept.json["metrics"] == found["metrics"]
+    assert len(kept.json["segments"]) == len(REFERENCES)
+    tsv = live.get(f"/v1/comparisons/{found['id']}/pairs.tsv").body.decode()
+    assert tsv.startswith("metric\tfirst\tsecond")
+    report = live.get(f"/v1/comparisons/{found['id']}/report.html")
+    assert "<title>Both</title>" in report.body.decode()
+    assert report.headers["content-security-policy"] == "sandbox allow-scripts"
+    shown = live.get(f"/v1/comparisons/{found['id']}/page").json
+    assert shown["summary"]["systems"] == list(SYSTEMS)
+    assert live.get(found["link"]).body == live.get("/").body
+    assert "or no longer" in error(live.get("/v1/comparisons/unknown"), 404)
+
+
+def test_progress_is_told_line_by_line(live: Live) -> None:
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "swaps": 20_000}
+    headers = {**JSON, "Accept": "application/x-ndjson"}
+    *before, last = live.post("/v1/compare", asked, headers).lines
+    assert last["result"]["baseline"] == "literal"
+    for line in before:
+        assert line["progress"]["total"] == 2 * len(REFERENCES)
+    bad = live.post("/v1/compare", {**asked, "metrics": ["wre"]}, headers)
+    assert 'Did you mean "wer"?' in error(bad, 422)
+
+
+def test_a_client_that_leaves_stops_costing() -> None:
+    """A request that waits behind others is dropped with its connection."""
+    with served(Settings(metrics=("wer",))) as live:
+        lane = live.service.offered.lane("wer")
+        lane.using.acquire()  # nothing is scored until it is released
+        body = json.dumps({"rows": [ROW] * 300, "metrics": ["wer"]}).encode()
+        head = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        with socket.create_connection(("127.0.0.1", live.port)) as raw:
+            raw.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            until(lambda: lane.waiting > 0)
+        until(lambda: all(job.done.done() for job in list(lane._jobs)))
+        lane.using.release()
+        assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
+        counted = live.get("/metrics").body.decode()
+        (scored,) = [
+            float(line.split()[1])
+            for line in counted.splitlines()
+            if line.startswith('adequa_segments_total{metric="wer"}')
+        ]
+        assert scored < 100  # the first batch was taken before the client left
+
+
+def test_a_full_server_refuses_and_ends_well() -> None:
+    """What was accepted is finished while the server ends; what is too much may come back."""
+    answers: list[Any] = []
+    with served(Settings(metrics=("wer",), limits=Limits(queue=4))) as live:
+        lane = live.service.offered.lane("wer")
+        lane.using.acquire()
+        body = {"rows": [ROW] * 100, "metrics": ["wer"]}
+        asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
+        asking.start()
+        until(lambda: lane.waiting > 0)
+        refused = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
+        assert "4 segments wait for wer" in error(refused, 429)
+        assert int(refused.headers["retry-after"]) >= 1
+        stream = live.post("/v1/score?metric=wer", json.dumps(ROW), LINES)
+        assert stream.status == 429
+        threading.Timer(0.2, lane.using.release).start()
+    asking.join()
+    assert answers[0].status == 200
+    assert len(answers[0].json["metrics"][0]["systems"][0]["segments"]) == 100
+
+
+def test_a_token_opens_the_server() -> None:
+    token = "correct horse battery".replace(" ", "-")
+    with served(Settings(metrics=("wer",), token=token, only_local=False)) as live:
+        body = {"rows": [ROW], "metrics": ["wer"]}
+        for header in ("", "Bearer wrong", f"Basic {token}", f"Bearer {token}x", "Bearer"):
+            refused = live.post("/v1/score", body, {**JSON, "Authorization": header})
+            assert "wants a token" in error(refused, 401)
+            assert refused.headers["www-authenticate"] == "Bearer"
+        for path in ("/metrics", "/v1/metrics", "/v1/comparisons/x", "/healthzz", "//"):
+            assert live.get(path).status == 401
+        for path in ("/healthz", "/readyz", "/", "/c/x", "/assets/page.css", "/openapi.json"):
+            assert live.get(path, {"Host": "adequa.example"}).status == 200
+        right = {**JSON, "Authorization": f"Bearer {token}"}
+        assert live.post("/v1/score", body, right).status == 200
+        assert Client(live.url, token=token).score([ROW], ["wer"])["metrics"]
+        with pytest.raises(AdequaError, match="wants a token"):
+            Client(live.url, token="wrong").metrics()
+
+
+def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
+    for host in ("127.0.0.1", "::1", "localhost", "127.1.2.3"):
+        check_open(Address(host, 80), None, insecure=False)
+    for host in ("0.0.0.0", "::", "192.168.0.1", "adequa.example"):
+        with pytest.raises(AdequaError, match="--token-file"):
+            check_open(Address(host, 80), None, insecure=False)
+        check_open(Address(host, 80), "token", insecure=False)
+        check_open(Address(host, 80), None, insecure=True)
+    shown = adequa("serve", "--host", "0.0.0.0")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.count("\n") == 1
+    assert "other machines" in shown.stderr
+    file = tmp_path / "token"
+    for content, sentence in (("short", "16 ASCII"), ("two words of some length", "one word")):
+        file.write_text(content)
+        with pytest.raises(AdequaError, match=sentence):
+            read_token(str(file))
+    file.write_text("0123456789abcdef\n")
+    assert read_token(str(file)) == "0123456789abcdef"
+    with pytest.raises(AdequaError, match="No such file"):
+        read_token(str(tmp_path / "none"))
+
+
+def test_what_cannot_be_served_is_told(live: Live) -> None:
+    shown = adequa("serve", "--port", str(live.port), "-m", "wer")
+    assert shown.returncode == 2
+    assert "cannot be listened on: Address already in use" in shown.stderr
+    assert "Traceback" not in shown.stderr
+    for metrics, host, sentence in (
+        (("wre",), "127.0.0.1", 'Did you mean "wer"?'),
+        (("wer", "wer"), "127.0.0.1", "one name"),
+        (("wer",), "256.0.0.1", "cannot be listened"),
+    ):
+        with pytest.raises(AdequaError, match=re.escape(sentence)):
+            prepared(Settings(metrics=metrics), Address(host, 0))
+
+
+def test_without_its_packages_it_says_which() -> None:
+    code = "import sys; sys.modules['fastapi'] = None; sys.argv = ['adequa', 'serve']; "
+    code += "from adequa.cli.main import main; main()"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 2
+    assert shown.stderr == "adequa: error: To serve needs fastapi: pip install 'adequa[serve]'.\n"

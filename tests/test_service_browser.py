@@ -1,0 +1,300 @@
+"""The page of the service in a real browser: from paste to report, by mouse, keyboard and phone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adequa.service.app import Settings
+from adequa.service.limits import Limits
+from browser import Watched, browser, needs_browser
+from live_service import Live, served, until
+from test_cli import EXAMPLES
+from test_report import NASTY
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Download, Page
+
+pytestmark = needs_browser
+AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
+METRICS = ("chrf", "wer", "bleu")
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
+    with served(Settings(metrics=METRICS, limits=Limits(characters=1_000))) as server:
+        yield server
+
+
+@contextmanager
+def visited(started: Browser, live: Live, path: str = "/", **context: Any) -> Iterator[Watched]:
+    """The page of a server; it must neither complain nor ask anybody else for anything."""
+    view = started.new_context(**context)
+    page = view.new_page()
+    watched = Watched(page)
+    page.on("console", watched.said)
+    page.on("pageerror", watched.failed)
+    page.on("dialog", watched.asked)
+    page.on("request", lambda request: watched.requests.append(request.url))
+    page.goto(live.url + path)
+    page.wait_for_selector("html[data-page=ready]", timeout=60_000)
+    try:
+        yield watched
+        # A browser writes every answer that is an error to its console, which is no fault.
+        faults = [each for each in watched.complaints if "Failed to load resource" not in each]
+        assert faults == []
+        outside = [url for url in watched.requests if not url.startswith((live.url, "blob:"))]
+        assert outside == []
+    finally:
+        view.close()
+
+
+def text_of(name: str, lines: int = 12) -> str:
+    text = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
+    return "\n".join(text.splitlines()[:lines])
+
+
+def paste(page: Page, systems: dict[str, str], reference: str) -> None:
+    page.locator("#references textarea").first.fill(reference)
+    for place, (name, text) in enumerate(systems.items()):
+        if page.locator("#systems .box").count() <= place:
+            page.click("#add-system")
+        box = page.locator("#systems .box").nth(place)
+        box.locator("input.name").fill(name)
+        box.locator("textarea").fill(text)
+
+
+def compare(page: Page) -> None:
+    page.click("#go")
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+
+
+def saved(page: Page, file: str) -> str:
+    with page.expect_download() as waiting:
+        page.click(f'[data-file="{file}"]')
+    found: Download = waiting.value
+    return Path(found.path()).read_text(encoding="utf-8")
+
+
+def violations(page: Page) -> list[str]:
+    """Serious barriers, by axe-core."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}"
+        for each in found["violations"]
+        if each["impact"] in {"serious", "critical"}
+    ]
+
+
+def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> None:
+    systems = {name: text_of(name) for name in ("literal", "fluent", "broken")}
+    with visited(chromium, live, accept_downloads=True) as seen:
+        page = seen.page
+        assert seen.texts("#metric-list label span")[0].startswith("chrf")
+        paste(page, systems, text_of("reference"))
+        page.uncheck('#metric-list input[value="bleu"]')
+        page.check('#metric-list input[value="wer"]')
+        compare(page)
+        assert page.title() == "Comparison of 3 systems – adequa"
+        assert page.evaluate("document.activeElement.id") == "title"
+        assert seen.texts("#scores tbody th")[0] == "fluent"
+        assert page.locator("#scores svg").count() > 0  # intervals
+        assert page.locator("#matrix tbody button").count() == 6
+        assert page.locator("#histograms svg").count() > 0
+        assert page.locator("#list .segment").count() == 12
+        page.fill("#query", "no text says this")
+        page.locator("#count").filter(has_text="0 segments").wait_for()
+        address = page.url
+        assert re.search(r"/c/[\w-]{20,}$", address)
+        content = json.loads(saved(page, "json"))
+        assert content["systems"] == list(systems)
+        assert saved(page, "pairs.tsv").startswith("metric\tfirst")
+        report = saved(page, "report.html")
+        assert "Comparison of 3 systems" in report
+        # The same code shows the report: so it says the same.
+        file = tmp_path / "report.html"
+        file.write_text(report, encoding="utf-8")
+        other = chromium.new_page()
+        other.goto(file.as_uri())
+        other.wait_for_selector("html[data-ready]")
+        for part in ("#sentences", "#scores", "#matrix", "#behind"):
+            assert other.inner_text(part) == page.inner_text(part)
+        other.close()
+        # The link reopens it, elsewhere too, and so does going back and forth.
+        page.go_back()
+        assert page.locator("#ask").is_visible()
+        assert page.locator("#references textarea").first.input_value() == text_of("reference")
+        page.go_forward()
+        page.wait_for_selector("#result:not([hidden])")
+    with visited(chromium, live, address.removeprefix(live.url)) as seen:
+        assert seen.texts("#scores tbody th")[0] == "fluent"
+        seen.page.goto(f"{address}#segment-3")
+        seen.page.wait_for_selector("#segment-3.opened")
+
+
+def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
+    files = {
+        "ref.txt": text_of("reference"),
+        "source.txt": text_of("source"),
+        "my.old.txt": text_of("literal"),
+        "new.txt": text_of("fluent"),
+        "third.txt": text_of("broken"),
+    }
+    with visited(chromium, live) as seen:
+        page = seen.page
+        given = page.evaluate_handle(
+            """(files) => {
+              const moved = new DataTransfer();
+              for (const [name, text] of Object.entries(files))
+                moved.items.add(new File([text], name));
+              return moved;
+            }""",
+            files,
+        )
+        page.dispatch_event("#drop", "dragover", {"dataTransfer": given})
+        assert page.locator("#ask.over").count() == 1
+        page.dispatch_event("#drop", "drop", {"dataTransfer": given})
+        page.locator("#status").filter(has_text="third.txt was read").wait_for()
+        names = page.locator("#systems input.name").evaluate_all("all => all.map(n => n.value)")
+        assert names == ["my.old", "new", "third"]
+        assert seen.texts("#references small")[:2] == ["12 lines", "12 lines"]
+        page.locator('#systems input[type="file"]').last.set_input_files(
+            {"name": "latin.txt", "mimeType": "text/plain", "buffer": b"caf\xe9"}
+        )
+        page.locator("#problem").filter(has_text="latin.txt is no text in UTF-8").wait_for()
+        compare(page)
+        assert seen.texts("#scores thead th")[0] == "System"
+        page.locator("#list .more").first.click()
+        assert "Source" in page.locator("#list .segment").first.locator("dt").all_text_contents()
+
+
+def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, accept_downloads=True) as seen:
+        page = seen.page
+        paste(page, {"mine": "The cat sat.\n\n"}, "A cat sat.\nSo it is.")
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert seen.texts("#single-scores tbody th") == ["mine"]
+        assert page.locator("#single-segments tbody tr").count() == 2
+        with page.expect_download() as waiting:
+            page.click("#single-tsv")
+        rows = Path(waiting.value.path()).read_text().splitlines()
+        assert rows[0] == "system\tsegment\tchrf\tbleu"
+        assert len(rows) == 3
+
+
+def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, "/c/gone") as seen:
+        page = seen.page
+        told = page.locator("#problem")
+        assert "keeps no such comparison" in told.inner_text()
+        page.click("#go")
+        assert told.inner_text() == "There is no reference: paste it, or drop a file."
+        paste(page, {"old": "one\ntwo", "new": "one"}, "one\ntwo")
+        page.click("#go")
+        assert told.inner_text().startswith("new has 1 lines, and the reference has 2")
+        paste(page, {"old": "one\ntwo", "new": "one\n" + "x" * 1_001}, "one\ntwo")
+        page.click("#go")
+        told.filter(has_text="segment 2 has 1,001 characters").wait_for()
+        assert page.locator("#go").is_enabled()
+        paste(page, {"same": "one\ntwo", "new": "one\ntwo"}, "one\ntwo")
+        page.locator("#systems input.name").nth(1).fill("same")
+        page.click("#go")
+        assert told.inner_text().startswith("Two systems are named same")
+        for box in page.locator("#metric-list input").all():
+            box.uncheck()
+        page.locator("#systems input.name").nth(1).fill("other")
+        page.click("#go")
+        assert told.inner_text() == "Choose at least one metric."
+
+
+def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:
+    given = [text.replace("\ud800", "").replace("\u2028", " ") for text in NASTY]
+    systems = {"<img src=x onerror=alert(1)>": given, "2": given[::-1], "1": given}
+    with visited(chromium, live) as seen:
+        page = seen.page
+        texts = {name: "\n".join(lines) for name, lines in systems.items()}
+        paste(page, texts, "\n".join(given))
+        compare(page)
+        assert seen.texts("#system-a option") == list(systems)
+        page.select_option("#sort", "order")
+        for button in page.locator("#list .more").all():
+            button.click()
+        assert page.locator("#segment-1 dd").first.text_content() == given[0]
+        assert page.locator("main img, main i, main b, main script").count() == 0
+
+
+def test_by_keyboard_on_a_phone_in_the_dark(chromium: Browser, live: Live) -> None:
+    context: dict[str, Any] = {"viewport": PHONE, "color_scheme": "dark", "has_touch": True}
+    with visited(chromium, live, **context) as seen:
+        page = seen.page
+        width = "document.documentElement.scrollWidth"
+        assert page.evaluate(width) <= PHONE["width"]
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)"
+        page.focus("#example")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "go"
+        page.keyboard.press("Enter")
+        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        assert page.evaluate(width) <= PHONE["width"]
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_stands_in_the_way_of_anybody(chromium: Browser, live: Live, scheme: str) -> None:
+    with visited(chromium, live, color_scheme=scheme) as seen:
+        page = seen.page
+        page.click("#add-source")
+        page.click("#go")
+        assert violations(page) == []
+        page.click("#example")
+        compare(page)
+        assert violations(page) == []
+
+
+def test_a_token_is_asked_for(chromium: Browser) -> None:
+    token = "0123456789abcdef"
+    with (
+        served(Settings(metrics=("wer",), token=token, only_local=False)) as live,
+        visited(chromium, live) as seen,
+    ):
+        page = seen.page
+        page.locator("#problem").filter(has_text="wants a token").wait_for()
+        page.fill("#token", token)
+        page.keyboard.press("Tab")
+        page.wait_for_selector("#metric-list input")
+        page.click("#example")
+        compare(page)
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+
+
+def test_a_comparison_can_be_cancelled(chromium: Browser, live: Live) -> None:
+    lane = live.service.offered.lane("chrf")
+    lane.using.acquire()  # nothing is scored until it is released
+    try:
+        with visited(chromium, live) as seen:
+            page = seen.page
+            page.click("#example")
+            page.click("#go")
+            page.locator("#status").filter(has_text="Scoring with chrf").wait_for()
+            page.click("#cancel")
+            assert page.inner_text("#problem") == "Cancelled."
+            assert page.locator("#go").is_enabled()
+            until(lambda: live.service.pieces.count == 0)  # nothing is done for nobody
+    finally:
+        lane.using.release()

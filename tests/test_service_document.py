@@ -1,0 +1,77 @@
+"""docs/service.md and its examples: every line of curl is answered, and every option exists."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adequa.service.app import Settings
+from live_service import Live, served
+from test_cli import ROOT, adequa
+
+TEXT = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+HERE = "http://127.0.0.1:8000"
+LINES = [
+    block for block in re.findall(r"```sh\n(.*?)```", TEXT, flags=re.DOTALL) if "curl" in block
+]
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
+    with served(Settings(workers=1)) as server:
+        yield server
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+@pytest.mark.parametrize("block", LINES, ids=range(len(LINES)))
+def test_curl(live: Live, block: str, tmp_path: Path) -> None:
+    (tmp_path / ".curlrc").write_text("fail\n")  # an error is an exit code
+    shown = subprocess.run(
+        ["bash", "-o", "pipefail", "-e", "-c", block.replace(HERE, live.url)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(tmp_path), "CURL_HOME": str(tmp_path)},
+        check=False,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert '"error":' not in shown.stdout
+
+
+def test_every_endpoint_has_a_line(live: Live) -> None:
+    for path in live.get("/openapi.json").json["paths"]:
+        assert any(f"{HERE}{path.partition('/{')[0]}" in block for block in LINES), path
+
+
+def test_the_client_of_the_document(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```py\n(.*?)```", TEXT, flags=re.DOTALL)
+    exec(compile(block.replace(HERE, live.url), "service.md", "exec"), {})
+    first = capsys.readouterr().out.splitlines()[0]
+    assert json.loads(first.replace("'", '"'))["segment"] == 1
+
+
+def test_options_exist() -> None:
+    told = adequa("serve", "--help").stdout
+    table = TEXT.partition("| option |")[2].partition("\n\n")[0]
+    files = [file.read_text() for file in (ROOT / "examples" / "service").iterdir()]
+    commands = re.findall(r"adequa\"?,? \"?serve\"?.*", "\n".join(files))
+    assert len(commands) == 2
+    named = set(re.findall(r"--[a-z][a-z-]+", "\n".join([table, *commands])))
+    assert named == {option for option in named if option in told}
+    assert {"--token-file", "--host", "--workers", "--insecure"} <= named
+
+
+def test_limits_are_those_of_the_server(live: Live) -> None:
+    limits = live.service.limits
+    for shown in (
+        *(f"{limits.body // 10**6} MB", f"{limits.segments:,} hypotheses"),
+        *(f"{limits.characters:,} characters", f"{limits.queue:,} segments wait"),
+        f"{limits.patience:g} seconds",
+    ):
+        assert shown in TEXT

@@ -1,0 +1,134 @@
+"""Parts of the service by themselves: what is offered, what is kept, and connections that wait."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from adequa import ComparisonSettings, compare
+from adequa.comparison.results import Comparison
+from adequa.errors import AdequaError
+from adequa.metrics.registry import METRICS, metric_class, settings_of
+from adequa.service import connections, offered
+from adequa.service.app import Settings
+from adequa.service.body import Reading
+from adequa.service.kept import Kept
+from adequa.service.limits import Limits, Refusal
+from adequa.service.offered import Offered
+from live_service import served
+from tiny_packed import tiny_packed
+
+
+def small_comparison(word: str = "c") -> Comparison:
+    said = {"old": ["a b", "a b"], "new": ["a b", f"a {word}"]}
+    return compare(said, ["a b", "a c"], "wer", settings=ComparisonSettings(resamples=10, swaps=10))
+
+
+def test_all_metrics_are_offered_unless_some_are_named() -> None:
+    assert list(Offered((), Limits()).offers) == list(METRICS)
+    some = Offered(("chrf", "bleu:tokenize=intl"), Limits())
+    assert list(some.offers) == ["chrf", "bleu:tokenize=intl"]
+    assert some.lane("bleu:tokenize=intl").metric.tokenize == "intl"  # type: ignore[attr-defined]
+    assert some.lane("chrf:word_order=2,beta=1") is some.lane("chrf: beta=1, word_order=2")
+    with pytest.raises(AdequaError, match='no metric "bleu"'):
+        some.lane("bleu")
+    with pytest.raises(AdequaError, match="has the settings that this server gives it|no metric"):
+        some.lane("bleu:tokenize=intl,lowercase=true")
+    some.close()
+
+
+def test_a_trained_metric_is_offered_under_its_name(tmp_path: Path) -> None:
+    folder = tiny_packed(tmp_path / "folder", name="mine")
+    found = Offered((str(folder), "wer"), Limits(), workers=2)
+    assert list(found.offers) == ["mine", "wer"]
+    found.lane("mine").warm()
+    for asked in (str(folder), "mine:x=1"):
+        with pytest.raises(AdequaError, match="no metric|and no other"):
+            found.lane(asked)
+    assert found.described()[0]["settings"] == {}
+    found.close()
+
+
+def test_workers_are_the_threads_of_models() -> None:
+    found = Offered(("adequa", "adequa:threads=3", "chrf"), Limits(), workers=2)
+    assert found.lane("adequa").metric.threads == 2  # type: ignore[attr-defined]
+    assert found.lane("adequa:threads=3").metric.threads == 3  # type: ignore[attr-defined]
+    assert found.lane("chrf").metric.name == "chrf"
+
+
+def test_every_setting_that_requests_may_give_is_known() -> None:
+    """A new setting that is a text may be a path, and is closed until somebody looks at it."""
+    open_ = {
+        (name, key)
+        for name in METRICS
+        for key, value in settings_of(metric_class(name)).items()
+        if isinstance(value, str) and key in offered._WORDS
+    }
+    assert {key for _, key in open_} == offered._WORDS
+    closed = Offered((), Limits())
+    for name in METRICS:
+        for key, value in settings_of(metric_class(name)).items():
+            if isinstance(value, str) and (name, key) not in open_:
+                with pytest.raises(AdequaError, match="for whoever runs the server"):
+                    closed.lane(f"{name}:{key}=x")
+
+
+def test_metrics_with_settings_are_let_go() -> None:
+    found = Offered(("wer", "chrf"), Limits())
+    for beta in range(1, 60):
+        found.lane(f"chrf:beta={beta}")
+    assert len(found._lanes) <= offered._MOST_LANES + 1
+    assert found.lane("wer").metric.name == "wer"
+    found.close()
+
+
+def test_comparisons_are_kept_so_long_so_many_so_large() -> None:
+    now = [0.0]
+    kept = Kept(seconds=10, count=3, clock=lambda: now[0])
+    first = kept.keep(small_comparison(), "First")
+    assert "<title>First</title>" in kept.get(first).report()
+    names = [kept.keep(small_comparison()) for _ in range(3)]
+    assert len(set(names)) == 3
+    assert min(map(len, names)) >= 22  # 128 bits
+    with pytest.raises(Refusal, match="no such comparison"):
+        kept.get(first)  # the oldest made room
+    now[0] = 9.9
+    last = kept.keep(small_comparison())
+    now[0] = 10.0
+    assert len(kept) == 1
+    kept.get(last)
+    size = kept.get(last).size
+    small = Kept(seconds=10, size=2 * size + size // 2, clock=lambda: now[0])
+    for _ in range(5):
+        small.keep(small_comparison())
+    assert len(small) == 2
+    with pytest.raises(Refusal, match="keeps 10 in all"):
+        Kept(seconds=10, size=10).keep(small_comparison())
+
+
+def test_bodies_that_are_being_read_are_bounded_together() -> None:
+    reading = Reading(100)
+    with reading.begun() as first, reading.begun() as second:
+        first.take(60)
+        with pytest.raises(Refusal, match="more than 100 bytes together") as refused:
+            second.take(50)
+        assert refused.value.status == 429
+    with reading.begun() as again:
+        again.take(100)
+
+
+def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    with served(Settings(metrics=("wer",))) as live:
+        for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
+            with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+                raw.sendall(begun)
+                assert raw.recv(100) == b""
+        with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+            raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert raw.recv(20).startswith(b"HTTP/1.1 200")
+            raw.sendall(b"GET /healthz HTTP/1.1\r\n")
+            while raw.recv(65536):
+                pass
