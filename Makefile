@@ -27,8 +27,9 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
+# Tests run side by side, one a core: with threads of their own they would wait for one another.
 tests: $(VENV)/.dev browser
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 # Tests of reports want a browser. Where we may install one, as in a container of Debian, we do;
 # elsewhere they skip, and say what they lack.
