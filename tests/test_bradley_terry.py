@@ -44,6 +44,20 @@ def test_with_a_prior_every_strength_is_finite(wins: FloatArray) -> None:
     np.testing.assert_allclose(turned, -found, atol=1e-6)
 
 
+@pytest.mark.parametrize(("systems", "segments"), [(4, 3_000), (10, 500), (10, 3_000)])
+def test_systems_that_always_win_are_as_strong_as_the_prior_has_it(
+    systems: int, segments: int
+) -> None:
+    wins = np.triu(np.full((systems, systems), float(segments)), 1)
+    found = bradley_terry(wins)
+    np.testing.assert_allclose(found, -found[::-1], atol=1e-8)
+    # At the summit, each has won as often as its strength makes one expect.
+    won = np.where(np.eye(systems, dtype=bool), 0, wins + 0.1)
+    expected = (won + won.T) / (1 + np.exp(found[None, :] - found[:, None]))
+    np.fill_diagonal(expected, 0)
+    np.testing.assert_allclose(expected.sum(axis=1), won.sum(axis=1), rtol=1e-9)
+
+
 def test_many_problems_at_once() -> None:
     wins = np.random.default_rng(0).integers(1, 9, size=(5, 3, 3)).astype(np.float64)
     alone = np.stack([bradley_terry(each) for each in wins])

@@ -93,6 +93,25 @@ def test_scores_are_mean_wins_against_the_other_hypotheses(fitted: PairwiseRanke
     assert scores.mean() == pytest.approx(0.5)  # what one wins another one loses
 
 
+def test_a_text_that_is_there_twice_ties_with_itself(fitted: PairwiseRanker) -> None:
+    reference = references(1)[0]
+    said = (reference, reference, "zag zug")
+    first, second, third = fitted.score(Segments(said, ((reference,),) * 3)).segments.tolist()
+    wins = fitted.decide(
+        Segments(said[1:2], ((reference,),)), Segments(said[2:], ((reference,),))
+    ).item()
+    assert first == second == pytest.approx((wins + 0.5) / 2)
+    assert third == pytest.approx(1 - wins)
+    alike = Segments((reference,) * 2, ((reference,),) * 2)
+    assert fitted.score(alike).segments.tolist() == [0.5, 0.5]
+
+
+def test_a_training_that_runs_away_is_told() -> None:
+    ranker = PairwiseRanker(("sentbleu",), hidden=0, learning_rate=1e308, epochs=20)
+    with pytest.raises(AdequaError, match="ran away in epoch .* A learning rate below 1e.308"):
+        ranker.fit(tiny_preferences())
+
+
 def test_one_hypothesis_has_nothing_to_win_against(fitted: PairwiseRanker) -> None:
     one, two = references(2)
     alone = Segments((one, two, "zig"), ((one,), (two,), (two,)))

@@ -39,13 +39,12 @@ def test_components_are_ahead_of_bleu() -> None:
     assert average("wmt12-bleucomp", "pairwise-bleucomp-flat") > average("wmt12-bleucomp", "bleu")
 
 
-@pytest.mark.parametrize("name", ["bleucomp", "vectors", "depth", "loss"])
-def test_the_same_row_is_the_same_in_every_table(name: str) -> None:
-    first = {row.system: row for row in read_results(table("wmt12"), KEPT).rows}
-    shared = [
-        row
-        for row in read_results(table(f"wmt12-{name}"), KEPT).rows
-        if row.column == AVERAGE and row.system in first and row.system.startswith("pairwise")
-    ]
-    for row in shared:
-        assert row.measured == average("wmt12", row.system)
+def test_the_same_row_is_the_same_in_every_table() -> None:
+    found: dict[str, list[float | None]] = {}
+    for name in ("wmt12", "wmt12-bleucomp", "wmt12-vectors", "wmt12-depth", "wmt12-loss"):
+        for row in read_results(table(name), KEPT).rows:
+            if row.column == AVERAGE and row.system.startswith("pairwise"):
+                found.setdefault(row.system, []).append(row.measured)
+    shared = {system: figures for system, figures in found.items() if len(figures) > 1}
+    assert len(shared) >= 3
+    assert all(len(set(figures)) == 1 for figures in shared.values())

@@ -54,6 +54,16 @@ def test_unknown_words_match_themselves_alone(encoder: WordMatching) -> None:
     assert found["precision of rare words"] == pytest.approx(weight)
 
 
+def test_opposite_words_have_no_harmonic_mean(tmp_path: Path) -> None:
+    path = tmp_path / "opposite.txt"
+    path.write_text("alpha 1 0\nbeta 0.1 0.99498744\ngamma -0.29999 0.9539427\n")
+    found = load_encoder(f"word-matching:{path}")
+    assert isinstance(found, WordMatching)
+    row = figures(found, "alpha", "beta gamma")
+    assert row["precision"] > 0 > row["recall"]
+    assert row["f1"] == row["f1 of rare words"] == 0
+
+
 def test_a_text_matches_itself(encoder: WordMatching) -> None:
     np.testing.assert_allclose(list(figures(encoder, "the cat", "the cat").values()), 1, rtol=1e-6)
     assert figures(encoder, "the", "the")["f1 of rare words"] == pytest.approx(1)  # weights all 0

@@ -22,7 +22,7 @@ from adequa.runtime.batches import distinct
 FIGURES = ("precision", "recall", "f1", "cosine")  # of each layer
 _FIXED = ("pooling=mean", "normalize=false")
 _PAIRS = 256  # whose states are held at once, which bounds memory
-_VERSION = 1  # raised when the figures are made in another way
+_VERSION = 2  # raised when the figures are made in another way
 
 
 class TokenMatching(PairEncoder):
@@ -102,7 +102,9 @@ def matches(hypothesis: TokenStates, reference: TokenStates) -> Vectors:
     alike = _unit(hypothesis) @ _unit(reference).transpose(0, 2, 1)
     precision, recall = alike.max(axis=2).mean(axis=1), alike.max(axis=1).mean(axis=1)
     both = precision + recall
-    f1 = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
+    # Cosines may be negative, and then a harmonic mean has no sense.
+    positive = (precision > 0) & (recall > 0)
+    f1 = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=positive)
     cosine = (_unit(hypothesis.mean(axis=1)) * _unit(reference.mean(axis=1))).sum(axis=-1)
     return np.stack([precision, recall, f1, cosine], axis=1).ravel()
 

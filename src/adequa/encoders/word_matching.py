@@ -27,7 +27,7 @@ FIGURES = (
     "cosine",  # of the two mean vectors
 )
 _PAIRS = 1024  # whose words are held at once, which bounds memory
-_VERSION = 1  # raised when the figures are made in another way
+_VERSION = 2  # raised when the figures are made in another way
 
 Numbers = npt.NDArray[np.float64]
 
@@ -100,8 +100,9 @@ def matches(
     """
     precision = _mean(cosines.max(axis=1), of_hypothesis)
     recall = _mean(cosines.max(axis=0), of_reference)
-    both = precision + recall
-    return precision, recall, 2 * precision * recall / both if both > 0 else 0.0
+    if min(precision, recall) <= 0:  # cosines may be negative, and a harmonic mean has no sense
+        return precision, recall, 0.0
+    return precision, recall, 2 * precision * recall / (precision + recall)
 
 
 def _mean(best: Numbers, weights: Numbers | None) -> float:

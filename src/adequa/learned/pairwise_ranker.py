@@ -172,16 +172,18 @@ class PairwiseRanker(LearnedMetric):
         """Logits of pairs, the mean over references; 0 for a hypothesis against itself.
 
         The plain version sees every pair in the order of the texts, so that the order of the pairs
-        tells it nothing.
+        tells it nothing. The Kendall cost orders by Δ, the difference of both orders (§6.4), and
+        so does a ranker that learnt by it.
         """
         swapped = np.zeros(len(first), np.bool_)
-        if not self.symmetric:
+        both_orders = self.symmetric or self.loss != "logistic"
+        if not both_orders:
             said = texts.segments.hypotheses
             pairs = zip(first.tolist(), second.tolist(), strict=True)
             swapped = np.array([said[one] > said[other] for one, other in pairs], np.bool_)
         one, other = np.where(swapped, second, first), np.where(swapped, first, second)
         triples, starts = texts.compared(one, other)
-        z = network.margins(inputs, triples, symmetric=self.symmetric)
+        z = network.margins(inputs, triples, symmetric=both_orders)
         margins = mean_by_pair(z, starts) * np.where(swapped, -1.0, 1.0)
         return np.where(first == second, 0.0, margins)
 
@@ -215,25 +217,36 @@ class PairwiseRanker(LearnedMetric):
     def score_segments(self, segments: Segments) -> FloatArray:
         """How likely each hypothesis wins against the others of its references, on average.
 
-        A hypothesis without any other has 0.5.
+        Against one of the same text that is 0.5, and so it is for a hypothesis without any other.
         """
         self.check_fitted()
         texts, (rows,) = PairwiseTexts.of([(segments, [""] * len(segments))], self.columns)
         groups: dict[tuple[str, ...], list[int]] = {}
         for row, references in enumerate(texts.segments.references):
             groups.setdefault(references, []).append(row)
-        if all(len(group) == 1 for group in groups.values()):
+        times = np.bincount(rows, minlength=len(texts.segments))  # that a text is there
+        if len(segments) == len(groups):
             raise AdequaError(
                 f"{self.name} ranks hypotheses of one segment against each other, and here every "
                 "segment has one only; give several systems to `adequa rank`."
             )
         pairs = [(a, b) for group in groups.values() for a in group for b in group if a != b]
-        first, second = np.array(pairs, np.intp).T
+        first, second = np.array(pairs, np.intp).reshape(-1, 2).T
         wins = self.decided(texts, first, second)
-        others = np.bincount(first, minlength=len(texts.segments))
-        total = np.bincount(first, wins, minlength=len(texts.segments))
-        mean = np.divide(total, others, out=np.full(len(others), 0.5), where=others > 0)
+        count = len(texts.segments)
+        others = np.bincount(first, times[second], minlength=count) + times - 1
+        total = np.bincount(first, times[second] * wins, minlength=count) + (times - 1) / 2
+        mean = np.divide(total, others, out=np.full(count, 0.5), where=others > 0)
         return np.asarray(mean[rows])
+
+    @property
+    def kept_epoch(self) -> str:
+        """Which epoch the network is of, in words; each of two costs counts its own."""
+        chosen = self.training_["chosen"]
+        epoch, epochs = f"epoch {chosen['epoch']:,}", f"{chosen['epochs']:,}"
+        if self.loss != "logistic-kendall":
+            return f"{epoch} of {epochs}"
+        return f"{epoch} of the {('logistic', 'Kendall')[chosen['cost']]} cost, {epochs} of both,"
 
     def remarks(self) -> tuple[str, ...]:
         return self.named.remarks()

@@ -147,7 +147,7 @@ def pairwise(*inputs: Named, hidden: int = 4, loss: str = "logistic", **further:
 def _settings(ranker: PairwiseRanker, recipe: Recipe) -> str:
     fields = [(k, v) for k, v in ranker.signature_fields() if k not in {"weights", "version"}]
     fields += [(key, str(value)) for key, value in recipe.settings.items()]
-    facts, chosen = ranker.training_, ranker.training_["chosen"]
+    facts = ranker.training_
     fields += [
         ("data", f"{facts['rows']:,} of wmt13-rr"),
         ("validated", f"{ranker.agreement_['held_out_rows']:,} of wmt14-rr"),
@@ -155,4 +155,4 @@ def _settings(ranker: PairwiseRanker, recipe: Recipe) -> str:
     ]
     line = "|".join([ranker.name, *(f"{key}:{value}" for key, value in fields)])
     tau = 100 * ranker.agreement_["tau"]
-    return f"{line}; chosen epoch {chosen['epoch']} of {chosen['epochs']}, tau {tau:.2f} there"
+    return f"{line}; chosen {ranker.kept_epoch.removesuffix(',')}, tau {tau:.2f} there"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from adequa.errors import AdequaError
 from adequa.segments import FloatArray
 from adequa.training.pairwise_costs import Cost
 from adequa.training.pairwise_network import (
@@ -112,7 +113,13 @@ def train_pairwise(
         network = PairwiseNetwork(shape, kept.copy())
         optimiser, last_rise = _AdaGrad(network, squares.copy(), setting), 0
         for epoch in range(1, setting.epochs + 1):
-            mean = _pass(optimiser, examples, cost, random)
+            with np.errstate(over="ignore", invalid="ignore"):  # told below
+                mean = _pass(optimiser, examples, cost, random)
+            if not np.isfinite(network.theta).all():
+                raise AdequaError(
+                    f"Training ran away in epoch {epoch:,}: its weights are no numbers any more. A "
+                    f"learning rate below {setting.learning_rate:g} may help."
+                )
             history.append(Epoch(number, epoch, mean, validate(network)))
             told(history[-1])
             last_rise = epoch if history[-1].tau > best.tau else last_rise
