@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from adequa.errors import AdequaError
+from adequa.service import offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
 from adequa.service.kept import KeptComparison
@@ -256,8 +257,25 @@ BAD: dict[str, tuple[object, int, str]] = {
     "a long name": (
         {"rows": [{**ROW, "system": "x" * 300}], "metrics": ["wer"]},
         422,
+        "rows, item 1, system: String should have at most 200 characters",
+    ),
+    "a long name of a column": (
+        {"systems": {"x" * 300: ["a"]}, "references": ["a"], "metrics": ["wer"]},
+        422,
         "name of a system has 300 characters",
     ),
+    "a long document": (
+        {
+            "systems": {"a": ["a"]},
+            "references": ["a"],
+            "documents": ["x" * 201],
+            "metrics": ["wer"],
+        },
+        422,
+        "documents, item 1: String should have at most 200",
+    ),
+    "a long metric": ({"rows": [ROW], "metrics": ["wer:" + "x" * 600]}, 422, "at most 500 char"),
+    "another group": ({"rows": [ROW], "metrics": ["wer"], "by": "x" * 999}, 422, "should be 'doc'"),
     "no such group": ({"rows": [ROW], "metrics": ["wer"], "by": "doc"}, 422, "doc"),
 }
 
@@ -285,6 +303,49 @@ def test_no_path_comes_from_a_request(live: Live, tmp_path: Path) -> None:
             assert "no metric" in sentence or "for whoever runs the server" in sentence
     fine = live.post("/v1/score", {"rows": [ROW], "metrics": ["meteor:normalize=lc_only"]})
     assert fine.status == 200
+
+
+def test_metrics_that_would_be_downloaded_are_not_for_requests(live: Live) -> None:
+    for tokenizer in ("flores101", "flores200", "spm", "spBLEU-1K", "ja-mecab", "ko-mecab"):
+        asked = {"rows": [ROW], "metrics": [f"bleu:tokenize={tokenizer}"]}
+        assert "choose one of 13a, intl" in error(live.post("/v1/score", asked), 422)
+    # Nor is what a request wrote looked up as a path: this one would be too long for any.
+    long = json.dumps(ROW)
+    assert "500 characters" in error(
+        live.post(f"/v1/score?metric=wer:{'x' * 600}", long, LINES), 422
+    )
+    fine = {"rows": [ROW], "metrics": ["bleu:" + ",".join([" "] * 150) + "lowercase=true"]}
+    assert live.post("/v1/score", fine).status == 200
+
+
+def test_bodies_count_until_they_are_answered() -> None:
+    with served(Settings(metrics=("wer",), limits=Limits(bodies=1_000))) as live:
+        lane = live.service.offered.lane("wer")
+        body = {"rows": [ROW] * 20, "metrics": ["wer"]}
+        answers: list[Any] = []
+        with lane.using:  # nothing is scored until it is released
+            asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
+            asking.start()
+            until(lambda: not lane.idle)
+            assert "more than 1,000 bytes together" in error(live.post("/v1/score", body), 429)
+        asking.join()
+        assert answers[0].status == 200
+        assert live.post("/v1/score", body).status == 200
+
+
+def test_a_metric_that_is_in_use_stays_open(live: Live) -> None:
+    """A stream that waits for its next row keeps its metric, whatever others ask for meanwhile."""
+
+    def rows() -> Iterator[dict[str, str]]:
+        yield ROW
+        for beta in range(1, 2 + offered._MOST_LANES):
+            asked = {"rows": [ROW], "metrics": [f"chrf:beta={beta},char_order=5"]}
+            assert live.post("/v1/score", asked).status == 200
+        yield ROW
+
+    *found, _ = Client(live.url).score_stream(rows(), ["bleu:lowercase=true"])
+    assert [line["segment"] for line in found] == [1, 2]
+    assert len(live.service.offered._places) <= offered._MOST_LANES
 
 
 def test_comparisons_have_limits_too(live: Live) -> None:
@@ -407,7 +468,7 @@ def test_a_failure_of_ours_is_told_without_text(
     def broken(*_: object) -> None:
         raise RuntimeError("Geheimtext")
 
-    monkeypatch.setattr(live.service.offered, "lane", broken)
+    monkeypatch.setattr(live.service.offered, "using", broken)
     answer = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
     assert "no fault of the request" in error(answer, 500)
     assert "failed: RuntimeError at broken:" in caplog.text
@@ -453,7 +514,7 @@ def test_a_client_that_leaves_stops_costing() -> None:
         head = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", live.port)) as raw:
             raw.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            until(lambda: lane.waiting > 0)
+            until(lambda: live.service.offered.waiting > 0)
         until(lambda: all(job.done.done() for job in list(lane._jobs)))
         lane.using.release()
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
@@ -475,7 +536,7 @@ def test_a_full_server_refuses_and_ends_well() -> None:
         body = {"rows": [ROW] * 100, "metrics": ["wer"]}
         asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
         asking.start()
-        until(lambda: lane.waiting > 0)
+        until(lambda: live.service.offered.waiting > 0)
         refused = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
         assert "4 segments wait for wer" in error(refused, 429)
         assert int(refused.headers["retry-after"]) >= 1

@@ -21,7 +21,7 @@ from adequa.service.answers import Stream, answer, line, refusal, while_connecte
 from adequa.service.body import LINES, Gone, Reading, kind_of, lines, whole
 from adequa.service.comparing import Piece, Pieces, Rankers, comparison, settings_of
 from adequa.service.delegating import Asked, Stopped
-from adequa.service.guard import SEGMENTS, Guard
+from adequa.service.guard import HELD, SEGMENTS, Guard
 from adequa.service.kept import Kept
 from adequa.service.lane import Lane
 from adequa.service.limits import Limits, Refusal
@@ -94,11 +94,15 @@ class Service:
 
     async def parsed(self, model: type[Model], request: Request) -> Model:
         """The same, whatever kind it says that it is."""
-        with self.reading.begun() as share:
-            body = await whole(request, self.limits, share)
-            if len(body) < _LARGE:
-                return parsed(model, body)
-            return await asyncio.to_thread(parsed, model, body)
+        share = request.scope[HELD].enter_context(self.reading.begun())
+        body = await whole(request, self.limits, share)
+        if len(body) < _LARGE:
+            return parsed(model, body)
+        return await asyncio.to_thread(parsed, model, body)
+
+    async def lanes(self, request: Request, metrics: Sequence[str]) -> dict[str, Lane]:
+        """The lanes of metrics, which stay open until the request is answered."""
+        return await lanes_of(self.offered, metrics, self.limits, request.scope[HELD])
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -159,13 +163,13 @@ def _add_score(app: FastAPI, service: Service) -> None:
 
     async def answered(request: Request) -> Response:
         asked = await service.parsed(ScoreRequest, request)
-        lanes = await lanes_of(service.offered, asked.metrics, limits)
+        lanes = await service.lanes(request, asked.metrics)
         results = await while_connected(request.receive, scored(asked, lanes, limits))
         request.scope[SEGMENTS] = sum(results.segment_counts.values())
         return written("".join(as_json(results)))
 
     async def streamed(request: Request, metrics: Sequence[str]) -> Response:
-        lanes = await lanes_of(service.offered, metrics, limits)
+        lanes = await service.lanes(request, metrics)
         for lane in lanes.values():
             lane.check_room()
         found = scored_lines(lines(request, limits), lanes, limits)
@@ -251,7 +255,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
     )
     async def compare(request: Request) -> Response:
         asked = await service.request(CompareRequest, request)
-        lanes = await lanes_of(service.offered, asked.metrics, limits)
+        lanes = await service.lanes(request, asked.metrics)
         piece = await asyncio.to_thread(begun, asked, lanes)
         request.scope[SEGMENTS] = piece.total
         if LINES in request.headers.get("accept", ""):
@@ -283,7 +287,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         asked = await service.request(RankRequest, request)
         lane = None
         if asked.metric is not None:
-            (lane,) = (await lanes_of(service.offered, [asked.metric], limits)).values()
+            (lane,) = (await service.lanes(request, [asked.metric])).values()
         piece = await asyncio.to_thread(begun, asked, lane)
         request.scope[SEGMENTS] = piece.total
         content = await while_connected(request.receive, piece.wait())

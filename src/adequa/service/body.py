@@ -20,7 +20,7 @@ class Gone(Exception):  # noqa: N818 - nothing went wrong here
 
 
 class Reading:
-    """Bytes of all requests that are being read, so that many large ones do not fill the memory."""
+    """Bytes of all requests until they are answered, so that large ones do not fill the memory."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._count = limit, 0
@@ -39,8 +39,8 @@ class Reading:
         if self._count and self._count + count > self._limit:
             raise Refusal(
                 429,
-                f"Requests of more than {self._limit:,} bytes together are being read; try again "
-                "later.",
+                f"Requests of more than {self._limit:,} bytes together are being answered; try "
+                "again later.",
                 retry_after="2",
                 connection="close",
             )

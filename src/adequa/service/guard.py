@@ -12,6 +12,7 @@ import logging
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -23,6 +24,7 @@ from adequa.service.measured import Measured
 
 LOG = logging.getLogger("adequa.service")
 SEGMENTS = "adequa.segments"  # in the scope of a request: how many it has
+HELD = "adequa.held"  # there too: what is given back when it was answered, an ExitStack
 
 # What anybody may see: whether the server is there, the empty page, and what it is made of.
 _OPEN = {"/healthz", "/readyz", "/openapi.json", "/"}
@@ -80,7 +82,9 @@ class Guard:
                 await self._taken(send, piece)
 
         try:
-            await self._answered(scope, receive, sent)
+            with ExitStack() as held:
+                scope[HELD] = held
+                await self._answered(scope, receive, sent)
         except Gone:
             status = _LEFT
         except Exception as error:  # noqa: BLE001 - a client is told, and no text is logged

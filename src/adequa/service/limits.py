@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from adequa.errors import AdequaError
 
+LONGEST_METRIC = 500  # characters of a metric's name and settings
+LONGEST_NAME = 200  # characters of the name of a system or a document
 MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
 
 
@@ -24,7 +26,7 @@ class Limits:
     """What a server takes; each refusal names the limit."""
 
     body: int = 16_000_000  # bytes of a request that is not a stream
-    bodies: int = 128_000_000  # bytes of all requests that are being read
+    bodies: int = 128_000_000  # bytes of all requests that are not answered yet
     segments: int = 20_000  # hypotheses of a request that is not a stream
     characters: int = 4_000  # of one text
     references: int = 16  # of one segment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
 
@@ -25,8 +26,13 @@ _MANY = 1_000  # segments whose sums are not made between other requests
 _MOST_SYSTEMS = 1_000  # of a stream
 
 
-async def lanes_of(offered: Offered, metrics: Sequence[str], limits: Limits) -> dict[str, Lane]:
-    """The lanes of metrics by the name of their column: as short as tells them apart."""
+async def lanes_of(
+    offered: Offered, metrics: Sequence[str], limits: Limits, held: ExitStack
+) -> dict[str, Lane]:
+    """The lanes of metrics by the name of their column: as short as tells them apart.
+
+    They stay open as long as what is `held`.
+    """
     if len(metrics) > limits.metrics:
         raise Refusal(
             422, f"There are {len(metrics)} metrics, and this server takes {limits.metrics}."
@@ -34,8 +40,9 @@ async def lanes_of(offered: Offered, metrics: Sequence[str], limits: Limits) -> 
     for name in metrics:
         if metrics.count(name) > 1:
             raise AdequaError(f'"{name}" is given more than once; name each metric once.')
+    places = [held.enter_context(offered.using(name)) for name in metrics]
     # To open a metric may take a while.
-    lanes = [await asyncio.to_thread(offered.lane, name) for name in metrics]
+    lanes = [await asyncio.to_thread(place.opened) for place in places]
     names = [lane.metric.name for lane in lanes]
     return {
         name if names.count(name) == 1 else asked: lane
