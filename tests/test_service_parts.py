@@ -195,6 +195,15 @@ def test_bodies_that_are_being_read_are_bounded_together() -> None:
         again.take(100)
 
 
+def test_draws_are_counted_for_all_systems_and_metrics() -> None:
+    limits = Limits(drawn=100)
+    limits.check_draws(9, 1, segments=5, systems=2)
+    with pytest.raises(Refusal, match="draw 200 outputs.*100 at most; ask for fewer resamples"):
+        limits.check_draws(9, 1, segments=5, systems=2, metrics=2)
+    with pytest.raises(Refusal, match="ask for fewer swaps"):
+        limits.check_draws(1, 10, segments=5, systems=2)
+
+
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE", 0.2)
     with served(Settings(metrics=("wer",))) as live:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +33,7 @@ class Reading:
         try:
             yield share
         finally:
-            self._count -= share.count
+            share.drop()
 
     def take(self, count: int) -> None:
         """Count so many more; raise where they are too many."""
@@ -46,6 +47,10 @@ class Reading:
             )
         self._count += count
 
+    def give(self, count: int) -> None:
+        """Count so many less."""
+        self._count -= count
+
 
 class _Share:
     """What one request has of it."""
@@ -57,6 +62,11 @@ class _Share:
     def take(self, count: int) -> None:
         self._reading.take(count)
         self.count += count
+
+    def drop(self) -> None:
+        """Nothing of it is held any more."""
+        self._reading.give(self.count)
+        self.count = 0
 
 
 def kind_of(request: Request) -> str:
@@ -70,15 +80,20 @@ def kind_of(request: Request) -> str:
 
 
 async def whole(request: Request, limits: Limits, share: _Share) -> bytes:
-    """All of a body, unless it is too large."""
+    """All of a body, unless it is too large, or comes too slowly."""
     said = request.headers.get("content-length", "")
-    if said.isdecimal():
-        limits.check_body(int(said))
-    found = bytearray()
-    async for piece in pieces(request, limits):
-        share.take(len(piece))
-        found += piece
-        limits.check_body(len(found))
+    found, began = bytearray(), time.monotonic()
+    try:
+        if said.isdecimal():
+            limits.check_body(int(said))
+        async for piece in pieces(request, limits):
+            share.take(len(piece))
+            found += piece
+            limits.check_body(len(found))
+            limits.check_pace(len(found), time.monotonic() - began)
+    except Refusal:
+        share.drop()
+        raise
     return bytes(found)
 
 

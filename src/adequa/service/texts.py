@@ -20,7 +20,10 @@ def systems_of(asked: Input, limits: Limits) -> dict[str, Segments]:
     _check_one_way(asked)
     if asked.rows is not None:
         limits.check_segments(len(asked.rows))
-        found = _by_system(asked.rows, limits)
+        found = {
+            name: segments_from([asked.rows[place] for place in places], limits)
+            for name, places in by_system(asked.rows).items()
+        }
     else:
         found = _columns(asked, limits)
     if not found:
@@ -74,11 +77,12 @@ def _check_one_way(asked: Input) -> None:
         raise AdequaError("There are no texts: give rows, or systems with their references.")
 
 
-def _by_system(rows: Iterable[Row], limits: Limits) -> dict[str, Segments]:
-    parts: dict[str, list[Row]] = {}
-    for row in rows:
-        parts.setdefault(UNNAMED if row.system is None else row.system, []).append(row)
-    return {name: segments_from(part, limits) for name, part in parts.items()}
+def by_system(rows: Sequence[Row]) -> dict[str, list[int]]:
+    """Which rows are of which system, in the order in which they were given."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(UNNAMED if row.system is None else row.system, []).append(place)
+    return places
 
 
 def _columns(asked: Input, limits: Limits) -> dict[str, Segments]:
