@@ -613,6 +613,11 @@ def test_a_full_server_refuses_and_ends_well() -> None:
         assert int(refused.headers["retry-after"]) >= 1
         stream = live.post("/v1/score?metric=wer", json.dumps(ROW), LINES)
         assert stream.status == 429
+        taken: list[dict[str, str]] = []
+        rows = (taken.append(ROW) or ROW for _ in range(2))  # type: ignore[func-returns-value]
+        with pytest.raises(AdequaError, match="4 segments wait"):
+            list(Client(live.url, patience=0).score_stream(rows, ["wer"]))
+        assert not taken  # so that they can be sent again
         threading.Timer(0.2, lane.using.release).start()
     asking.join()
     assert answers[0].status == 200
