@@ -559,8 +559,9 @@ def test_a_comparison_is_kept_a_while(live: Live) -> None:
     report = live.get(f"/v1/comparisons/{found['id']}/report.html")
     assert "<title>Both</title>" in report.body.decode()
     assert report.headers["content-security-policy"] == "sandbox allow-scripts"
-    shown = live.get(f"/v1/comparisons/{found['id']}/page").json
-    assert shown["summary"]["systems"] == list(SYSTEMS)
+    shown = live.get(f"/v1/comparisons/{found['id']}/page")
+    assert shown.json["summary"]["systems"] == list(SYSTEMS)
+    assert 3500 < int(shown.headers["adequa-expires-in"]) <= 3600
     assert live.get(found["link"]).body == live.get("/").body
     assert "or no longer" in error(live.get("/v1/comparisons/unknown"), 404)
 
@@ -667,6 +668,8 @@ def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_served_is_told(live: Live) -> None:
+    shown = adequa("serve", "--keep", "0")
+    assert (shown.returncode, "0" in shown.stderr) == (2, True)
     shown = adequa("serve", "--port", str(live.port), "-m", "wer")
     assert shown.returncode == 2
     assert "cannot be listened on: Address already in use" in shown.stderr

@@ -354,8 +354,10 @@ def _add_kept(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/comparisons/{name}/page", include_in_schema=False)
     async def kept_page(name: str) -> Response:
-        shown = service.kept.get(name).shown
-        return await asyncio.to_thread(unpacked, shown, "application/json", "")
+        kept = service.kept.get(name)
+        found = await asyncio.to_thread(unpacked, kept.shown, "application/json", "")
+        found.headers["adequa-expires-in"] = str(service.kept.seconds_left(kept))
+        return found
 
 
 def _add_facts(app: FastAPI, service: Service) -> None:

@@ -39,7 +39,7 @@ async def lanes_of(
         )
     for name in metrics:
         if metrics.count(name) > 1:
-            raise AdequaError(f'"{name}" is given more than once; name each metric once.')
+            raise AdequaError(f'"{name[:40]}" is given more than once; name each metric once.')
     places = [held.enter_context(offered.using(name)) for name in metrics]
     # To open a metric may take a while.
     lanes = [await asyncio.to_thread(place.opened) for place in places]
