@@ -16,7 +16,7 @@ from adequa.io.tables import Layout, table_layout
 from adequa.metrics.contract import Metric
 from adequa.scoring.job import Job, unsized
 from adequa.scoring.records import MetricSums, Record, kept_record, write_record
-from adequa.scoring.unit_scoring import RowScorer
+from adequa.scoring.unit_scoring import RowScorer, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,11 @@ class Progress:
     rows: int
     unscored: int
     done: float  # from 0 to 1
+    kept: bool = False  # it was finished before this job
 
 
 Told: TypeAlias = Callable[[Progress], None]
+Allowed: TypeAlias = Callable[[Shard], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +42,20 @@ class Outcome:
     record: Record | None = None
     error: str | None = None
     stops: bool = False  # no other shard would fare better
+    kept: bool = False  # it was finished before this job
 
 
 class ShardScorer:
     """Scores shards one after the other; metrics are loaded once."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, metrics: dict[str, Metric] | None = None) -> None:
         self._job = job
-        self._metrics = job.load()
+        self._metrics = job.load() if metrics is None else metrics
 
-    def __call__(self, shard: Shard, told: Told) -> Outcome:
-        """Score a shard, unless it is finished."""
+    def __call__(self, shard: Shard, told: Told, allowed: Allowed | None = None) -> Outcome:
+        """Score a shard, unless it is finished, or `allowed` has a sentence against it."""
         try:
-            return Outcome(shard.name, self._finished(shard, told) or self._scored(shard, told))
+            return self._outcome(shard, told, allowed)
         except UnwritableError as error:
             return Outcome(shard.name, error=str(error), stops=True)
         except AdequaError as error:
@@ -60,6 +63,15 @@ class ShardScorer:
         except (OSError, MemoryError) as error:  # of the machine
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             return Outcome(shard.name, error=f"{shard.name}: {reason}.", stops=True)
+        except Exception as error:  # noqa: BLE001  # other shards shall not suffer for this one
+            return Outcome(shard.name, error=f"{shard.name}: {in_words(error)}")
+
+    def _outcome(self, shard: Shard, told: Told, allowed: Allowed | None) -> Outcome:
+        if (record := self._finished(shard, told)) is not None:
+            return Outcome(shard.name, record, kept=True)
+        if allowed is not None and (against := allowed(shard)) is not None:
+            return Outcome(shard.name, error=against)
+        return Outcome(shard.name, self._scored(shard, told))
 
     def _finished(self, shard: Shard, told: Told) -> Record | None:
         """The record of a shard, if it was made of what is there and made what is there."""
@@ -70,7 +82,7 @@ class ShardScorer:
             record.output
         ):
             return None
-        told(Progress(shard.name, record.rows, record.unscored, 1.0))
+        told(Progress(shard.name, record.rows, record.unscored, 1.0, kept=True))
         return record
 
     def _scored(self, shard: Shard, told: Told) -> Record:
@@ -84,14 +96,24 @@ class ShardScorer:
             layout = checked_layout(found, self._job, self._metrics)
             rows = RowScorer.of(layout, self._metrics, self._job.max_characters)
             counted = _Counted(shard.name, told)
-            with storage.replacing(target) as file:
+            _, temporaries = storage_of(self._job.temporaries)
+            with storage.replacing(target, temporaries) as file:
                 writer = found.writer(file, signatures, self._job.reason)
-                for unit in _units(found, layout, shard):
-                    new = rows.new_columns(unit, counted.within(unit))
-                    writer.write(unit, new)
-                    first_reason = first_reason or next(filter(None, new.reasons), None)
-                writer.close()
+                try:
+                    for unit in _units(found, layout, shard):
+                        new = rows.new_columns(unit, counted.within(unit))
+                        writer.write(unit, new)
+                        first_reason = first_reason or next(filter(None, new.reasons), None)
+                    writer.close()
+                except BaseException:
+                    writer.drop()
+                    raise
                 written = file.content
+                if _content(shard.path) != content:
+                    raise AdequaError(
+                        f"{shard.path} has changed while it was read; the same command reads it "
+                        "again."
+                    )
         record = Record(
             shard=shard.name,
             rows=counted.rows,
@@ -108,7 +130,7 @@ class ShardScorer:
                 for column, each in rows.sums.items()
             },
         )
-        write_record(self._job.record(shard), record)
+        write_record(self._job, shard, record)
         told(Progress(shard.name, counted.rows, counted.unscored, 1.0))
         return record
 
@@ -148,9 +170,10 @@ def opened(shard: Shard) -> Iterator[OpenShard]:
 
 def checked_layout(found: OpenShard, job: Job, metrics: dict[str, Metric]) -> Layout:
     """Which columns of a shard are read, after a check that they are there and free."""
-    if not found.table.column_names:  # a file of JSON without rows
-        return Layout("mt", ("ref",), None, None, {})
     beside = dict.fromkeys(name for metric in metrics.values() for name in metric.columns)
+    if not found.table.column_names:  # a file of JSON without rows, or with empty ones at first
+        (mt,) = job.columns.get("mt", ("mt",))
+        return Layout(mt, job.columns.get("ref", ("ref",)), None, None, {b: b for b in beside})
     layout = table_layout(found.table, job.columns, tuple(beside))
     layout = replace(layout, src=None, system=None)  # no metric reads them
     for name in (*metrics, job.reason):
@@ -160,7 +183,7 @@ def checked_layout(found: OpenShard, job: Job, metrics: dict[str, Metric]) -> La
                 "with --prefix."
             )
     if isinstance(found, ParquetShard):
-        found.check_text((layout.mt, *layout.refs))
+        found.check_text(layout.mt, layout.refs)
     return layout
 
 
