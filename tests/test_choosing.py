@@ -58,6 +58,15 @@ def test_pairwise_chrf_is_sacrebleus_to_the_last_bit(metric: Chrf, candidates: l
     assert found.tolist() == expected
 
 
+def test_rows_of_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    candidates = ["", *LISTS[0], *LISTS[1]]
+    whole = pairwise_chrf(Chrf(), candidates)
+    for most in (1, 500):  # a row, or three
+        monkeypatch.setattr("adequa.scoring.pairwise_chrf._COUNTS", most)
+        np.testing.assert_array_equal(pairwise_chrf(Chrf(), candidates), whole)
+    assert pairwise_chrf(Chrf(), []).shape == (0, 0)
+
+
 @settings(max_examples=25)
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=6), max_size=4))
 @pytest.mark.parametrize("name", ["chrf", "wer", "sentbleu"])
@@ -232,6 +241,7 @@ def test_true_is_not_one(tmp_path: Path) -> None:
             'line 3: the lines of sentence "1" do not follow each other',
         ),
         ([{"id": None, "mt": "a", "ref": "r"}], 'line 1 has no "id"'),
+        ([{"id": math.nan, "mt": "a", "ref": "r"}], '"id" is no number that JSON has'),
         (
             [{"id": 1, "mt": "a", "ref": "r"}, {"id": 1, "mt": "b", "ref": "s"}],
             'line 2: "ref" is another than before for the same sentence, "1"',

@@ -417,6 +417,10 @@ def test_inputs_are_never_written_over(corpus: Path, tmp_path: Path) -> None:
         for out in (str(corpus), f"file://{corpus}", str(link), f"file://{link}"):
             with pytest.raises(AdequaError, match="is in the folder that is written to"):
                 score_corpus(given_, out, "wer")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "more").symlink_to(corpus / "more")
+    with pytest.raises(AdequaError, match="is in the folder that is written to"):
+        score_corpus(str(corpus), tmp_path / "out", "wer")
     assert contents(corpus) == before
 
 

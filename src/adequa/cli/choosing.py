@@ -47,8 +47,8 @@ def json_line(row: object) -> str:
 
 
 def or_null(score: float) -> float | None:
-    """A score as JSON can have it: there is no NaN."""
-    return None if math.isnan(score) else score
+    """A score as JSON can have it: a number, or null."""
+    return score if math.isfinite(score) else None
 
 
 def text_line(text: str) -> str:

@@ -7,6 +7,7 @@ its sentence, as n-best lists are written; lines of one sentence then follow eac
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -104,6 +105,8 @@ def _id(row: dict[str, Any], place: str) -> Any:
     name = row.get("id")
     if name is None:
         raise AdequaError(f'{place} has no "id".')
+    if isinstance(name, float) and not math.isfinite(name):
+        raise AdequaError(f'{place}: "id" is no number that JSON has.')
     refuse_half_characters([_as_json(name)], lambda _: f'{place}: "id"')
     return name
 

@@ -202,9 +202,10 @@ def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
     """Raise where scores would be written over shards, or be taken for shards the next time."""
     kind, folder = whereabouts(job.output)
     is_found = finder(inputs)
-    for shard in shards:
-        its_kind, path = whereabouts(shard.path)
-        if kind == its_kind and folder in path.parents:
+    all_paths = {whereabouts(shard.path): shard for shard in shards}
+    for (its_kind, path), shard in all_paths.items():
+        within = kind == its_kind and folder in path.parents
+        if within or whereabouts(job.target(shard)) in all_paths:  # by links further down
             raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
         if is_found((kind, folder / shard.name)):
             raise AdequaError(
