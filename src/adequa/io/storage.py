@@ -83,6 +83,10 @@ class Storage(ABC):
         """The files that match a pattern, each with its size, in the order of their names."""
 
     @abstractmethod
+    def existing(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths at which there is something."""
+
+    @abstractmethod
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder of this path."""
 
@@ -137,6 +141,9 @@ class LocalStorage(Storage):
         found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207  # as paths are written
         return [(path, Path(path).stat().st_size) for path in found]
 
+    def existing(self, paths: Sequence[str]) -> list[str]:
+        return [path for path in paths if Path(path).exists()]
+
     def is_folder(self, path: str) -> bool:
         return Path(path).is_dir()
 
@@ -185,6 +192,12 @@ class ArrowStorage(Storage):
             for found in self._files.get_file_info(below)
             if found.type == fs.FileType.File and is_match(PurePosixPath(found.path).parts, parts)
         )
+
+    def existing(self, paths: Sequence[str]) -> list[str]:
+        from pyarrow import fs  # noqa: PLC0415
+
+        found = self._files.get_file_info(list(paths))  # all at once, as stores are far away
+        return [each.path for each in found if each.type != fs.FileType.NotFound]
 
     def is_folder(self, path: str) -> bool:
         from pyarrow import fs  # noqa: PLC0415

@@ -1,7 +1,8 @@
 """What is kept of a job beside its rows: its description, records of shards, and a manifest.
 
-A record says of which content the scores were made and what was written. A shard is finished if
-both are still so: dates and names do not count.
+A record says of which content the scores were made and what is written. A shard is finished if both
+are still so: dates and names do not count. The record comes first and the scores after it: where
+there are scores without a record, they are not ours.
 """
 
 from __future__ import annotations
@@ -85,11 +86,11 @@ def settle(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) ->
     path = f"{job.output}/{FOLDER}/{JOB}"
     storage, inner = storage_of(path)
     kept = storage.read(inner)
+    recorded = _recorded(job)
+    _refuse_files_of_others(job, [shard for shard in shards if shard.name not in recorded])
     if kept is None:
-        _refuse_files_of_others(job, shards)
         _write(job, path, description)
         return
-    recorded = _recorded(job)
     try:
         before = json.loads(kept)
     except ValueError as error:
@@ -98,7 +99,7 @@ def settle(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) ->
     if differing is not None and not recorded:  # nothing came of what was asked before
         _write(job, path, description)
         return
-    gone = sorted({*recorded} - {shard.name for shard in shards})
+    gone = sorted(recorded - {shard.name for shard in shards})
     if differing is None and gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         raise AdequaError(
@@ -113,23 +114,24 @@ def settle(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) ->
 
 
 def _refuse_files_of_others(job: Job, shards: Sequence[Shard]) -> None:
-    """Raise where a folder that no job was in holds what would be overwritten."""
+    """Raise where something would be overwritten that has no record, as these shards have none."""
     storage, folder = storage_of(job.output)
-    for shard in shards if storage.is_folder(folder) else ():
-        if storage.matching(literal(f"{folder}/{shard.name}")):
-            raise AdequaError(
-                f"{job.target(shard)} is there already, and no job of adequa has made it; give "
-                "another folder with -o, or remove the file."
-            )
+    if not storage.is_folder(folder):
+        return
+    for path in storage.existing([f"{folder}/{shard.name}" for shard in shards])[:1]:
+        raise AdequaError(
+            f"{path} is there already, and by its records no job of adequa has made it; give "
+            "another folder with -o, or remove the file."
+        )
 
 
-def _recorded(job: Job) -> list[str]:
+def _recorded(job: Job) -> set[str]:
     """The names of all shards with a record in the output folder."""
     storage, folder = storage_of(f"{job.output}/{FOLDER}/shards")
     if not storage.is_folder(folder):
-        return []
+        return set()
     found = storage.matching(f"{literal(folder)}/**/*{_RECORD}")
-    return [path[len(folder) + 1 :].removesuffix(_RECORD) for path, _ in found]
+    return {path[len(folder) + 1 :].removesuffix(_RECORD) for path, _ in found}
 
 
 def _difference(before: Any, now: Mapping[str, Any]) -> str | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 from adequa.errors import AdequaError, UnwritableError
 from adequa.io.shard_parquet import ParquetShard
-from adequa.io.shard_rows import OpenShard, Unit, open_shard
+from adequa.io.shard_rows import OpenShard, RowWriter, Unit, open_shard
 from adequa.io.shards import Shard
-from adequa.io.storage import Content, reading, storage_of
+from adequa.io.storage import Content, Written, reading, storage_of
 from adequa.io.tables import Layout, table_layout
 from adequa.metrics.contract import Metric
 from adequa.scoring.job import Job, unsized
 from adequa.scoring.records import MetricSums, Record, kept_record, write_record
-from adequa.scoring.unit_scoring import RowScorer, in_words
+from adequa.scoring.unit_scoring import RowScorer, Sums, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,6 @@ class ShardScorer:
         content = _content(shard.path)
         if content is None:
             raise AdequaError(f"There is no file {shard.path}.")
-        signatures = {column: unsized(metric) for column, metric in self._metrics.items()}
-        first_reason = None
         storage, target = storage_of(self._job.target(shard))
         with opened(shard) as found:
             layout = checked_layout(found, self._job, self._metrics)
@@ -98,41 +96,46 @@ class ShardScorer:
             counted = _Counted(shard.name, told)
             _, temporaries = storage_of(self._job.temporaries)
             with storage.replacing(target, temporaries) as file:
-                writer = found.writer(file, signatures, self._job.reason)
-                try:
-                    for unit in _units(found, layout, shard):
-                        new = rows.new_columns(unit, counted.within(unit))
-                        writer.write(unit, new)
-                        first_reason = first_reason or next(filter(None, new.reasons), None)
-                    writer.close()
-                except BaseException:
-                    writer.drop()
-                    raise
-                written = file.content
+                units = _units(found, layout, shard)
+                first_reason = self._write(units, rows, counted, self._writer(found, file))
                 if _content(shard.path) != content:
                     raise AdequaError(
                         f"{shard.path} has changed while it was read; the same command reads it "
                         "again."
                     )
-        record = Record(
-            shard=shard.name,
-            rows=counted.rows,
-            unscored=counted.unscored,
-            first_reason=first_reason,
-            input=content,
-            output=written,
-            metrics={
-                column: MetricSums(
-                    each.scored,
-                    () if each.total is None else tuple(each.total.tolist()),
-                    tuple(sorted(each.reference_counts)),
+                record = Record(
+                    shard=shard.name,
+                    rows=counted.rows,
+                    unscored=counted.unscored,
+                    first_reason=first_reason,
+                    input=content,
+                    output=file.content,
+                    metrics={column: _kept_sums(each) for column, each in rows.sums.items()},
                 )
-                for column, each in rows.sums.items()
-            },
-        )
-        write_record(self._job, shard, record)
+                write_record(self._job, shard, record)
         told(Progress(shard.name, counted.rows, counted.unscored, 1.0))
         return record
+
+    def _writer(self, found: OpenShard, file: Written) -> RowWriter:
+        signatures = {column: unsized(metric) for column, metric in self._metrics.items()}
+        return found.writer(cast("BinaryIO", file), signatures, self._job.reason)
+
+    @staticmethod
+    def _write(
+        units: Iterator[Unit], rows: RowScorer, counted: _Counted, writer: RowWriter
+    ) -> str | None:
+        """Score and write all units; why the first row without a score has none."""
+        first_reason: str | None = None
+        try:
+            for unit in units:
+                new = rows.new_columns(unit, counted.within(unit))
+                writer.write(unit, new)
+                first_reason = first_reason or next(filter(None, new.reasons), None)
+            writer.close()
+        except BaseException:
+            writer.drop()
+            raise
+        return first_reason
 
 
 class _Counted:
@@ -155,6 +158,11 @@ class _Counted:
             self._told(Progress(self._shard, self.rows, self.unscored, done))
 
         return told
+
+
+def _kept_sums(sums: Sums) -> MetricSums:
+    total = () if sums.total is None else tuple(sums.total.tolist())
+    return MetricSums(sums.scored, total, tuple(sorted(sums.reference_counts)))
 
 
 @contextmanager
