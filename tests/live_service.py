@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import uvicorn
+
 from adequa.service.app import Service, Settings
 from adequa.service.server import Address, prepared
 
@@ -41,6 +43,12 @@ class Live:
 
     port: int
     service: Service
+    server: uvicorn.Server
+
+    @property
+    def connections(self) -> int:
+        """How many there are."""
+        return len(self.server.server_state.connections)
 
     @property
     def url(self) -> str:
@@ -86,7 +94,7 @@ def served(settings: Settings) -> Iterator[Live]:
     port = listening.getsockname()[1]
     thread.start()
     app: Any = server.config.app
-    live = Live(port, app.state.service)
+    live = Live(port, app.state.service, server)
     try:
         until(lambda: live.get("/readyz").status == 200)
         yield live

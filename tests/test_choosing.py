@@ -41,7 +41,8 @@ def double_loop(candidates: Sequence[str], metric: Metric) -> tuple[int, list[fl
         ]
         utilities.append(math.fsum(scores) / len(scores) if scores else math.nan)
     sign = 1 if metric.higher_is_better else -1
-    known = [at for at, value in enumerate(utilities) if not math.isnan(value)]
+    spoken = [at for at, text in enumerate(candidates) if text.strip()]
+    known = [at for at in spoken if not math.isnan(utilities[at])] or spoken[:1]
     return max(known, key=lambda at: (sign * utilities[at], -at), default=0), utilities
 
 
@@ -55,6 +56,15 @@ def test_pairwise_chrf_is_sacrebleus_to_the_last_bit(metric: Chrf, candidates: l
     scorer = metric.make_scorer(for_segments=True)
     expected = [[scorer.sentence_score(i, [j]).score for j in candidates] for i in candidates]
     assert found.tolist() == expected
+
+
+def test_rows_of_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    candidates = ["", *LISTS[0], *LISTS[1]]
+    whole = pairwise_chrf(Chrf(), candidates)
+    for most in (1, 500):  # a row, or three
+        monkeypatch.setattr("adequa.scoring.pairwise_chrf._COUNTS", most)
+        np.testing.assert_array_equal(pairwise_chrf(Chrf(), candidates), whole)
+    assert pairwise_chrf(Chrf(), []).shape == (0, 0)
 
 
 @settings(max_examples=25)
@@ -89,7 +99,16 @@ def test_one_candidate_and_blank_ones() -> None:
     assert (alone.index, blank.index) == (0, 0)
     assert math.isnan(alone.utility)
     assert math.isnan(blank.utility)
-    assert lone.index == 0  # all have nothing in common: the first
+    assert lone.index == 1  # all have nothing in common: the first that is not blank
+
+
+@pytest.mark.parametrize(("name", "keep"), [("chrf", None), ("wer", None), ("wer", 1)])
+def test_a_blank_is_never_chosen_before_a_text(name: str, keep: int | None) -> None:
+    sole, twice = mbr([["", "A cat.", " "], ["", "a", "a"]], name, keep=keep, check_every=1)
+    assert sole.index == 1
+    assert math.isnan(sole.utility)  # there is no other text to compare it with
+    assert twice.index == 1
+    assert twice.utility == (100 if name == "chrf" else 0)
 
 
 def test_pruning_and_what_it_costs() -> None:
@@ -201,6 +220,12 @@ def test_one_candidate_a_line(tmp_path: Path) -> None:
     ]
 
 
+def test_true_is_not_one(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"id": 1, "mt": "a"}, {"id": True, "mt": "b"}]
+    found = list(read_candidates(write_jsonl(tmp_path / "a.jsonl", rows)))
+    assert [each.candidates for each in found] == [("a",), ("b",)]
+
+
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
@@ -215,6 +240,16 @@ def test_one_candidate_a_line(tmp_path: Path) -> None:
             [{"id": at, "mt": "a", "ref": "r"} for at in (1, 2, 1)],
             'line 3: the lines of sentence "1" do not follow each other',
         ),
+        ([{"id": None, "mt": "a", "ref": "r"}], 'line 1 has no "id"'),
+        ([{"id": math.nan, "mt": "a", "ref": "r"}], '"id" is no number that JSON has'),
+        (
+            [{"id": 1, "mt": "a", "ref": "r"}, {"id": 1, "mt": "b", "ref": "s"}],
+            'line 2: "ref" is another than before for the same sentence, "1"',
+        ),
+        ([{"candidates": ["a", "\ud800"], "ref": "r"}], r"line 1: candidate 2 holds half a char"),
+        ([{"id": 1, "mt": "\ud800", "ref": "r"}], r'line 1: "mt" holds half a character'),
+        ([{"id": "\ud800", "mt": "a", "ref": "r"}], r'line 1: "id" holds half a character'),
+        ([{"candidates": ["a"], "ref": "\ud800"}], r'line 1: "ref" holds half a character'),
         ([{"candidates": ["a"]}], 'line 1 has no "ref"'),
     ],
 )

@@ -30,6 +30,8 @@ def test_settings_are_parsed_by_their_type() -> None:
         ("bleu:lowercase=maybe", "bleu: lowercase must be true or false, not 'maybe'."),
         ("bleu:lowercase=true,lowercase=no", "bleu: lowercase is given more than once."),
         ("bleu:max_ngram_order=two", "bleu: max_ngram_order must be a whole number, not 'two'."),
+        ("x" * 300, f'"{"x" * 40}…" is no metric: File name too long.'),
+        ("bleu:x=" + "x" * 300, 'bleu has no setting named "x"'),
         ("bleu:smooth_value=x", "bleu: smooth_value must be a number or none, not 'x'."),
     ],
 )

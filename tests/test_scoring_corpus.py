@@ -16,11 +16,12 @@ import pytest
 import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from adequa.cli.main import app
 from adequa.errors import AdequaError
 from adequa.io import shard_parquet, shard_rows
 from adequa.io.shards import find_shards
-from adequa.io.storage import storage_of
 from adequa.scoring.corpus import Tally, score_corpus
 from adequa.scoring.job import FOLDER
 from adequa.scoring.unit_scoring import sifted
@@ -259,6 +260,69 @@ def test_null_rows_of_parquet(tmp_path: Path) -> None:
     assert found[1]["unscored"] == 'a.parquet, row 2 has no "mt".'
 
 
+def test_text_that_is_not_utf8_in_parquet(tmp_path: Path) -> None:
+    raw = pa.array([b"A cat.", b"A c\xe9t.", b"A cat."], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), 3, raw.buffers())  # as it stands in bad files
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), texts)
+    for name, refs in (("a", pa.array(["A cat."] * 3)), ("b", lists)):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(
+            pa.table({"mt": texts if name == "a" else ["A cat."] * 3, "ref": refs}), path
+        )
+        found = score_corpus(str(path), tmp_path / "out" / name, ["wer"])
+        column = "mt" if name == "a" else "ref"
+        assert found.first_reason == (
+            f'{name}.parquet, row 2: "{column}" is bytes that are not UTF-8, not text.'
+        )
+        rows = pq.read_table(tmp_path / "out" / name / f"{name}.parquet", columns=["wer"])
+        assert rows["wer"].to_pylist() == [0.0, None, 0.0]
+
+
+def test_a_fault_that_nobody_thought_of_is_of_its_shard(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.io.shard_jsonl import JsonlShard
+
+    def failing(self: JsonlShard, _: object) -> Any:
+        raise KeyError(self.table.name)
+
+    monkeypatch.setattr(JsonlShard, "units", failing)
+    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl' 2 more shards", tmp_path / "out")
+
+
+def test_a_shard_that_changes_while_it_is_read(
+    tmp_path: Path,
+) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
+
+    def told(_: Tally) -> None:
+        path.write_bytes(path.read_bytes() + b"\n")
+
+    refused(path, "a.jsonl has changed while it was read", tmp_path / "out", told=told)
+    assert not (tmp_path / "out" / "a.jsonl").exists()
+
+
+def test_the_first_lines_are_held_by_their_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.io import shard_jsonl
+    from adequa.scoring.shard_scoring import opened
+
+    monkeypatch.setattr(shard_jsonl, "UNIT_BYTES", 1000)
+    write_jsonl(tmp_path / "a.jsonl", [{"mt": "cat" * 100, "ref": "cat"}] * 50)
+    (shard,) = find_shards(str(tmp_path / "a.jsonl"))
+    with opened(shard) as found:
+        assert isinstance(found, shard_jsonl.JsonlShard)
+        assert len(found._first) == 4
+        assert sum(unit.count for unit in found.units(("mt",))) == 50
+
+
+def test_empty_rows_at_the_beginning(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", [{}] * 100 + [{"out": "A cat.", "ref": "A cat."}])
+    found = score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", "wer", columns={"mt": "out"})
+    assert (found.rows, found.unscored) == (101, 100)
+
+
 def test_shards_without_rows(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "in" / "a.jsonl", [])
     write_jsonl(tmp_path / "in" / "b.jsonl", rows_of("fluent"))
@@ -267,8 +331,16 @@ def test_shards_without_rows(tmp_path: Path) -> None:
     assert score_corpus(str(tmp_path / "in"), tmp_path / "out", ["chrf"]).rows == 36
     assert (tmp_path / "out" / "a.jsonl").read_bytes() == b""
     assert pq.read_table(tmp_path / "out" / "c.parquet").num_rows == 0
-    with pytest.raises(AdequaError, match="chrf could score no row at all: there are none"):
-        score_corpus(str(tmp_path / "in" / "a.jsonl"), tmp_path / "other", ["chrf"])
+
+
+def test_nothing_to_score_is_no_error(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "in" / "a.jsonl", [])
+    write_jsonl(tmp_path / "in" / "b.jsonl", [{"mt": None, "ref": "A cat."}])
+    for names, rows in (("a", 0), ("[ab]", 1)):
+        found = score_corpus(f"{tmp_path}/in/{names}.jsonl", tmp_path / names, ["chrf", "wer"])
+        assert (found.rows, found.scoreless) == (rows, ("chrf", "wer"))
+        manifest = json.loads((tmp_path / names / FOLDER / "manifest.json").read_bytes())
+        assert manifest["corpus"]["chrf"]["score"] is None
 
 
 def test_progress_adds_up(corpus: Path, tmp_path: Path) -> None:
@@ -276,6 +348,43 @@ def test_progress_adds_up(corpus: Path, tmp_path: Path) -> None:
     score_corpus(str(corpus), tmp_path / "out", "chrf", workers=2, told=told.append)
     size = sum(shard.size for shard in find_shards(str(corpus)))
     assert told[-1] == Tally(rows=108, unscored=0, bytes=size)
+    score_corpus(str(corpus), tmp_path / "out", "chrf", told=told.append)
+    assert told[-1] == Tally(rows=108, unscored=0, bytes=size, kept=108)
+
+
+def test_a_metric_is_loaded_once(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.metrics.registry import load_metric as load
+    from adequa.scoring import job
+
+    asked: list[str] = []
+
+    def loaded(words: str, **settings: Any) -> Any:
+        asked.append(words)
+        return load(words, **settings)
+
+    monkeypatch.setattr(job, "load_metric", loaded)
+    score_corpus(str(corpus), tmp_path / "out", "wer")
+    assert asked == ["wer"]
+
+
+def test_what_the_command_says_of_nothing_scored(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"mt": None, "ref": "A cat."}])
+    words = ["score", "-i", str(path), "-o", f"{tmp_path}/out/", "-m", "wer"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 0
+    assert "no row at all has a score of wer" in found.stderr
+    assert found.stdout.splitlines()[1] == "corpus      –"
+    found = CliRunner().invoke(app, [*words, "--format", "json"])
+    assert json.loads(found.stdout)["metrics"][0]["systems"] == [{"name": "corpus", "score": None}]
+
+
+@pytest.mark.parametrize("option", [("--prefix", "x"), ("--max-characters", "9")])
+def test_options_of_corpora_alone(tmp_path: Path, option: tuple[str, str]) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
+    found = CliRunner().invoke(app, ["score", "-i", str(path), "-m", "wer", *option])
+    assert "--prefix and --max-characters go with -i SHARDS" in str(found.exception)
 
 
 def test_addresses(corpus: Path, tmp_path: Path) -> None:
@@ -285,10 +394,44 @@ def test_addresses(corpus: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
     again = score_corpus(f"file://{corpus}", f"file://{tmp_path}/there/", "chrf")
     assert again.rows == 108
-    (tmp_path / "there" / ".adequa-0123.tmp").write_bytes(b"half")
-    storage, inner = storage_of(f"file://{tmp_path}/there")
-    storage.remove_temporaries(inner)
+    (tmp_path / "there" / FOLDER / "unfinished").mkdir()
+    (tmp_path / "there" / FOLDER / "unfinished" / "0123.tmp").write_bytes(b"half")
+    score_corpus(f"file://{corpus}", f"file://{tmp_path}/there/", "chrf")
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_addresses_with_escapes(tmp_path: Path) -> None:
+    where = write_jsonl(tmp_path / "a b" / "100% [1] é.jsonl", rows_of("fluent")).parent
+    given = f"file://{tmp_path}/a%20b"
+    score_corpus(given, f"file://{tmp_path}/out%20there", "chrf")
+    score_corpus(str(where), tmp_path / "here", "chrf")
+    assert contents(tmp_path / "out there") == contents(tmp_path / "here")
+    assert score_corpus(f"{given}/*.jsonl", f"file://{tmp_path}/out there", "chrf").rows == 36
+
+
+def test_inputs_are_never_written_over(corpus: Path, tmp_path: Path) -> None:
+    before = contents(corpus)
+    link = tmp_path / "link"
+    link.symlink_to(corpus)
+    for given_ in (str(corpus), f"file://{corpus}", str(link), f"{corpus}/*.jsonl"):
+        for out in (str(corpus), f"file://{corpus}", str(link), f"file://{link}"):
+            with pytest.raises(AdequaError, match="is in the folder that is written to"):
+                score_corpus(given_, out, "wer")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "more").symlink_to(corpus / "more")
+    with pytest.raises(AdequaError, match="is in the folder that is written to"):
+        score_corpus(str(corpus), tmp_path / "out", "wer")
+    assert contents(corpus) == before
+
+
+def test_scores_may_not_become_shards(corpus: Path, tmp_path: Path) -> None:
+    for given_ in (str(corpus), f"file://{corpus}", f"{corpus}/**/*.jsonl"):
+        with pytest.raises(AdequaError, match="would be among the shards of"):
+            score_corpus(given_, corpus / "out", "wer")
+    for _ in range(2):  # what these stand for does not take the scores in
+        assert score_corpus(f"{corpus}/*.jsonl", corpus / "out", "wer").rows == 72
+        assert score_corpus(str(tmp_path / "corpus" / "more"), corpus / "_out", "wer").rows == 36
+    refused(corpus / "*" / ".." / "fluent.jsonl", "cannot go up again", tmp_path / "o")
 
 
 def test_which_files_of_a_folder_are_shards(tmp_path: Path) -> None:
@@ -344,6 +487,10 @@ def test_shards_of_different_columns(tmp_path: Path) -> None:
     pq.write_table(pa.table({"ref": ["a"], "mt": ["a"], "n": [1]}), where / "b.parquet")
     refused(where, "b.parquet has its columns in another order than a.parquet", out)
     assert not out.exists()
+    fields = [pa.field(name, pa.string(), nullable=False) for name in ("mt", "ref")]
+    strict = pa.schema([*fields, pa.field("n", pa.int64())])
+    pq.write_table(pa.table({"mt": ["a"], "ref": ["a"], "n": [1]}, strict), where / "b.parquet")
+    assert score_corpus(str(where), out, "wer").rows == 2  # whether nulls may be is no difference
 
 
 def test_bad_shards_are_named_before_the_work(tmp_path: Path) -> None:
@@ -353,6 +500,8 @@ def test_bad_shards_are_named_before_the_work(tmp_path: Path) -> None:
     refused(path, 'a.parquet has no column "ref"', out)
     pq.write_table(pa.table({"mt": [{"text": "a"}], "ref": ["a"]}), path)
     refused(path, 'a.parquet: the column "mt" is struct<text: string>, not text', out)
+    pq.write_table(pa.table({"mt": [["a"]], "ref": [["a"]]}), path)
+    refused(path, 'a.parquet: the column "mt" is list<', out)
     pq.write_table(pa.table({"mt": ["a"], "ref": ["a"], "chrf": [1.0]}), path)
     refused(path, 'a.parquet has a column "chrf" already', out)
     lines = tmp_path / "b.jsonl"

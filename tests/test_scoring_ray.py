@@ -97,23 +97,91 @@ def test_faults_of_shards_and_disks_are_sentences(
     with pytest.raises(AdequaError, match="cannot be written: Not a directory|File exists"):
         score_corpus(str(corpus), tmp_path / "full", METRICS, engine="ray", workers=1)
     with pytest.raises(AdequaError, match="has no worker with 1 GPUs to give"):
-        score_corpus(str(corpus), tmp_path / "gpu", METRICS, engine="ray", gpus=1, device="cpu")
+        score_corpus(str(corpus), tmp_path / "gpu", METRICS, engine="ray", gpus=1)
 
 
 def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
     from adequa.io.shards import find_shards
     from adequa.scoring import ray_engine
     from adequa.scoring.job import make_job
+    from adequa.scoring.shard_scoring import ShardScorer
 
     ray = import_module("ray")
     (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
     board = ray.remote(ray_engine._Board).options(num_cpus=0).remote()
     for _ in range(ray_engine._ATTEMPTS):
         ray.get(board.begin.remote(shard.name))
-    actor = ray_engine._Actor(make_job(str(tmp_path / "out"), ("wer",), {}), board)
+    job, _ = make_job(str(tmp_path / "out"), ("wer",), {})
+    actor = ray_engine._Actor(job, board)
     outcome = actor({"shard": asdict(shard)})["outcome"]
     assert outcome.error.startswith("a.jsonl: the worker was lost 5 times")
     assert not outcome.stops
+    made = ShardScorer(job)(shard, lambda _: None).record
+    kept = actor({"shard": asdict(shard)})["outcome"]  # however often it was begun
+    assert (kept.record, kept.kept) == (made, True)
+
+
+def test_the_board_is_lost(cluster: Any, tmp_path: Path) -> None:
+    """It is begun again; and without it, shards are scored all the same."""
+    from adequa.io.shards import find_shards
+    from adequa.scoring import ray_engine
+    from adequa.scoring.job import make_job
+
+    ray = import_module("ray")
+    (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
+    board = ray_engine._begun_board(ray)
+    assert ray.get([board.begin.remote("a"), board.begin.remote("a")]) == [1, 2]
+    ray.kill(board, no_restart=False)
+    assert ray.get(board.begin.remote("a"), timeout=60) == 1
+    ray.kill(board)
+    job, _ = make_job(str(tmp_path / "out"), ("wer",), {})
+    outcome = ray_engine._Actor(job, board)({"shard": asdict(shard)})["outcome"]
+    assert outcome.record.rows == 36
+
+
+def test_without_an_address_ray_starts_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever cluster runs, or is named in the environment."""
+    from adequa.scoring import ray_engine
+
+    asked: list[Any] = []
+
+    class Ray:
+        is_initialized = staticmethod(lambda: False)
+        init = staticmethod(lambda **given: asked.append(given["address"]))
+        shutdown = staticmethod(lambda: None)
+
+    monkeypatch.setattr(ray_engine, "import_module", lambda _: Ray)
+    for address in (None, "auto"):
+        with ray_engine._cluster(address):
+            pass
+    assert asked == ["local", "auto"]
+
+
+def test_the_driver_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    from adequa.metrics.registry import load_metric as load
+    from adequa.scoring import job as jobs
+
+    wished: list[Any] = []
+
+    def loaded(words: str, **settings: Any) -> Any:
+        wished.append(settings)
+        return load(words)
+
+    monkeypatch.setattr(jobs, "load_metric", loaded)
+    job, metrics = jobs.make_job("/out", ("wer",), {}, device="cuda", device_here="cpu")
+    assert wished == [{"device": "cpu"}]
+    assert jobs.described(job, metrics)["device"] == "cuda"
+    job.load()
+    assert wished[1:] == [{"device": "cuda"}]
+
+
+def test_the_words_of_ray_are_those_of_the_cause() -> None:
+    from adequa.scoring.ray_engine import _cause
+
+    error = Exception("pages\nof\nplaces")
+    assert _cause(error) == "pages."
+    error.cause = ValueError("This is wrong.\nMore")  # type: ignore[attr-defined]
+    assert _cause(error) == "This is wrong."
 
 
 LONG = 36 * 115  # rows of a shard, which is told of in parts and can be lost in between
@@ -130,10 +198,18 @@ def long_corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 
 def actors() -> list[int]:
-    """The processes of Ray's workers that score."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
-    lines = [line for line in listed.stdout.splitlines() if "ray::MapWorker" in line]
-    return [int(line.split()[0]) for line in lines]
+    """The processes of our own cluster's workers that score."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()[1:]]
+    parents = {int(pid): int(parent) for pid, parent, *_ in rows}
+
+    def is_ours(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and is_ours(parents[pid]))
+
+    scoring = [int(pid) for pid, _, *args in rows if "ray::MapWorker" in "".join(args)]
+    return [pid for pid in scoring if is_ours(pid)]
 
 
 DRIVER = """

@@ -11,12 +11,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adequa.errors import AdequaError
+from adequa.service import app, connections, offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
 from adequa.service.kept import KeptComparison
@@ -55,6 +58,12 @@ def error(answer: Any, status: int) -> str:
     sentence: str = answer.json["error"]
     assert "Traceback" not in sentence
     return sentence
+
+
+def counted(live: Live, name: str) -> float:
+    """One of the counts for Prometheus."""
+    shown = live.get("/metrics").body.decode().splitlines()
+    return sum(float(line.split()[1]) for line in shown if line.startswith(name))
 
 
 def test_scores_are_those_of_the_command_line(live: Live) -> None:
@@ -256,8 +265,25 @@ BAD: dict[str, tuple[object, int, str]] = {
     "a long name": (
         {"rows": [{**ROW, "system": "x" * 300}], "metrics": ["wer"]},
         422,
+        "rows, item 1, system: String should have at most 200 characters",
+    ),
+    "a long name of a column": (
+        {"systems": {"x" * 300: ["a"]}, "references": ["a"], "metrics": ["wer"]},
+        422,
         "name of a system has 300 characters",
     ),
+    "a long document": (
+        {
+            "systems": {"a": ["a"]},
+            "references": ["a"],
+            "documents": ["x" * 201],
+            "metrics": ["wer"],
+        },
+        422,
+        "documents, item 1: String should have at most 200",
+    ),
+    "a long metric": ({"rows": [ROW], "metrics": ["wer:" + "x" * 600]}, 422, "at most 500 char"),
+    "another group": ({"rows": [ROW], "metrics": ["wer"], "by": "x" * 999}, 422, "should be 'doc'"),
     "no such group": ({"rows": [ROW], "metrics": ["wer"], "by": "doc"}, 422, "doc"),
 }
 
@@ -287,6 +313,49 @@ def test_no_path_comes_from_a_request(live: Live, tmp_path: Path) -> None:
     assert fine.status == 200
 
 
+def test_metrics_that_would_be_downloaded_are_not_for_requests(live: Live) -> None:
+    for tokenizer in ("flores101", "flores200", "spm", "spBLEU-1K", "ja-mecab", "ko-mecab"):
+        asked = {"rows": [ROW], "metrics": [f"bleu:tokenize={tokenizer}"]}
+        assert "choose one of 13a, intl" in error(live.post("/v1/score", asked), 422)
+    # Nor is what a request wrote looked up as a path: this one would be too long for any.
+    long = json.dumps(ROW)
+    assert "500 characters" in error(
+        live.post(f"/v1/score?metric=wer:{'x' * 600}", long, LINES), 422
+    )
+    fine = {"rows": [ROW], "metrics": ["bleu:" + ",".join([" "] * 150) + "lowercase=true"]}
+    assert live.post("/v1/score", fine).status == 200
+
+
+def test_bodies_count_until_they_are_answered() -> None:
+    with served(Settings(metrics=("wer",), limits=Limits(bodies=1_000))) as live:
+        lane = live.service.offered.lane("wer")
+        body = {"rows": [ROW] * 20, "metrics": ["wer"]}
+        answers: list[Any] = []
+        with lane.using:  # nothing is scored until it is released
+            asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
+            asking.start()
+            until(lambda: not lane.idle)
+            assert "more than 1,000 bytes together" in error(live.post("/v1/score", body), 429)
+        asking.join()
+        assert answers[0].status == 200
+        assert live.post("/v1/score", body).status == 200
+
+
+def test_a_metric_that_is_in_use_stays_open(live: Live) -> None:
+    """A stream that waits for its next row keeps its metric, whatever others ask for meanwhile."""
+
+    def rows() -> Iterator[dict[str, str]]:
+        yield ROW
+        for beta in range(1, 2 + offered._MOST_LANES):
+            asked = {"rows": [ROW], "metrics": [f"chrf:beta={beta},char_order=5"]}
+            assert live.post("/v1/score", asked).status == 200
+        yield ROW
+
+    *found, _ = Client(live.url).score_stream(rows(), ["bleu:lowercase=true"])
+    assert [line["segment"] for line in found] == [1, 2]
+    assert len(live.service.offered._places) <= offered._MOST_LANES
+
+
 def test_comparisons_have_limits_too(live: Live) -> None:
     asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
     for more, sentence in (
@@ -311,6 +380,9 @@ def test_bodies_have_limits(live: Live) -> None:
     large = live.post("/v1/score", b" " * 300_001)
     assert "larger than 300,000 bytes" in error(large, 413)
     assert large.headers["connection"] == "close"
+    # The sentence reaches a client that reads no answer before it has sent all, even of more.
+    with pytest.raises(AdequaError, match="larger than 300,000 bytes"):
+        Client(live.url).score([{"mt": "x" * 20_000_000, "ref": "y"}], ["wer"])
     # A gigabyte that is only announced, and one of unknown length that stops being read.
     for head in (b"Content-Length: 1000000000", b"Transfer-Encoding: chunked"):
         with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
@@ -337,6 +409,18 @@ def test_slow_and_half_closed_connections_end(live: Live) -> None:
         raw.sendall(head + b'Content-Length: 100\r\n\r\n{"rows"')
         assert raw.recv(65536).startswith(b"HTTP/1.1 408")
     with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(head + b"Content-Length: 100000\r\n\r\n")
+        raw.settimeout(0.1)
+        found = b""
+        while not found:  # something comes all the time, but too little
+            raw.sendall(b" ")
+            with suppress(TimeoutError):
+                found = raw.recv(65536)
+        raw.settimeout(30)
+        while more := raw.recv(65536):
+            found += more
+        assert b"send it faster" in found
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
         raw.sendall(head + b'Content-Length: 100\r\n\r\n{"rows"')
         raw.shutdown(socket.SHUT_WR)
         assert raw.recv(65536) == b""
@@ -346,15 +430,60 @@ def test_slow_and_half_closed_connections_end(live: Live) -> None:
     assert live.get("/healthz").json == {"status": "ok"}
 
 
-def test_a_client_that_does_not_read_is_left(live: Live) -> None:
+def test_a_client_that_does_not_read_is_left(
+    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
     large = KeptComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
     live.service.kept._kept["large"] = large
     left = 'route="/v1/comparisons/{name}",status="499"'
+    until(lambda: live.connections == 0)
     with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
         raw.sendall(b"GET /v1/comparisons/large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         until(lambda: left in live.get("/metrics").body.decode())
+        until(lambda: live.connections == 0)  # while the client holds its end
     assert len(live.get("/v1/comparisons/large").body) == 30_000_000
     del live.service.kept._kept["large"]
+    # An answer that is sent, but not taken: what is left of it is in the buffers.
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", live.port))
+        raw.sendall(b"GET /assets/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
+        until(lambda: live.connections == 1)
+        until(lambda: live.connections == 0)
+    assert "ASGI callable" not in caplog.text
+
+
+def test_a_stream_whose_client_leaves_stops(live: Live) -> None:
+    def left() -> float:
+        return counted(live, 'adequa_requests_total{route="/v1/score",status="499"}')
+
+    body = (json.dumps(ROW) + "\n").encode() * 1_000
+    head = b"POST /v1/score?metric=wer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n"
+    lane = live.service.offered.lane("wer")
+    before = left()
+    with lane.using:  # nothing is scored until it is released
+        with socket.create_connection(("127.0.0.1", live.port)) as raw:
+            raw.sendall(head + b"Content-Type: application/x-ndjson\r\n\r\n" + body)
+            until(lambda: not lane.idle)
+        until(lambda: left() > before)
+        assert live.service.offered._places["wer"].users == 0
+    until(lambda: lane.idle)
+
+
+def test_a_failure_of_ours_ends_a_stream_with_a_line(
+    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("Geheimtext")
+
+    monkeypatch.setattr(app, "as_json", broken)
+    body = json.dumps(ROW)
+    found = live.post("/v1/score?metric=wer", body, LINES)
+    assert [list(line) for line in found.lines] == [["segment", "scores"], ["error"]]
+    assert "no fault of the request" in found.lines[-1]["error"]
+    assert "failed: RuntimeError at broken:" in caplog.text
+    assert "Geheimtext" not in caplog.text
 
 
 def test_other_addresses_and_methods(live: Live) -> None:
@@ -365,6 +494,9 @@ def test_other_addresses_and_methods(live: Live) -> None:
     assert "localhost alone" in error(live.get("/healthz", {"Host": "evil.example"}), 421)
     assert live.get("/readyz").json == {"status": "ready"}
     assert live.get("/docs").status == 404
+    assert live.get("/healthz/").status == 404
+    head = live.ask("HEAD", "/healthz")
+    assert (head.status, head.body) == (200, b"")
 
 
 def test_every_answer_is_guarded(live: Live) -> None:
@@ -407,7 +539,7 @@ def test_a_failure_of_ours_is_told_without_text(
     def broken(*_: object) -> None:
         raise RuntimeError("Geheimtext")
 
-    monkeypatch.setattr(live.service.offered, "lane", broken)
+    monkeypatch.setattr(live.service.offered, "using", broken)
     answer = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
     assert "no fault of the request" in error(answer, 500)
     assert "failed: RuntimeError at broken:" in caplog.text
@@ -427,19 +559,24 @@ def test_a_comparison_is_kept_a_while(live: Live) -> None:
     report = live.get(f"/v1/comparisons/{found['id']}/report.html")
     assert "<title>Both</title>" in report.body.decode()
     assert report.headers["content-security-policy"] == "sandbox allow-scripts"
-    shown = live.get(f"/v1/comparisons/{found['id']}/page").json
-    assert shown["summary"]["systems"] == list(SYSTEMS)
+    shown = live.get(f"/v1/comparisons/{found['id']}/page")
+    assert shown.json["summary"]["systems"] == list(SYSTEMS)
+    assert 3500 < int(shown.headers["adequa-expires-in"]) <= 3600
     assert live.get(found["link"]).body == live.get("/").body
     assert "or no longer" in error(live.get("/v1/comparisons/unknown"), 404)
 
 
 def test_progress_is_told_line_by_line(live: Live) -> None:
-    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "swaps": 20_000}
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "swaps": 100}
     headers = {**JSON, "Accept": "application/x-ndjson"}
-    *before, last = live.post("/v1/compare", asked, headers).lines
-    assert last["result"]["baseline"] == "literal"
-    for line in before:
-        assert line["progress"]["total"] == 2 * len(REFERENCES)
+    connection = HTTPConnection("127.0.0.1", live.port, timeout=30)
+    with live.service.offered.lane("wer").using:  # nothing is scored until something was told
+        connection.request("POST", "/v1/compare", json.dumps(asked), headers)
+        response = connection.getresponse()
+        told = json.loads(response.readline())["progress"]
+    assert told["total"] == 2 * len(REFERENCES)
+    assert json.loads(response.read().splitlines()[-1])["result"]["baseline"] == "literal"
+    connection.close()
     bad = live.post("/v1/compare", {**asked, "metrics": ["wre"]}, headers)
     assert 'Did you mean "wer"?' in error(bad, 422)
 
@@ -453,17 +590,13 @@ def test_a_client_that_leaves_stops_costing() -> None:
         head = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", live.port)) as raw:
             raw.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            until(lambda: lane.waiting > 0)
+            until(lambda: live.service.offered.waiting > 0)
         until(lambda: all(job.done.done() for job in list(lane._jobs)))
         lane.using.release()
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
-        counted = live.get("/metrics").body.decode()
-        (scored,) = [
-            float(line.split()[1])
-            for line in counted.splitlines()
-            if line.startswith('adequa_segments_total{metric="wer"}')
-        ]
-        assert scored < 100  # the first batch was taken before the client left
+        assert (
+            counted(live, 'adequa_segments_total{metric="wer"}') < 100
+        )  # the first batch was taken before the client left
 
 
 def test_a_full_server_refuses_and_ends_well() -> None:
@@ -475,12 +608,17 @@ def test_a_full_server_refuses_and_ends_well() -> None:
         body = {"rows": [ROW] * 100, "metrics": ["wer"]}
         asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
         asking.start()
-        until(lambda: lane.waiting > 0)
+        until(lambda: live.service.offered.waiting > 0)
         refused = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
         assert "4 segments wait for wer" in error(refused, 429)
         assert int(refused.headers["retry-after"]) >= 1
         stream = live.post("/v1/score?metric=wer", json.dumps(ROW), LINES)
         assert stream.status == 429
+        taken: list[dict[str, str]] = []
+        rows = (taken.append(ROW) or ROW for _ in range(2))  # type: ignore[func-returns-value]
+        with pytest.raises(AdequaError, match="4 segments wait"):
+            list(Client(live.url, patience=0).score_stream(rows, ["wer"]))
+        assert not taken  # so that they can be sent again
         threading.Timer(0.2, lane.using.release).start()
     asking.join()
     assert answers[0].status == 200
@@ -530,6 +668,9 @@ def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_served_is_told(live: Live) -> None:
+    shown = adequa("serve", "--keep", "0")
+    assert shown.returncode == 2
+    assert "'--keep'" in shown.stderr
     shown = adequa("serve", "--port", str(live.port), "-m", "wer")
     assert shown.returncode == 2
     assert "cannot be listened on: Address already in use" in shown.stderr

@@ -142,6 +142,7 @@ def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> 
         page.wait_for_selector("#result:not([hidden])")
     with visited(chromium, live, address.removeprefix(live.url)) as seen:
         assert seen.texts("#scores tbody th")[0] == "fluent"
+        assert "keeps it for 60 minutes at most" in seen.page.inner_text("#expires")
         seen.page.goto(f"{address}#segment-3")
         seen.page.wait_for_selector("#segment-3.opened")
 
@@ -195,6 +196,12 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         rows = Path(waiting.value.path()).read_text().splitlines()
         assert rows[0] == "system\tsegment\tchrf\tbleu"
         assert len(rows) == 3
+        # Scores of before do not stay beside an error.
+        page.locator("#systems textarea").first.fill("one line")
+        page.click("#go")
+        assert page.inner_text("#problem").startswith("mine has 1 lines")
+        assert page.locator("#single").is_hidden()
+        assert page.inner_text("#status") == ""
 
 
 def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
@@ -220,6 +227,25 @@ def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
         page.locator("#systems input.name").nth(1).fill("other")
         page.click("#go")
         assert told.inner_text() == "Choose at least one metric."
+
+
+def test_a_comparison_that_is_not_kept_is_told_kindly(
+    chromium: Browser, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live.service.kept, "_count", 0)
+    with visited(chromium, live) as seen:
+        page = seen.page
+        page.locator("#systems .box button").first.click()
+        page.click("#add-system")
+        page.click("#add-system")
+        names = page.locator("#systems input.name").evaluate_all("all => all.map(n => n.value)")
+        assert names == ["system-2", "system-1", "system-3"]
+        page.click("#example")
+        page.click("#go")
+        page.locator("#problem").filter(has_text="or no longer; compare the texts again").wait_for()
+        assert page.url == f"{live.url}/"
+        assert page.locator("#ask").is_visible()
+        assert page.locator("#go").is_enabled()
 
 
 def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import socket
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from adequa import ComparisonSettings, compare
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
+from adequa.metrics.contract import Metric
+from adequa.metrics.meteor.stemmer import stem
 from adequa.metrics.registry import METRICS, metric_class, settings_of
+from adequa.metrics.remembered import forget_texts
+from adequa.metrics.words import word_splitter
+from adequa.segments import Segments
 from adequa.service import connections, offered
 from adequa.service.app import Settings
 from adequa.service.body import Reading
 from adequa.service.kept import Kept
 from adequa.service.limits import Limits, Refusal
-from adequa.service.offered import Offered
+from adequa.service.offered import Forgetting, Offered
 from live_service import served
 from tiny_packed import tiny_packed
 
@@ -79,9 +87,77 @@ def test_metrics_with_settings_are_let_go() -> None:
     found = Offered(("wer", "chrf"), Limits())
     for beta in range(1, 60):
         found.lane(f"chrf:beta={beta}")
-    assert len(found._lanes) <= offered._MOST_LANES + 1
+    assert len(found._places) <= offered._MOST_LANES
     assert found.lane("wer").metric.name == "wer"
     found.close()
+
+
+def test_metrics_that_are_used_are_not_let_go() -> None:
+    found = Offered(("chrf",), Limits())
+    with ExitStack() as held:
+        most = offered._MOST_LANES + 1
+        places = [
+            held.enter_context(found.using(f"chrf:beta={beta}")) for beta in range(1, most + 1)
+        ]
+        lanes = [place.opened() for place in places]
+        with pytest.raises(Refusal, match="in use"):
+            found.lane("chrf:beta=100")
+        for lane in lanes:
+            lane.warm()  # none of them has ended
+    assert found.lane("chrf:beta=100").metric.name == "chrf"
+    with pytest.raises(Refusal, match="ending"):
+        lanes[0].warm()
+    found.close()
+
+
+def test_a_metric_that_opens_slowly_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+    load = offered._loaded
+
+    def slow(offer: offered.Offer, settings: str, workers: int | None) -> Metric:
+        if settings:
+            begun.set()
+            assert go.wait(30)
+        return load(offer, settings, workers)
+
+    monkeypatch.setattr(offered, "_loaded", slow)
+    found = Offered(("chrf",), Limits())
+    opened: list[object] = []
+    opening = [
+        threading.Thread(target=lambda: opened.append(found.lane("chrf:beta=1"))) for _ in range(2)
+    ]
+    for each in opening:
+        each.start()
+    assert begun.wait(30)
+    assert found.lane("chrf").metric.name == "chrf"
+    go.set()
+    for each in opening:
+        each.join()
+    assert opened[0] is opened[1]
+
+
+def test_long_texts_are_not_remembered_for_ever() -> None:
+    forgetting = Forgetting(limit=1_000)
+    split = word_splitter("13a", lowercase=False)
+    held = Tokenizer13a.__call__.cache_info
+    forget_texts()
+    for number in range(50):
+        split(f"{number} " * 20)
+        stem(f"{number}ing")
+        forgetting.read(20 * len(f"{number} "))
+        assert held().currsize <= 25
+    forget_texts()
+    assert (held().currsize, stem.cache_info().currsize) == (0, 0)
+
+
+def test_what_lanes_read_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr(Forgetting, "read", lambda _, characters: counts.append(characters))
+    found = Offered(("wer",), Limits())
+    lane = found.lane("wer")
+    lane.submit(Segments(("four",), (("six si", "x"),))).done.result(30)
+    found.close()
+    assert counts == [11]
 
 
 def test_comparisons_are_kept_so_long_so_many_so_large() -> None:
@@ -117,6 +193,15 @@ def test_bodies_that_are_being_read_are_bounded_together() -> None:
         assert refused.value.status == 429
     with reading.begun() as again:
         again.take(100)
+
+
+def test_draws_are_counted_for_all_systems_and_metrics() -> None:
+    limits = Limits(drawn=100)
+    limits.check_draws(9, 1, segments=5, systems=2)
+    with pytest.raises(Refusal, match="draw 200 outputs.*100 at most; ask for fewer resamples"):
+        limits.check_draws(9, 1, segments=5, systems=2, metrics=2)
+    with pytest.raises(Refusal, match="ask for fewer swaps"):
+        limits.check_draws(1, 10, segments=5, systems=2)
 
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,10 @@ class UnknownSettingError(AdequaError):
         super().__init__(sentence)
         self.where, self.key = where, key  # the metric or its folder, and the name of the setting
 
+    def __reduce__(self) -> tuple[type[UnknownSettingError], tuple[str, str, str]]:
+        """How it travels between processes: exceptions do so by their sentence alone."""
+        return type(self), (str(self), self.where, self.key)
+
 
 class UnwritableError(AdequaError):
     """What was made cannot be kept: the disk is full, or the folder is not ours to write to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from enum import Enum
 from typing import Annotated
 
@@ -42,7 +43,12 @@ ChoiceFormatOption = Annotated[
 
 def json_line(row: object) -> str:
     """One row of JSONL."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
+    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def or_null(score: float) -> float | None:
+    """A score as JSON can have it: a number, or null."""
+    return score if math.isfinite(score) else None
 
 
 def text_line(text: str) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from adequa.scoring.results import Results
 
 MAX_CHARACTERS = 100_000  # as scoring.job has it, without importing it for --help
-_MAGIC = "*?["
 
 
 class EngineName(str, Enum):
@@ -86,11 +85,13 @@ class Way:
 
 def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
     """Whether -i and -o mean shards and a folder, and not one file and another."""
+    from adequa.io.storage import is_address, is_pattern
+
     return (
         engine is not None
-        or (bool(set(inputs) & set(_MAGIC)) and not Path(inputs).exists())
+        or (is_pattern(inputs) and not Path(inputs).exists())
         or (inputs != "-" and Path(inputs).is_dir())
-        or "://" in inputs
+        or is_address(inputs)
         or (output is not None and (output.endswith(os.sep) or Path(output).is_dir()))
     )
 
@@ -133,7 +134,7 @@ def _shown(work: Work) -> Callable[[Tally], None]:
         work.read(tally.bytes - seen[0])
         work.scored(tally.rows - seen[1])
         seen[:] = tally.bytes, tally.rows
-        rate = tally.rows / max(monotonic() - began, 1e-9)
+        rate = (tally.rows - tally.kept) / max(monotonic() - began, 1e-9)
         work.told(f"{rate:,.0f} rows a second, {tally.unscored:,} not scored")
 
     return told
@@ -147,6 +148,8 @@ def _notes(scored: CorpusScores, output: str) -> list[str]:
             f"{_counted(scored.unscored, 'row')} could not be scored; the first: "
             f"{scored.first_reason}"
         )
+    if scored.scoreless:
+        notes.append(f"no row at all has a score of {', '.join(scored.scoreless)}")
     return notes
 
 

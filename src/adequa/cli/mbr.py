@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ from adequa.cli.choosing import (
     ChoiceFormatOption,
     MetricOption,
     json_line,
+    or_null,
     text_line,
 )
 from adequa.cli.loading import Loading
@@ -54,7 +54,7 @@ def mbr(
     """Choose among candidate translations by minimum Bayes risk.
 
     Each candidate is scored against the others of its sentence as if they were references; the one
-    with the highest mean is chosen.
+    with the best mean is chosen: the highest, or the lowest where lower scores are better.
     """
     from adequa.io import total_bytes
     from adequa.io.candidates import read_candidates
@@ -90,7 +90,7 @@ def _written(found: CandidateList, choice: Choice, name: str, format_: ChoiceFor
     text = found.candidates[choice.index]
     if format_ is ChoiceFormat.text:
         return text_line(text)
-    utility = None if math.isnan(choice.utility) else choice.utility
+    utility = or_null(choice.utility)
     return json_line({"id": found.id, "mt": text, "candidate": choice.index + 1, name: utility})
 
 

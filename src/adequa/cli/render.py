@@ -6,6 +6,7 @@ arrays until they are written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -90,7 +91,10 @@ def _text_rows(results: Results, header: list[str], decimals: int | None) -> Ite
     def cells() -> Iterator[list[str]]:
         yield [*header, *headings]
         for keys, scores in _rows(results, header):
-            shown = [f"{score:.{place}f}" for score, place in zip(scores, places, strict=True)]
+            shown = [
+                "–" if math.isnan(score) else f"{score:.{place}f}"
+                for score, place in zip(scores, places, strict=True)
+            ]
             for position, top in enumerate(best):
                 if scores[position] == top:
                     shown[position] = BEST + shown[position]
@@ -119,4 +123,6 @@ def _legend(results: Results) -> str:
 
 
 def _exact(score: float, decimals: int | None) -> str:
+    if math.isnan(score):
+        return ""
     return repr(score) if decimals is None else f"{score:.{decimals}f}"

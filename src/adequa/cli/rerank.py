@@ -12,6 +12,7 @@ from adequa.cli.choosing import (
     ChoiceFormatOption,
     MetricOption,
     json_line,
+    or_null,
     text_line,
 )
 from adequa.cli.loading import Loading
@@ -98,7 +99,7 @@ def _written(found: CandidateList, ranking: Ranking, name: str, format_: ChoiceF
     if format_ is ChoiceFormat.text:
         return text_line(found.candidates[ranking.order[0]])
     ordered = [
-        {"mt": found.candidates[at], "candidate": at + 1, name: float(ranking.scores[at])}
+        {"mt": found.candidates[at], "candidate": at + 1, name: or_null(float(ranking.scores[at]))}
         for at in ranking.order
     ]
     return json_line({"id": found.id, "candidates": ordered})

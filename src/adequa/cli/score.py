@@ -96,6 +96,8 @@ def score(
         return
     if engine is not None or workers is not None or address is not None or gpus:
         raise AdequaError("Engines and workers go with -i SHARDS -o FOLDER/.")
+    if prefix or max_characters != MAX_CHARACTERS:
+        raise AdequaError("--prefix and --max-characters go with -i SHARDS -o FOLDER/.")
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     loading = Loading(device, None if no_cache else cache_size)

@@ -60,7 +60,7 @@ def serve(
         typer.Option(min=1, metavar="N", help="Segments that wait before requests are refused."),
     ] = 1_024,
     keep: Annotated[
-        float, typer.Option(min=0, metavar="MINUTES", help="How long a comparison can be reopened.")
+        float, typer.Option(min=1, metavar="MINUTES", help="How long a comparison can be reopened.")
     ] = 60,
 ) -> None:
     """Serve over HTTP: an API for programs, and at / a page for people."""

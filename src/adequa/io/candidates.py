@@ -6,13 +6,16 @@ its sentence, as n-best lists are written; lines of one sentence then follow eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from adequa.errors import AdequaError
 from adequa.io.json_rows import parsed_lines
+from adequa.io.tables import places, refuse_half_characters
 from adequa.io.text import Advance, FilePath, ignore, lines, shown, without_trailing_blanks
 
 _TOGETHER = 256  # lines
@@ -51,14 +54,10 @@ def _rows(path: FilePath, advance: Advance) -> Iterator[tuple[str, dict[str, Any
     left = without_trailing_blanks(lines(path, advance=advance))
     done = 0
     while part := list(islice(left, _TOGETHER)):
-        place = _counted_from(shown(path), done + 1)
+        place = places(shown(path), "line", done + 1)
         for row, found in enumerate(parsed_lines(part, place)):
             yield place(row), found
         done += len(part)
-
-
-def _counted_from(name: str, first: int) -> Callable[[int], str]:
-    return lambda row: f"{name}, line {first + row}"
 
 
 def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
@@ -70,7 +69,9 @@ def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
     for at, text in enumerate(texts, 1):
         if not isinstance(text, str):
             raise AdequaError(f"{place}: candidate {at} is no text.")
-    return CandidateList(found.get("id", number), tuple(texts), _references(found, place), place)
+    refuse_half_characters(texts, lambda at: f"{place}: candidate {at + 1}")
+    name = _id(found, place) if "id" in found else number
+    return CandidateList(name, tuple(texts), _references(found, place), place)
 
 
 def _joined(
@@ -78,30 +79,48 @@ def _joined(
 ) -> Iterator[CandidateList]:
     """One candidate a line, put together by sentence."""
     place, found = first
-    now, texts, references = found["id"], [_text(found, place)], _references(found, place)
-    seen = {str(now)}
+    now, texts, references = _id(found, place), [_text(found, place)], _references(found, place)
+    seen = {_as_json(now)}
     for where, row in rows:
-        if row.get("id") == now:
+        name = _id(row, where)
+        if _as_json(name) == _as_json(now):
             texts.append(_text(row, where))
-            references = references or _references(row, where)
+            others = _references(row, where)
+            if references and others and others != references:
+                raise AdequaError(
+                    f'{where}: "ref" is another than before for the same sentence, "{now}".'
+                )
+            references = references or others
             continue
         yield CandidateList(now, tuple(texts), references, place)
-        if row.get("id") is None or str(row["id"]) in seen:
-            raise AdequaError(
-                f'{where}: the lines of sentence "{row.get("id")}" do not follow each other.'
-                if row.get("id") is not None
-                else f'{where} has no "id".'
-            )
-        place, now = where, row["id"]
+        if _as_json(name) in seen:
+            raise AdequaError(f'{where}: the lines of sentence "{name}" do not follow each other.')
+        place, now = where, name
         texts, references = [_text(row, where)], _references(row, where)
-        seen.add(str(now))
+        seen.add(_as_json(now))
     yield CandidateList(now, tuple(texts), references, place)
+
+
+def _id(row: dict[str, Any], place: str) -> Any:
+    name = row.get("id")
+    if name is None:
+        raise AdequaError(f'{place} has no "id".')
+    if isinstance(name, float) and not math.isfinite(name):
+        raise AdequaError(f'{place}: "id" is no number that JSON has.')
+    refuse_half_characters([_as_json(name)], lambda _: f'{place}: "id"')
+    return name
+
+
+def _as_json(name: Any) -> str:
+    """What tells names apart: to Python, true and 1 are one, and 1 and 1.0."""
+    return json.dumps(name, ensure_ascii=False, sort_keys=True)
 
 
 def _text(row: dict[str, Any], place: str) -> str:
     text = row.get("mt")
     if not isinstance(text, str):
         raise AdequaError(f'{place}: "mt" is no text.')
+    refuse_half_characters([text], lambda _: f'{place}: "mt"')
     return text
 
 
@@ -111,4 +130,5 @@ def _references(row: dict[str, Any], place: str) -> tuple[str, ...]:
     for text in several:
         if not isinstance(text, str) or not text.strip():
             raise AdequaError(f'{place}: "ref" is no text.')
+    refuse_half_characters(several, lambda _: f'{place}: "ref"')
     return tuple(several)

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any, TypeGuard
 
 from adequa.errors import AdequaError
-from adequa.io.tables import Chunk, Table
+from adequa.io.tables import Chunk, Table, places
 from adequa.io.text import Advance, FilePath, first_and_rest, lines, shown
 
 _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
@@ -21,14 +21,12 @@ def open_jsonl(path: FilePath, advance: Advance) -> Iterator[Table]:
     name = shown(path)
     first, rest = first_and_rest(path, advance=advance)
     rows = chain([first], rest)
-    column_names = tuple(
-        _objects([_parsed(first, f"{name}, line 1")], _counted_from(f"{name}, line", 1))[0]
-    )
+    column_names = tuple(_objects([_parsed(first, f"{name}, line 1")], places(name, "line", 1))[0])
 
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         first_line = 1
         while part := list(islice(rows, size)):
-            place = _counted_from(f"{name}, line", first_line)
+            place = places(name, "line", first_line)
             yield _chunk(_parsed_lines(part, place), columns, column_names, place)
             first_line += len(part)
 
@@ -50,18 +48,14 @@ def open_json_list(path: FilePath, advance: Advance) -> Iterator[Table]:
         )
     if not rows:
         raise AdequaError(f"{name} has no rows: there is nothing to score.")
-    column_names = tuple(_objects(rows[:1], _counted_from(f"{name}, item", 1))[0])
+    column_names = tuple(_objects(rows[:1], places(name, "item", 1))[0])
 
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         for start in range(0, len(rows), size):
-            place = _counted_from(f"{name}, item", start + 1)
+            place = places(name, "item", start + 1)
             yield _chunk(rows[start : start + size], columns, column_names, place)
 
     yield Table(name, column_names, chunks, ragged=True)
-
-
-def _counted_from(prefix: str, first: int) -> Callable[[int], str]:
-    return lambda row: f"{prefix} {first + row}"
 
 
 def parsed_lines(part: Sequence[str], place: Callable[[int], str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.io.tables import Chunk, Table
+from adequa.io.tables import Chunk, Table, places
 from adequa.io.text import Advance, FilePath, shown, uncompressed_name, unreadable
 
 
@@ -61,9 +61,6 @@ def _damaged(name: str, error: Exception) -> AdequaError:
 def _chunks(
     file: Any, name: str, file_bytes: int, advance: Advance
 ) -> Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]:
-    def place_from(first: int) -> Callable[[int], str]:
-        return lambda row: f"{name}, row {first + row}"
-
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         done, rows = 0, int(file.metadata.num_rows)
         wanted = file.schema_arrow.names if columns is None else list(columns)
@@ -71,7 +68,9 @@ def _chunks(
             for batch in file.iter_batches(batch_size=size, columns=wanted):
                 if not batch.num_rows:
                     continue
-                yield Chunk({c: batch.column(c).to_pylist() for c in wanted}, place_from(done + 1))
+                yield Chunk(
+                    {c: batch.column(c).to_pylist() for c in wanted}, places(name, "row", done + 1)
+                )
                 # Rows tell the progress: what pyarrow reads when is its own affair.
                 told = file_bytes * done // rows
                 done += batch.num_rows

@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -21,10 +22,9 @@ from adequa.io.shard_rows import (
     OpenShard,
     RowWriter,
     Unit,
-    places,
 )
 from adequa.io.shards import Shard
-from adequa.io.tables import Chunk, Table
+from adequa.io.tables import Chunk, Table, places
 from adequa.io.text import stream_lines
 
 _LOOKED_AT = 100  # rows, for the columns that there are
@@ -43,8 +43,8 @@ class JsonlShard(OpenShard):
         self._stream, self._shard = stream, shard
         self._read = 0  # bytes
         self._lines = stream_lines(stream, shard.name, advance=self._advance)
-        self._first = list(islice(self._lines, _LOOKED_AT))
-        rows = self._objects(self._first, 1)
+        self._first = deque(_looked_at(self._lines))
+        rows = self._objects(list(self._first), 1)
         names = dict.fromkeys(name for row in rows for name in row)
         self.table = Table(shard.name, tuple(names), lambda *_: iter(()), ragged=True)
 
@@ -77,12 +77,22 @@ class JsonlShard(OpenShard):
             yield held
 
     def _all_lines(self) -> Iterator[str]:
-        yield from self._first
-        self._first = []
+        while self._first:
+            yield self._first.popleft()  # and let go of
         yield from self._lines
 
     def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> RowWriter:
         return _JsonlWriter(sink, self._shard.name, (*new, reason))
+
+
+def _looked_at(lines: Iterator[str]) -> Iterator[str]:
+    """The first lines: so many, or as many as a unit has bytes."""
+    size = 0
+    for line in islice(lines, _LOOKED_AT):
+        yield line
+        size += len(line)
+        if size >= UNIT_BYTES:
+            return
 
 
 class _Rows:

@@ -16,10 +16,9 @@ from adequa.io.shard_rows import (
     OpenShard,
     RowWriter,
     Unit,
-    places,
 )
 from adequa.io.shards import Shard
-from adequa.io.tables import Chunk, Table
+from adequa.io.tables import Chunk, NotUtf8, Table, places
 
 _SIGNATURE = b"signature"  # of a column of scores, in the metadata of its field
 _DEFAULT_CODEC = "snappy"  # of a shard without rows, which has no codec to follow
@@ -47,13 +46,14 @@ class ParquetShard(OpenShard):
         """Names and types of all columns."""
         return self._file.schema_arrow
 
-    def check_text(self, columns: tuple[str, ...]) -> None:
-        """Raise where a column holds something else than text or lists of texts."""
+    def check_text(self, mt: str, refs: tuple[str, ...]) -> None:
+        """Raise where a column holds something else than text or, of references, lists of texts."""
         from pyarrow import types  # noqa: PLC0415  # it is there by now
 
-        for column in columns:
+        for column in (mt, *refs):
             found = self.schema.field(column).type
-            inner = found.value_type if _is_list(found) or types.is_dictionary(found) else found
+            wrapped = types.is_dictionary(found) or (column != mt and _is_list(found))
+            inner = found.value_type if wrapped else found
             if not (_is_text(inner) or types.is_null(inner)):
                 raise AdequaError(
                     f'{self._name}: the column "{column}" is {found}, not text; name another with '
@@ -65,7 +65,7 @@ class ParquetShard(OpenShard):
 
         total, done = max(int(self._file.metadata.num_rows), 1), 0
         for rows in _in_units(self._batches(), pa):
-            values = {name: rows.column(name).to_pylist() for name in columns}
+            values = {name: _values(rows.column(name)) for name in columns}
             place = places(self._name, "row", done + 1)
             done += rows.num_rows
             yield Unit(Chunk(values, place), rows, rows.num_rows, done / total)
@@ -113,6 +113,25 @@ class _ParquetWriter(RowWriter):
 
     def close(self) -> None:
         self._writer.close()
+
+    def drop(self) -> None:
+        self._writer.is_open = False  # or pyarrow would close it, into a file that is gone
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; a text that is none costs no other row its own."""
+    try:
+        found: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        found = [_value(each) for each in column]
+    return found
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return NotUtf8()
 
 
 def _in_units(batches: Iterator[Any], pa: Any) -> Iterator[Any]:

@@ -53,6 +53,9 @@ class RowWriter(ABC):
     def close(self) -> None:
         """Write what comes at the end."""
 
+    def drop(self) -> None:  # noqa: B027  # most have nothing to let go of
+        """Give up, and write nothing any more."""
+
 
 class OpenShard(ABC):
     """A shard that is open for reading, once."""
@@ -85,8 +88,3 @@ def open_shard(stream: BinaryIO, shard: Shard) -> AbstractContextManager[OpenSha
     module, function = _OPENERS[text_format(shard.name)].split(":")
     opener = cast("OpensShard", getattr(import_module(module), function))
     return opener(stream, shard)
-
-
-def places(name: str, unit: str, first: int) -> Callable[[int], str]:
-    """Where the rows stand that begin with this one, counted from 1."""
-    return lambda row: f"{name}, {unit} {first + row:d}"

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from adequa.errors import AdequaError
-from adequa.io.storage import fixed_root, is_address, is_pattern, storage_of
+from adequa.io.storage import (
+    address_beside,
+    fixed_root,
+    is_address,
+    is_match,
+    is_pattern,
+    storage_of,
+)
 from adequa.io.text import text_format
 
 FORMATS = (".parquet", ".jsonl")
@@ -30,30 +38,51 @@ def find_shards(given: str) -> list[Shard]:
         root = inner.rstrip("/")
         found = [
             (path, size)
-            for path, size in storage.matching(f"{_literal(root)}/**/*")
+            for path, size in storage.matching(f"{literal(root)}/**/*")
             if text_format(path) in FORMATS
-            and not any(part[0] in _NOT_DATA for part in PurePosixPath(path[len(root) :]).parts[1:])
+            and _is_data(PurePosixPath(path).relative_to(root or "/"))
         ]
     else:
+        if ".." in PurePosixPath(inner).parts[len(PurePosixPath(fixed_root(inner)).parts) :]:
+            raise AdequaError(f"{given}: a pattern cannot go up again (..) behind its first *.")
         root = fixed_root(inner)
         found = storage.matching(inner)
     if not found:
         what = "matches nothing" if is_pattern(given) else "is not there, or holds no shards"
         raise AdequaError(f"{given} {what}; shards are files that end in {' or '.join(FORMATS)}.")
-    store = given.rstrip("/").removesuffix(inner.rstrip("/")) if is_address(given) else None
-    return [Shard(_in_full(path, store), _checked_name(path, root), size) for path, size in found]
+    return [
+        Shard(
+            # A path that means the same to every process; as it is written, links and all.
+            address_beside(given, inner, path) if is_address(given) else os.path.abspath(path),  # noqa: PTH100
+            _checked_name(path, root),
+            size,
+        )
+        for path, size in found
+    ]
 
 
-def _literal(folder: str) -> str:
-    """A folder as a pattern that matches it alone."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in folder)
+def finder(given: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
+    """Whether a file would be one of the shards that are given, by its whereabouts."""
+    storage, inner = storage_of(given)
+    if storage.is_folder(inner):
+        folder = PurePosixPath(storage.resolved(inner))
+        return lambda file: (
+            file[0] == storage.kind
+            and folder in file[1].parents
+            and _is_data(file[1].relative_to(folder))
+        )
+    root = fixed_root(inner)
+    pattern = PurePosixPath(storage.resolved(root), inner[len(root) :].lstrip("/")).parts
+    return lambda file: file[0] == storage.kind and is_match(file[1].parts, pattern)
 
 
-def _in_full(path: str, store: str | None) -> str:
-    """A path that means the same to every process: an address, where the store has one."""
-    if store is not None:
-        return store + path
-    return os.path.abspath(path)  # noqa: PTH100  # as it is written, links and all
+def _is_data(name: PurePosixPath) -> bool:
+    return not any(part[0] in _NOT_DATA for part in name.parts)
+
+
+def literal(path: str) -> str:
+    """A path as a pattern that matches it alone."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
 
 
 def _checked_name(path: str, root: str) -> str:

@@ -1,7 +1,8 @@
 """Where shards are: folders of this machine, or any file system that pyarrow knows by an address.
 
 An address has a scheme, as `s3://bucket/corpus`; anything else is a path of this machine. Files are
-written whole or not at all, under a temporary name first.
+written whole or not at all: under a temporary name first, in a folder for such files that the
+caller names and that is of the same file system.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import glob
 import hashlib
 import io
 import os
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
+from urllib.parse import quote, unquote
 
 from adequa.errors import AdequaError, UnwritableError
 from adequa.io.text import unreadable
@@ -24,7 +27,8 @@ from adequa.io.text import unreadable
 _SCHEME = "://"
 _MAGIC = "*?["
 _BLOCK = 1 << 20
-_BEGINNING, _ENDING = ".adequa-", ".tmp"  # of the names of files that are not yet whole
+_LOCAL = "local"  # as pyarrow calls the file system of this machine
+_IN_ADDRESSES = "/%:@!$&'()+,;=~"  # what may stand there as it is, beside letters and digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +46,21 @@ class Written(io.RawIOBase):
         self._sink = sink
         self._digest = hashlib.sha256()
         self._bytes = 0
+        self._given_up = False
+
+    def give_up(self) -> None:
+        """Take no more: writers that are thrown away half way may still have something to say."""
+        self._given_up = True
 
     def writable(self) -> bool:
         return True
 
     def write(self, block: Any) -> int:
+        size = len(memoryview(block).cast("B"))
+        if self._given_up:
+            return size
         self._sink.write(block)
         self._digest.update(block)
-        size = len(memoryview(block).cast("B"))
         self._bytes += size
         return size
 
@@ -65,9 +76,15 @@ class Written(io.RawIOBase):
 class Storage(ABC):
     """Files by their paths."""
 
+    kind: str  # of file system
+
     @abstractmethod
     def matching(self, pattern: str) -> list[tuple[str, int]]:
         """The files that match a pattern, each with its size, in the order of their names."""
+
+    @abstractmethod
+    def existing(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths at which there is something."""
 
     @abstractmethod
     def is_folder(self, path: str) -> bool:
@@ -78,12 +95,16 @@ class Storage(ABC):
         """A file to read, from any place in it."""
 
     @abstractmethod
-    def replacing(self, path: str) -> Any:
+    def replacing(self, path: str, temporaries: str) -> Any:
         """What follows `with`: a file to write, which takes its place when all is written."""
 
     @abstractmethod
-    def remove_temporaries(self, folder: str) -> None:
-        """Remove what writers that were killed have left in a folder and those below it."""
+    def remove_temporaries(self, temporaries: str) -> None:
+        """Remove the folder of files that are not yet whole, with what killed writers left."""
+
+    def resolved(self, path: str) -> str:
+        """A path without links, if it is one of this machine."""
+        return os.path.realpath(path) if self.kind == _LOCAL else path
 
     def content(self, path: str) -> Content | None:
         """What is in a file, or None where there is none."""
@@ -105,18 +126,23 @@ class Storage(ABC):
         except FileNotFoundError:
             return None
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, temporaries: str) -> None:
         """Write a small file."""
-        with self.replacing(path) as file:
+        with self.replacing(path, temporaries) as file:
             file.write(content)
 
 
 class LocalStorage(Storage):
     """The folders of this machine."""
 
+    kind = _LOCAL
+
     def matching(self, pattern: str) -> list[tuple[str, int]]:
         found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207  # as paths are written
         return [(path, Path(path).stat().st_size) for path in found]
+
+    def existing(self, paths: Sequence[str]) -> list[str]:
+        return [path for path in paths if Path(path).exists()]
 
     def is_folder(self, path: str) -> bool:
         return Path(path).is_dir()
@@ -125,13 +151,14 @@ class LocalStorage(Storage):
         return Path(path).open("rb")
 
     @contextmanager
-    def replacing(self, path: str) -> Iterator[Written]:
+    def replacing(self, path: str, temporaries: str) -> Iterator[Written]:
         target = Path(path)
-        temporary = target.with_name(_temporary_name())
+        temporary = Path(temporaries, _temporary_name())
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("xb") as sink:
-                yield Written(sink)
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("xb") as sink, _given_up_on_failure(Written(sink)) as written:
+                yield written
                 sink.flush()
                 os.fsync(sink.fileno())
             temporary.replace(target)
@@ -141,10 +168,8 @@ class LocalStorage(Storage):
             with suppress(OSError):
                 temporary.unlink()
 
-    def remove_temporaries(self, folder: str) -> None:
-        for path in Path(folder).rglob(f"{_BEGINNING}*{_ENDING}"):
-            with suppress(OSError):
-                path.unlink()
+    def remove_temporaries(self, temporaries: str) -> None:
+        shutil.rmtree(temporaries, ignore_errors=True)
 
 
 class ArrowStorage(Storage):
@@ -152,11 +177,12 @@ class ArrowStorage(Storage):
 
     def __init__(self, file_system: Any) -> None:
         self._files = file_system
+        self.kind = str(file_system.type_name)
 
     def matching(self, pattern: str) -> list[tuple[str, int]]:
         from pyarrow import fs  # noqa: PLC0415  # an extra, and heavy
 
-        if not set(pattern) & set(_MAGIC):
+        if not is_pattern(pattern):
             one = self._files.get_file_info(pattern)
             return [(pattern, one.size)] if one.type == fs.FileType.File else []
         below = fs.FileSelector(fixed_root(pattern), recursive=True, allow_not_found=True)
@@ -164,8 +190,14 @@ class ArrowStorage(Storage):
         return sorted(
             (found.path, found.size)
             for found in self._files.get_file_info(below)
-            if found.type == fs.FileType.File and _matches(PurePosixPath(found.path).parts, parts)
+            if found.type == fs.FileType.File and is_match(PurePosixPath(found.path).parts, parts)
         )
+
+    def existing(self, paths: Sequence[str]) -> list[str]:
+        from pyarrow import fs  # noqa: PLC0415
+
+        found = self._files.get_file_info(list(paths))  # all at once, as stores are far away
+        return [each.path for each in found if each.type != fs.FileType.NotFound]
 
     def is_folder(self, path: str) -> bool:
         from pyarrow import fs  # noqa: PLC0415
@@ -177,13 +209,16 @@ class ArrowStorage(Storage):
         return stream
 
     @contextmanager
-    def replacing(self, path: str) -> Iterator[Written]:
-        folder = str(PurePosixPath(path).parent)
-        temporary = f"{folder}/{_temporary_name()}"
+    def replacing(self, path: str, temporaries: str) -> Iterator[Written]:
+        temporary = f"{temporaries}/{_temporary_name()}"
         try:
-            self._files.create_dir(folder, recursive=True)
-            with self._files.open_output_stream(temporary) as sink:
-                yield Written(sink)
+            for folder in (str(PurePosixPath(path).parent), temporaries):
+                self._files.create_dir(folder, recursive=True)
+            with (
+                self._files.open_output_stream(temporary) as sink,
+                _given_up_on_failure(Written(sink)) as written,
+            ):
+                yield written
             self._files.move(temporary, path)
         except OSError as error:
             raise _unwritable(path, error) from error
@@ -191,10 +226,9 @@ class ArrowStorage(Storage):
             with suppress(OSError):
                 self._files.delete_file(temporary)
 
-    def remove_temporaries(self, folder: str) -> None:
-        for path, _ in self.matching(f"{folder}/**/{_BEGINNING}*{_ENDING}"):
-            with suppress(OSError):
-                self._files.delete_file(path)
+    def remove_temporaries(self, temporaries: str) -> None:
+        with suppress(OSError):
+            self._files.delete_dir(temporaries)
 
 
 def storage_of(path: str) -> tuple[Storage, str]:
@@ -209,13 +243,45 @@ def storage_of(path: str) -> tuple[Storage, str]:
         ) from error
     scheme, _, place = path.partition(_SCHEME)
     # Only the scheme and what names the store: characters of patterns are none of an address.
-    root = fixed_root(place) if set(place) & set(_MAGIC) else place
+    root = fixed_root(place) if is_pattern(place) else place
     try:
-        files, inner = fs.FileSystem.from_uri(f"{scheme}{_SCHEME}{root}")
+        files, inner = fs.FileSystem.from_uri(f"{scheme}{_SCHEME}{quote(root, _IN_ADDRESSES)}")
     except (ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise AdequaError(f"{path} is no address that can be used: {reason}.") from error
-    return ArrowStorage(files), inner.rstrip("/") + place[len(root.rstrip("/")) :]
+    return ArrowStorage(files), inner.rstrip("/") + unquote(place[len(root.rstrip("/")) :])
+
+
+def address_beside(given: str, inner: str, path: str) -> str:
+    """The address of a path in the store of another address, whose own path there is `inner`.
+
+    >>> address_beside("s3://bucket/a%20b/*.jsonl", "bucket/a b/*.jsonl", "bucket/a b/1.jsonl")
+    's3://bucket/a%20b/1.jsonl'
+    """
+    scheme, _, place = given.partition(_SCHEME)
+    authority, slash, rest = place.partition("/")
+    # What stands before the path in the store, such as the name of a bucket.
+    base = inner.rstrip("/").removesuffix(unquote(slash + rest).rstrip("/"))
+    return f"{scheme}{_SCHEME}{authority}{quote(path.removeprefix(base))}"
+
+
+def below(folder: str, name: str) -> str:
+    """The path, or the address, of a file by its name in a folder.
+
+    >>> below("/data", "a b.jsonl"), below("s3://bucket/data", "a b.jsonl")
+    ('/data/a b.jsonl', 's3://bucket/data/a%20b.jsonl')
+    """
+    return f"{folder}/{quote(name) if is_address(folder) else name}"
+
+
+def whereabouts(path: str) -> tuple[str, PurePosixPath]:
+    """What all paths and addresses of a file share: the kind of store, and the path without links.
+
+    >>> whereabouts("file:///no%20where/a.jsonl") == whereabouts("/no where/./a.jsonl")
+    True
+    """
+    storage, inner = storage_of(path)
+    return storage.kind, PurePosixPath(storage.resolved(inner))
 
 
 def is_address(path: str) -> bool:
@@ -247,17 +313,26 @@ def is_pattern(path: str) -> bool:
     return bool(set(path) & set(_MAGIC))
 
 
-def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+def is_match(path: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether the parts of a path match those of a pattern, in which ** is any folders or none."""
     if not pattern or not path:
         return not pattern and not path
     if pattern[0] == "**":
-        return _matches(path, pattern[1:]) or _matches(path[1:], pattern)
-    return fnmatchcase(path[0], pattern[0]) and _matches(path[1:], pattern[1:])
+        return is_match(path, pattern[1:]) or is_match(path[1:], pattern)
+    return fnmatchcase(path[0], pattern[0]) and is_match(path[1:], pattern[1:])
 
 
 def _temporary_name() -> str:
-    return f"{_BEGINNING}{os.urandom(6).hex()}{_ENDING}"
+    return f"{os.urandom(8).hex()}.tmp"
+
+
+@contextmanager
+def _given_up_on_failure(written: Written) -> Iterator[Written]:
+    try:
+        yield written
+    except BaseException:
+        written.give_up()
+        raise
 
 
 def _unwritable(path: str, error: OSError) -> UnwritableError:

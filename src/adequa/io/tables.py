@@ -17,13 +17,20 @@ from adequa.segments import Segments
 BATCH = 256  # segments; small enough that progress shows in slow metrics
 PARTS = ("src", "mt", "ref", "system", "doc")
 _REQUIRED = ("mt", "ref")
-_KINDS = {
+
+
+class NotUtf8:
+    """Stands for a text whose bytes are none; a table can hold it, a segment cannot."""
+
+
+_KINDS: dict[type, str] = {
     bool: "true or false",
     int: "a number",
     float: "a number",
     list: "a list",
     dict: "an object",
     bytes: "bytes",
+    NotUtf8: "bytes that are not UTF-8",
 }
 # A table given without its header may have whole sentences for names.
 _LISTED_NAMES, _LISTED_LENGTH = 20, 40
@@ -281,15 +288,26 @@ def _not_text(place: str, name: str, value: object) -> AdequaError:
 
 
 def _refuse_surrogates(chunk: Chunk, name: str, texts: Sequence[str]) -> None:
+    if chunk.escapes:
+        refuse_half_characters(texts, lambda row: f'{chunk.place(row)}: "{name}"')
+
+
+def refuse_half_characters(texts: Sequence[str], place: Callable[[int], str]) -> None:
     """JSON may spell half a character, which would fail much later, when results are written."""
-    if not chunk.escapes:
-        return
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
         found = error.object[error.start]
         row = next(row for row, text in enumerate(texts) if found in text)
         raise AdequaError(
-            f'{chunk.place(row)}: "{name}" holds half a character (\\u{ord(found):x}), '
-            "which is no text."
+            f"{place(row)} holds half a character (\\u{ord(found):x}), which is no text."
         ) from error
+
+
+def places(name: str, unit: str, first: int) -> Callable[[int], str]:
+    """Where the rows stand that begin with this one, counted from 1.
+
+    >>> places("a.jsonl", "line", 101)(2)
+    'a.jsonl, line 103'
+    """
+    return lambda row: f"{name}, {unit} {first + row}"

@@ -88,6 +88,11 @@ def load_metric(specification: str, **settings: object) -> Metric:
         assigned = _assigned(folder, specification, written)
         _refuse_twice(folder, {*assigned} & {*settings})
         return saved.load(folder, assigned | {key: str(value) for key, value in settings.items()})
+    return named_metric(specification, **settings)
+
+
+def named_metric(specification: str, **settings: object) -> Metric:
+    """The same from a name alone: nothing of the words is ever looked up as a path."""
     name, _, written = specification.partition(":")
     found = metric_class(name.strip())
     assigned = _assigned(name, specification, written)
@@ -121,22 +126,31 @@ def _place_in_full(value: str) -> str:
 
 def _folder_of(specification: str) -> tuple[str | None, str]:
     """The folder of a saved metric and the settings written behind it; no folder for a name."""
-    if Path(specification).is_dir():
-        path, written = specification, ""
-    else:
-        path, _, written = specification.partition(":")
+    path, _, written = specification.partition(":")
     # A name is a name, whatever folders there are; an empty one is not the current folder.
-    if not path.strip() or path in METRICS:
+    if not path.strip() or path.strip() in METRICS:
         return None, ""
-    if saved.is_saved(path):
-        return path, written
-    if not (Path(path).exists() or "/" in path):
-        return None, ""
+    if _is_folder(specification):
+        path, written = specification, ""
+    try:
+        if saved.is_saved(path):
+            return path, written
+        if not (Path(path).exists() or "/" in path):
+            return None, ""
+    except OSError as error:
+        raise AdequaError(f'"{path[:40]}…" is no metric: {error.strerror}.') from error
     raise AdequaError(
         f"{path} holds no saved metric: there is no {saved.DESCRIPTION} in it."
         if Path(path).is_dir()
         else f"{path} is no metric: there is no such folder."
     )
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:  # a part of it is longer than a file system takes, for one
+        return False
 
 
 def _assigned(name: str, specification: str, written: str) -> dict[str, str]:

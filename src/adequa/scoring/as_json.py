@@ -7,6 +7,7 @@ until they are written.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 
 from adequa.scoring.results import Results, SystemResult
@@ -57,5 +58,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _rounded(score: float, decimals: int | None) -> float:
+def _rounded(score: float, decimals: int | None) -> float | None:
+    if math.isnan(score):
+        return None
     return score if decimals is None else round(score, decimals)

@@ -8,9 +8,10 @@ corpus is.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -20,11 +21,11 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.io.lock import locked
 from adequa.io.shard_parquet import ParquetShard
-from adequa.io.shards import Shard, find_shards
-from adequa.io.storage import is_address, storage_of
+from adequa.io.shards import Shard, find_shards, finder
+from adequa.io.storage import is_address, storage_of, whereabouts
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
-from adequa.scoring.job import MAX_CHARACTERS, Job, described, is_below, make_job
+from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local
 from adequa.scoring.records import Record, settle, write_manifest
 from adequa.scoring.results import MetricResult, Results, SystemResult
@@ -45,6 +46,7 @@ class Tally:
     rows: int
     unscored: int
     bytes: int  # of the shards as they are stored
+    kept: int = 0  # rows that were finished before this job
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +71,12 @@ class CorpusScores:
         """Why the first row that lacks a score does."""
         reasons = (record.first_reason for record in self.records)
         return next((reason for reason in reasons if reason is not None), None)
+
+    @property
+    def scoreless(self) -> tuple[str, ...]:
+        """Metrics that scored no row at all; their corpus score is NaN."""
+        metrics = self.results.metrics
+        return tuple(each.name for each in metrics if math.isnan(each.systems[0].score))
 
 
 def score_corpus(
@@ -107,17 +115,17 @@ def score_corpus(
     }
     specifications = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     device = device or ("cuda" if gpus else None)
-    job = make_job(
+    job, loaded = make_job(
         target, tuple(map(in_full, specifications)), named,
         prefix=prefix, max_characters=max_characters, device=device,
+        device_here=device if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
     )  # fmt: skip
-    loaded = job.load()
     _check(loaded)
+    _refuse_overlap(inputs, shards, job)
     _check_shards(shards, job, loaded)
     description = described(job, loaded)
-    with _held(job.output):
-        settle(job, description)
-        run = _engine(engine, workers, address, gpus)
+    with _engine(engine, workers, address, gpus, loaded) as run, _held(job):
+        settle(job, description, shards)
         records = _gathered(run(job, shards, _Counting(shards, told)), shards)
         results = _results(loaded, records)
         write_manifest(
@@ -136,7 +144,7 @@ class _Counting:
     def __init__(self, shards: Sequence[Shard], told: Callable[[Tally], None] | None) -> None:
         self._sizes = {shard.name: shard.size for shard in shards}
         self._last: dict[str, Progress] = {}
-        self._rows = self._unscored = 0
+        self._rows = self._unscored = self._kept = 0
         self._bytes = 0.0
         self._told = told
 
@@ -146,28 +154,36 @@ class _Counting:
         self._last[progress.shard] = progress
         self._rows += progress.rows - before.rows
         self._unscored += progress.unscored - before.unscored
+        self._kept += progress.rows * progress.kept - before.rows * before.kept
         self._bytes += (progress.done - before.done) * self._sizes[progress.shard]
         if self._told is not None:
-            self._told(Tally(self._rows, self._unscored, round(self._bytes)))
+            self._told(Tally(self._rows, self._unscored, round(self._bytes), self._kept))
 
 
 Outcomes: TypeAlias = Generator[Outcome, None, None]
 Run: TypeAlias = Callable[[Job, Sequence[Shard], Callable[[Progress], None]], Outcomes]
 
 
-def _engine(engine: Engine, workers: int | None, address: str | None, gpus: float) -> Run:
+def _engine(
+    engine: Engine,
+    workers: int | None,
+    address: str | None,
+    gpus: float,
+    loaded: dict[str, Metric],
+) -> AbstractContextManager[Run]:
+    """What runs the work, ready to do so; metrics that are loaded need not be so again."""
     if engine == "local":
         if address is not None or gpus:
             raise AdequaError(
                 "An address and GPUs by worker go with the ray engine; the local one runs trained "
                 "metrics on a GPU with the device cuda."
             )
-        return lambda job, shards, told: run_local(job, shards, told, workers=workers)
-    from adequa.scoring.ray_engine import run_ray  # noqa: PLC0415  # an extra, and heavy
+        return nullcontext(
+            lambda job, shards, told: run_local(job, shards, told, workers=workers, loaded=loaded)
+        )
+    from adequa.scoring.ray_engine import ray_engine  # noqa: PLC0415  # an extra, and heavy
 
-    return lambda job, shards, told: run_ray(
-        job, shards, told, workers=workers, address=address, gpus=gpus
-    )
+    return ray_engine(workers=workers, address=address, gpus=gpus)
 
 
 def _check(metrics: Mapping[str, Metric]) -> None:
@@ -182,6 +198,22 @@ def _check(metrics: Mapping[str, Metric]) -> None:
             metric.checked_statistics(_PROBE)
 
 
+def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
+    """Raise where scores would be written over shards, or be taken for shards the next time."""
+    kind, folder = whereabouts(job.output)
+    is_found = finder(inputs)
+    all_paths = {whereabouts(shard.path): shard for shard in shards}
+    for (its_kind, path), shard in all_paths.items():
+        within = kind == its_kind and folder in path.parents
+        if within or whereabouts(job.target(shard)) in all_paths:  # by links further down
+            raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
+        if is_found((kind, folder / shard.name)):
+            raise AdequaError(
+                f"{job.target(shard)}, which would be written, would be among the shards of "
+                f"{inputs}; give a folder outside of them with -o."
+            )
+
+
 def _check_shards(shards: Sequence[Shard], job: Job, metrics: dict[str, Metric]) -> None:
     """Raise where shards lack a column, or differ in their columns, before work is begun.
 
@@ -189,8 +221,6 @@ def _check_shards(shards: Sequence[Shard], job: Job, metrics: dict[str, Metric])
     """
     first: tuple[str, Any] | None = None
     for shard in shards:
-        if not is_address(job.output) and is_below(shard.path, job.output):
-            raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(opened(shard))
@@ -207,8 +237,11 @@ def _refuse_differences(first: tuple[str, Any], name: str, schema: Any) -> None:
     if schema.equals(expected):
         return
     for column in dict.fromkeys([*expected.names, *schema.names]):
+        # Whether there may be nulls is the shard's own affair.
         kinds = [
-            str(each.field(column).type) if column in each.names else "absent"
+            str(each.field(column).type).replace(" not null", "")
+            if column in each.names
+            else "absent"
             for each in (expected, schema)
         ]
         if kinds[0] != kinds[1]:
@@ -216,25 +249,27 @@ def _refuse_differences(first: tuple[str, Any], name: str, schema: Any) -> None:
                 f'{name} differs from {before} in its columns: "{column}" is {kinds[1]} here and '
                 f"{kinds[0]} there. Score them apart, or give them the same columns."
             )
-    raise AdequaError(f"{name} has its columns in another order than {before}.")
+    if schema.names != expected.names:
+        raise AdequaError(f"{name} has its columns in another order than {before}.")
 
 
 @contextmanager
-def _held(output: str) -> Iterator[None]:
+def _held(job: Job) -> Iterator[None]:
     """The output folder, for one job at a time; what killed workers left half written goes."""
-    storage, inner = storage_of(output)
-    with nullcontext("us") if is_address(output) else locked(Path(inner)) as holder:
+    storage, folder = storage_of(job.output)
+    _, temporaries = storage_of(job.temporaries)
+    with nullcontext("us") if is_address(job.output) else locked(Path(folder)) as holder:
         if holder == "others":
             raise AdequaError(
-                f"Another adequa is writing to {output}; let it finish, or give another folder."
+                f"Another adequa is writing to {job.output}; let it finish, or give another folder."
             )
         if holder == "us":
-            storage.remove_temporaries(inner)
+            storage.remove_temporaries(temporaries)
         try:
             yield
         finally:
             if holder == "us":
-                storage.remove_temporaries(inner)
+                storage.remove_temporaries(temporaries)
 
 
 def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]:
@@ -269,14 +304,12 @@ def _results(metrics: Mapping[str, Metric], records: Sequence[Record]) -> Result
 def _result(column: str, metric: Metric, records: Sequence[Record]) -> MetricResult:
     of_metric = [record.metrics[column] for record in records]
     totals = [each.total for each in of_metric if each.scored]
-    if not totals:
-        reason = next((record.first_reason for record in records if record.first_reason), None)
-        why = "there are none." if reason is None else f"of the first, {reason}"
-        raise AdequaError(f"{column} could score no row at all: {why}")
-    total = np.sum(np.array(totals), axis=0)
+    score = math.nan
+    if totals:
+        total = np.sum(np.array(totals), axis=0)
+        score = round(float(metric.system_scores(total[None])[0]), _DECIMALS)
     counts = {count for each in of_metric for count in each.reference_counts}
     references = counts.pop() if len(counts) == 1 else None
-    score = round(float(metric.system_scores(total[None])[0]), _DECIMALS)
     return MetricResult(
         name=column,
         signature=metric.signature(references),

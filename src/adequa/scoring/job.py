@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
+from adequa.io.storage import below
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.scoring.labels import labels
@@ -44,11 +44,16 @@ class Job:
 
     def target(self, shard: Shard) -> str:
         """Where the scored rows of a shard go."""
-        return f"{self.output}/{shard.name}"
+        return below(self.output, shard.name)
 
     def record(self, shard: Shard) -> str:
         """Where it is kept that a shard is finished."""
-        return f"{self.output}/{FOLDER}/shards/{shard.name}.json"
+        return below(self.output, f"{FOLDER}/shards/{shard.name}.json")
+
+    @property
+    def temporaries(self) -> str:
+        """Where files are that are not yet whole: of this job and no other."""
+        return f"{self.output}/{FOLDER}/unfinished"
 
 
 def make_job(
@@ -59,22 +64,28 @@ def make_job(
     prefix: str = "",
     max_characters: int = MAX_CHARACTERS,
     device: str | None = None,
-) -> Job:
-    """A job, after a check that its metrics can be loaded."""
+    device_here: str | None = None,
+) -> tuple[Job, dict[str, Metric]]:
+    """A job, and its metrics by their columns, loaded in this process to see that they can be.
+
+    Workers may have another device than this process has.
+    """
     if not specifications:
         raise AdequaError("There is no metric to score with.")
     if max_characters < 1:
         raise AdequaError(f"max_characters must be 1 or more, not {max_characters}.")
-    wishes = {} if device is None else {"device": device}
-    named = labels({words: loaded(words, wishes) for words in specifications})
-    return Job(
+    wishes = {} if device_here is None else {"device": device_here}
+    metrics = {words: loaded(words, wishes) for words in specifications}
+    columns_of = {words: prefix + label for words, label in labels(metrics).items()}
+    job = Job(
         output=output,
-        metrics={prefix + label: words for words, label in named.items()},
+        metrics={column: words for words, column in columns_of.items()},
         columns=columns,
         reason=prefix + REASON,
         max_characters=max_characters,
         device=device,
     )
+    return job, {columns_of[words]: metric for words, metric in metrics.items()}
 
 
 def loaded(words: str, wishes: Mapping[str, Any]) -> Metric:
@@ -104,12 +115,3 @@ def unsized(metric: Metric) -> str:
     signature = metric.segment_signature(None)
     kept = tuple(each for each in signature.fields if each[0] != "nrefs")
     return str(Signature(signature.metric, kept))
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Whether a path is in a folder.
-
-    >>> is_below("/data/scored/a.jsonl", "/data/scored"), is_below("/data/a.jsonl", "/data/scored")
-    (True, False)
-    """
-    return PurePosixPath(folder) in PurePosixPath(path).parents

@@ -7,16 +7,19 @@ nothing with it. Its shard goes to another, from the beginning. Workers that los
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import Counter, deque
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
 
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
+from adequa.metrics.contract import Metric
 from adequa.runtime.cpus import available_cpus
 from adequa.scoring.job import Job
 from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
@@ -25,13 +28,21 @@ _ATTEMPTS = 3  # workers that a shard may cost
 
 
 def run_local(
-    job: Job, shards: Sequence[Shard], told: Told, *, workers: int | None
+    job: Job,
+    shards: Sequence[Shard],
+    told: Told,
+    *,
+    workers: int | None,
+    loaded: dict[str, Metric],
 ) -> Generator[Outcome, None, None]:
-    """What comes of each shard, in the order in which they are finished."""
+    """What comes of each shard, in the order in which they are finished.
+
+    `loaded` are the job's metrics, for a worker in this process.
+    """
     cpus = available_cpus()
     count = min(workers or cpus, len(shards))
     if count == 1:
-        scorer = ShardScorer(job)
+        scorer = ShardScorer(job, loaded)
         return (scorer(shard, told) for shard in shards)
     return _by_processes(replace(job, threads=max(cpus // count, 1)), shards, told, count)
 
@@ -116,9 +127,25 @@ def _retry(worker: _Worker, left: deque[Shard], lost: Counter[str]) -> None:
 def _started(context: Any, job: Job) -> _Worker:
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, job), daemon=True)
-    process.start()
+    with _interrupts_held():
+        process.start()
     theirs.close()  # so that it ends with the worker
     return _Worker(process, ours)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C is for us alone: processes that are started meanwhile never hear of it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # It would be started on the way otherwise, and lets interrupts through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(pipe: Connection, job: Job) -> None:

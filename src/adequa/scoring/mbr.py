@@ -1,8 +1,9 @@
 """Minimum Bayes risk: of several candidates for a sentence, the one that the others agree with.
 
 The expected utility of a candidate is the mean of its scores against the other candidates, each of
-them in turn as a pseudo-reference. Candidates that occur several times count as often, and blank
-ones are no references. Of equally good candidates the first is chosen.
+them in turn as a pseudo-reference. Candidates that occur several times count as often. Blank ones
+are no references, and are chosen only where there is nothing else. Of equally good candidates the
+first is chosen.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 
 import numpy as np
 
@@ -158,8 +159,8 @@ def _chosen(
     if pruning is not None:
         cheap = _expected(some, kept, pruning.metric)
         pruned = [
-            _best(sentence, values, pruning.metric)[: pruning.keep]
-            for sentence, values in zip(some, cheap, strict=True)
+            _best(sentence, values, everything, pruning.metric)[: pruning.keep]
+            for sentence, values, everything in zip(some, cheap, kept, strict=True)
         ]
         if pruning.check_every:
             checked = {at for at, number in enumerate(numbers) if number % pruning.check_every == 0}
@@ -168,29 +169,41 @@ def _chosen(
             for at, (everything, few) in enumerate(zip(kept, pruned, strict=True))
         ]
     for at, values in enumerate(_expected(some, kept, metric)):
+        among = kept[at]
         if at in checked:
-            _count_loss(loss, some[at], values, pruned[at], metric)
-            values[[text for text in range(len(values)) if text not in pruned[at]]] = np.nan
-        best = _best(some[at], values, metric)
-        text = best[0] if best else 0
+            among = pruned[at]
+            _count_loss(loss, some[at], values, among, metric)
+            values[[text for text in range(len(values)) if text not in among]] = np.nan
+        text = _best(some[at], values, among, metric)[0]
         yield Choice(some[at].at.index(text), float(values[text]), values[some[at].at])
 
 
 def _count_loss(
     loss: PruningLoss, sentence: _Sentence, values: FloatArray, kept: Sequence[int], metric: Metric
 ) -> None:
-    best = _best(sentence, values, metric)
-    if not best or not kept:
-        return
-    found = next(text for text in best if text in set(kept))
-    loss.add(abs(float(values[best[0]] - values[found])), same=found == best[0])
+    best = _best(sentence, values, range(len(sentence.texts)), metric)[0]
+    found = _best(sentence, values, kept, metric)[0]
+    if best == found:
+        loss.add(0.0, same=True)
+    else:
+        loss.add(abs(float(values[best] - values[found])), same=False)
 
 
-def _best(sentence: _Sentence, values: FloatArray, metric: Metric) -> list[int]:
-    """Texts with a utility, the best first, and of equals that of the first candidate."""
+def _best(
+    sentence: _Sentence, values: FloatArray, among: Iterable[int], metric: Metric
+) -> list[int]:
+    """Texts, the best first: blank ones last, and of equals the one of the first candidate.
+
+    The only text that is not blank has nothing to be compared with, and is the best all the same.
+    """
     sign = -1 if metric.higher_is_better else 1
-    known = [text for text in range(len(sentence.texts)) if not math.isnan(values[text])]
-    return sorted(known, key=lambda text: (sign * values[text], text))
+    blank = set(range(len(sentence.texts))) - set(sentence.references)
+
+    def rank(text: int) -> tuple[bool, bool, float, int]:
+        unknown = math.isnan(values[text])
+        return text in blank, unknown, 0.0 if unknown else sign * values[text], text
+
+    return sorted(among, key=rank)
 
 
 def _expected(
@@ -226,16 +239,15 @@ def _scored_together(
     some: Sequence[_Sentence], kept: Sequence[Sequence[int]], metric: Metric
 ) -> list[FloatArray]:
     """Scores of texts against each other, for several sentences in one call of the metric."""
-    pairs = [
+    pairs = (
         (at, text, other)
         for at, sentence in enumerate(some)
         for other in sentence.references
         for text in kept[at]
         if text != other or sentence.times[other] > 1
-    ]
+    )
     matrices = [np.full((len(s.texts), len(s.texts)), np.nan) for s in some]
-    for start in range(0, len(pairs), _PAIRS):
-        part = pairs[start : start + _PAIRS]
+    while part := list(islice(pairs, _PAIRS)):
         segments = Segments(
             tuple(some[at].texts[text] for at, text, _ in part),
             tuple((some[at].texts[other],) for at, _, other in part),

@@ -11,12 +11,12 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from importlib import import_module
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, TypeAlias
 
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
@@ -29,28 +29,47 @@ _OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows
 # Workers that a shard may cost: Ray would try for ever, and machines that are lent do get lost.
 _ATTEMPTS = 5
 _BETWEEN = 0.5  # seconds between looks at how far the actors are
+_PATIENCE = 10.0  # seconds that the board may take to answer, which may be starting again
+
+Outcomes: TypeAlias = Generator[Outcome, None, None]
 
 
-def run_ray(
-    job: Job,
-    shards: Sequence[Shard],
-    told: Told,
-    *,
-    workers: int | None,
-    address: str | None,
-    gpus: float,
-) -> Generator[Outcome, None, None]:
-    """What comes of each shard, in the order in which they are finished."""
+@contextmanager
+def ray_engine(
+    *, workers: int | None, address: str | None, gpus: float
+) -> Iterator[Callable[[Job, Sequence[Shard], Told], Outcomes]]:
+    """What runs jobs on Ray, after a check that there is room for them."""
     with _cluster(address) as ray:
         room = _room(ray, gpus)
-        count = min(workers or room, len(shards))
-        board = ray.remote(_Board).options(num_cpus=0, max_restarts=-1).remote()
-        known = _Known(told)
-        with _watched(ray, board, known.say):
-            for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
-                outcome: Outcome = row["outcome"]
-                known.finish(outcome)
-                yield outcome
+
+        def run(job: Job, shards: Sequence[Shard], told: Told) -> Outcomes:
+            """What comes of each shard, in the order in which they are finished."""
+            count = min(workers or room, len(shards))
+            board = _begun_board(ray)
+            known = _Known(told)
+            with _watched(ray, board, known.say):
+                for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
+                    outcome: Outcome = row["outcome"]
+                    known.finish(outcome)
+                    yield outcome
+
+        yield run
+
+
+def _begun_board(ray: Any) -> Any:
+    """A board on the driver's own node: it is lost only with the driver, or begun again."""
+    strategies: Any = import_module("ray.util.scheduling_strategies")
+    here = ray.get_runtime_context().get_node_id()
+    return (
+        ray.remote(_Board)
+        .options(
+            num_cpus=0,
+            max_restarts=-1,
+            max_task_retries=-1,
+            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(here, soft=False),
+        )
+        .remote()
+    )
 
 
 class _Known:
@@ -69,10 +88,11 @@ class _Known:
 
     def finish(self, outcome: Outcome) -> None:
         """What came of a shard."""
-        if outcome.record is not None:
-            record = outcome.record
-            self.say(Progress(outcome.shard, record.rows, record.unscored, 1.0))
-        self._finished.add(outcome.shard)
+        with self._lock:
+            if outcome.record is not None:
+                record = outcome.record
+                self._told(Progress(outcome.shard, record.rows, record.unscored, 1.0, outcome.kept))
+            self._finished.add(outcome.shard)
 
 
 def _mapped(
@@ -98,7 +118,7 @@ def _mapped(
         yield from dataset.iter_rows()
     except ray.exceptions.RayError as error:
         raise AdequaError(
-            f"Ray stopped the work: {_last_line(error)} What is finished stays; the same command "
+            f"Ray stopped the work: {_cause(error)} What is finished stays; the same command "
             "goes on from there."
         ) from error
 
@@ -112,12 +132,18 @@ class _Actor:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         shard = Shard(**row["shard"])
-        if self._times_begun(shard) > _ATTEMPTS:
-            return {"outcome": Outcome(shard.name, error=_lost(shard))}
-        return {"outcome": self._scorer(shard, self._board.put.remote)}
+        return {"outcome": self._scorer(shard, self._board.put.remote, self._allowed)}
+
+    def _allowed(self, shard: Shard) -> str | None:
+        return _lost(shard) if self._times_begun(shard) > _ATTEMPTS else None
 
     def _times_begun(self, shard: Shard) -> int:
-        return int(import_module("ray").get(self._board.begin.remote(shard.name)))
+        """How often, as far as is known: the work does not hang on the board."""
+        ray: Any = import_module("ray")
+        try:
+            return int(ray.get(self._board.begin.remote(shard.name), timeout=_PATIENCE))
+        except ray.exceptions.RayError:
+            return 0
 
 
 def _lost(shard: Shard) -> str:
@@ -157,7 +183,7 @@ def _watched(ray: Any, board: Any, told: Told) -> Iterator[None]:
     def watch() -> None:
         while not done.wait(_BETWEEN):
             with suppress(ray.exceptions.RayError):
-                for progress in ray.get(board.take.remote()):
+                for progress in ray.get(board.take.remote(), timeout=_PATIENCE):
                     if not done.is_set():
                         told(progress)
 
@@ -167,7 +193,7 @@ def _watched(ray: Any, board: Any, told: Told) -> Iterator[None]:
         yield
     finally:
         done.set()
-        watcher.join()
+        watcher.join(2 * _PATIENCE)  # by then it has given up too
 
 
 @contextmanager
@@ -190,7 +216,8 @@ def _cluster(address: str | None) -> Iterator[Any]:
         try:
             with _hushed():
                 if address is None:
-                    ray.init(include_dashboard=False, **here, **quiet)
+                    # Said outright: Ray would look for a cluster that runs, or is named outside.
+                    ray.init(address="local", include_dashboard=False, **here, **quiet)
                 else:
                     ray.init(address=address, **quiet)
         except (ConnectionError, RuntimeError, ValueError) as error:
@@ -230,6 +257,13 @@ def _room(ray: Any, gpus: float) -> int:
     if not fitting:
         raise AdequaError(f"The Ray cluster has no worker with {gpus:g} GPUs to give.")
     return min(fitting, max(cpus, 1))
+
+
+def _cause(error: Exception) -> str:
+    """What is behind an error of Ray's, whose own words are pages of places in code."""
+    cause = getattr(error, "cause", None) or error
+    lines = str(cause).strip().splitlines() or [type(cause).__name__]
+    return lines[0].strip().rstrip(".") + "."
 
 
 def _last_line(error: Exception) -> str:

@@ -50,15 +50,17 @@ def rankings(
 ) -> Iterator[Ranking]:
     """The order of each sentence's candidates, as they come; several are scored at a time."""
     held: list[tuple[Sequence[str], tuple[str, ...]]] = []
+    count = 0
     if metric.needs_whole_corpus or metric.columns:
         raise AdequaError(f"{metric.name} scores no single pairs of texts; order by another.")
     for candidates, references in sentences:
         if not candidates:
             raise AdequaError("A sentence has no candidates to put in order.")
         held.append((candidates, references))
-        if sum(len(each) for each, _ in held) >= _TOGETHER:
+        count += len(candidates)
+        if count >= _TOGETHER:
             yield from _ranked(held, metric)
-            held = []
+            held, count = [], 0
     if held:
         yield from _ranked(held, metric)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 from adequa.errors import AdequaError, UnwritableError
 from adequa.io.shard_parquet import ParquetShard
-from adequa.io.shard_rows import OpenShard, Unit, open_shard
+from adequa.io.shard_rows import OpenShard, RowWriter, Unit, open_shard
 from adequa.io.shards import Shard
-from adequa.io.storage import Content, reading, storage_of
+from adequa.io.storage import Content, Written, reading, storage_of
 from adequa.io.tables import Layout, table_layout
 from adequa.metrics.contract import Metric
 from adequa.scoring.job import Job, unsized
 from adequa.scoring.records import MetricSums, Record, kept_record, write_record
-from adequa.scoring.unit_scoring import RowScorer
+from adequa.scoring.unit_scoring import RowScorer, Sums, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,11 @@ class Progress:
     rows: int
     unscored: int
     done: float  # from 0 to 1
+    kept: bool = False  # it was finished before this job
 
 
 Told: TypeAlias = Callable[[Progress], None]
+Allowed: TypeAlias = Callable[[Shard], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +42,20 @@ class Outcome:
     record: Record | None = None
     error: str | None = None
     stops: bool = False  # no other shard would fare better
+    kept: bool = False  # it was finished before this job
 
 
 class ShardScorer:
     """Scores shards one after the other; metrics are loaded once."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, metrics: dict[str, Metric] | None = None) -> None:
         self._job = job
-        self._metrics = job.load()
+        self._metrics = job.load() if metrics is None else metrics
 
-    def __call__(self, shard: Shard, told: Told) -> Outcome:
-        """Score a shard, unless it is finished."""
+    def __call__(self, shard: Shard, told: Told, allowed: Allowed | None = None) -> Outcome:
+        """Score a shard, unless it is finished, or `allowed` has a sentence against it."""
         try:
-            return Outcome(shard.name, self._finished(shard, told) or self._scored(shard, told))
+            return self._outcome(shard, told, allowed)
         except UnwritableError as error:
             return Outcome(shard.name, error=str(error), stops=True)
         except AdequaError as error:
@@ -60,6 +63,15 @@ class ShardScorer:
         except (OSError, MemoryError) as error:  # of the machine
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             return Outcome(shard.name, error=f"{shard.name}: {reason}.", stops=True)
+        except Exception as error:  # noqa: BLE001  # other shards shall not suffer for this one
+            return Outcome(shard.name, error=f"{shard.name}: {in_words(error)}")
+
+    def _outcome(self, shard: Shard, told: Told, allowed: Allowed | None) -> Outcome:
+        if (record := self._finished(shard, told)) is not None:
+            return Outcome(shard.name, record, kept=True)
+        if allowed is not None and (against := allowed(shard)) is not None:
+            return Outcome(shard.name, error=against)
+        return Outcome(shard.name, self._scored(shard, told))
 
     def _finished(self, shard: Shard, told: Told) -> Record | None:
         """The record of a shard, if it was made of what is there and made what is there."""
@@ -70,47 +82,60 @@ class ShardScorer:
             record.output
         ):
             return None
-        told(Progress(shard.name, record.rows, record.unscored, 1.0))
+        told(Progress(shard.name, record.rows, record.unscored, 1.0, kept=True))
         return record
 
     def _scored(self, shard: Shard, told: Told) -> Record:
         content = _content(shard.path)
         if content is None:
             raise AdequaError(f"There is no file {shard.path}.")
-        signatures = {column: unsized(metric) for column, metric in self._metrics.items()}
-        first_reason = None
         storage, target = storage_of(self._job.target(shard))
         with opened(shard) as found:
             layout = checked_layout(found, self._job, self._metrics)
             rows = RowScorer.of(layout, self._metrics, self._job.max_characters)
             counted = _Counted(shard.name, told)
-            with storage.replacing(target) as file:
-                writer = found.writer(file, signatures, self._job.reason)
-                for unit in _units(found, layout, shard):
-                    new = rows.new_columns(unit, counted.within(unit))
-                    writer.write(unit, new)
-                    first_reason = first_reason or next(filter(None, new.reasons), None)
-                writer.close()
-                written = file.content
-        record = Record(
-            shard=shard.name,
-            rows=counted.rows,
-            unscored=counted.unscored,
-            first_reason=first_reason,
-            input=content,
-            output=written,
-            metrics={
-                column: MetricSums(
-                    each.scored,
-                    () if each.total is None else tuple(each.total.tolist()),
-                    tuple(sorted(each.reference_counts)),
+            _, temporaries = storage_of(self._job.temporaries)
+            with storage.replacing(target, temporaries) as file:
+                units = _units(found, layout, shard)
+                first_reason = self._write(units, rows, counted, self._writer(found, file))
+                if _content(shard.path) != content:
+                    raise AdequaError(
+                        f"{shard.path} has changed while it was read; the same command reads it "
+                        "again."
+                    )
+                record = Record(
+                    shard=shard.name,
+                    rows=counted.rows,
+                    unscored=counted.unscored,
+                    first_reason=first_reason,
+                    input=content,
+                    output=file.content,
+                    metrics={column: _kept_sums(each) for column, each in rows.sums.items()},
                 )
-                for column, each in rows.sums.items()
-            },
-        )
-        write_record(self._job.record(shard), record)
+                write_record(self._job, shard, record)
         told(Progress(shard.name, counted.rows, counted.unscored, 1.0))
         return record
+
+    def _writer(self, found: OpenShard, file: Written) -> RowWriter:
+        signatures = {column: unsized(metric) for column, metric in self._metrics.items()}
+        return found.writer(cast("BinaryIO", file), signatures, self._job.reason)
+
+    @staticmethod
+    def _write(
+        units: Iterator[Unit], rows: RowScorer, counted: _Counted, writer: RowWriter
+    ) -> str | None:
+        """Score and write all units; why the first row without a score has none."""
+        first_reason: str | None = None
+        try:
+            for unit in units:
+                new = rows.new_columns(unit, counted.within(unit))
+                writer.write(unit, new)
+                first_reason = first_reason or next(filter(None, new.reasons), None)
+            writer.close()
+        except BaseException:
+            writer.drop()
+            raise
+        return first_reason
 
 
 class _Counted:
@@ -135,6 +160,11 @@ class _Counted:
         return told
 
 
+def _kept_sums(sums: Sums) -> MetricSums:
+    total = () if sums.total is None else tuple(sums.total.tolist())
+    return MetricSums(sums.scored, total, tuple(sorted(sums.reference_counts)))
+
+
 @contextmanager
 def opened(shard: Shard) -> Iterator[OpenShard]:
     """A shard, open for reading."""
@@ -148,9 +178,10 @@ def opened(shard: Shard) -> Iterator[OpenShard]:
 
 def checked_layout(found: OpenShard, job: Job, metrics: dict[str, Metric]) -> Layout:
     """Which columns of a shard are read, after a check that they are there and free."""
-    if not found.table.column_names:  # a file of JSON without rows
-        return Layout("mt", ("ref",), None, None, {})
     beside = dict.fromkeys(name for metric in metrics.values() for name in metric.columns)
+    if not found.table.column_names:  # a file of JSON without rows, or with empty ones at first
+        (mt,) = job.columns.get("mt", ("mt",))
+        return Layout(mt, job.columns.get("ref", ("ref",)), None, None, {b: b for b in beside})
     layout = table_layout(found.table, job.columns, tuple(beside))
     layout = replace(layout, src=None, system=None)  # no metric reads them
     for name in (*metrics, job.reason):
@@ -160,7 +191,7 @@ def checked_layout(found: OpenShard, job: Job, metrics: dict[str, Metric]) -> La
                 "with --prefix."
             )
     if isinstance(found, ParquetShard):
-        found.check_text((layout.mt, *layout.refs))
+        found.check_text(layout.mt, layout.refs)
     return layout
 
 

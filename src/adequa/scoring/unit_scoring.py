@@ -82,7 +82,7 @@ class RowScorer:
             for column, metric in self.metrics.items():
                 failed = _scored(metric, segments, rows, scores[column], self.sums[column])
                 for row, error in failed.items():
-                    told = f"{chunk.place(row)}: {column} cannot score it: {_in_words(error)}"
+                    told = f"{chunk.place(row)}: {column} cannot score it: {in_words(error)}"
                     reasons.setdefault(row, told)
         return NewColumns(scores, [reasons.get(row) for row in range(count)])
 
@@ -161,7 +161,8 @@ def _too_long(chunk: Chunk, count: int, layout: Layout, most: int) -> dict[int, 
     return found
 
 
-def _in_words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
+    """What went wrong, on one line."""
     if isinstance(error, AdequaError):
         return str(error)
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"

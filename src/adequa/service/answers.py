@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing, suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -39,26 +39,25 @@ def line(content: object) -> bytes:
 
 
 class Stream(Response):
-    """Lines as they are made.
+    """Lines as they are made, until the client leaves.
 
-    Where the request was read whole, it is `watched` whether the client is still there; else
-    whoever makes the lines finds out, who reads the rest of it.
+    Where the request was not read whole, whether it did is known from its connection, `gone`.
     """
 
     media_type = LINES
 
-    def __init__(self, made: AsyncGenerator[bytes, None], *, watched: bool) -> None:
+    def __init__(
+        self, made: AsyncGenerator[bytes, None], gone: asyncio.Event | None = None
+    ) -> None:
         super().__init__(media_type=LINES)
         del self.headers["content-length"]
-        self._made, self._watched = made, watched
+        self._made, self._gone = made, gone
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines, one after the other."""
         del scope
-        if self._watched:
-            await while_connected(receive, self._all(send))
-        else:
-            await self._all(send)
+        leaving = left(receive) if self._gone is None else self._gone.wait()
+        await while_connected(leaving, self._all(send))
 
     async def _all(self, send: Send) -> None:
         await send(
@@ -70,10 +69,10 @@ class Stream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def while_connected(receive: Receive, work: Coroutine[Any, Any, Result]) -> Result:
+async def while_connected(leaving: Awaitable[object], work: Awaitable[Result]) -> Result:
     """What the work finds; it is stopped where the client leaves before."""
     working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(_left(receive))
+    watching = asyncio.ensure_future(leaving)
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -89,6 +88,7 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, Result]) -
                 await working
 
 
-async def _left(receive: Receive) -> None:
+async def left(receive: Receive) -> None:
+    """Wait until the client of a request that was read whole leaves."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -17,18 +17,19 @@ from adequa.errors import AdequaError
 from adequa.scoring.as_json import as_json
 from adequa.scoring.results import Results
 from adequa.service import described as told
-from adequa.service.answers import Stream, answer, line, refusal, while_connected, written
+from adequa.service.answers import Stream, answer, left, line, refusal, while_connected, written
 from adequa.service.body import LINES, Gone, Reading, kind_of, lines, whole
 from adequa.service.comparing import Piece, Pieces, Rankers, comparison, settings_of
+from adequa.service.connections import link_of
 from adequa.service.delegating import Asked, Stopped
-from adequa.service.guard import SEGMENTS, Guard
+from adequa.service.guard import HELD, OUR_FAULT, SEGMENTS, Guard, log_failure
 from adequa.service.kept import Kept
 from adequa.service.lane import Lane
 from adequa.service.limits import Limits, Refusal
 from adequa.service.measured import CONTENT_TYPE, Measured
 from adequa.service.offered import Offered
 from adequa.service.page import Page
-from adequa.service.scoring import lanes_of, scored, scored_lines
+from adequa.service.scoring import MANY, lanes_of, scored, scored_lines
 from adequa.service.shapes import (
     CompareRequest,
     Model,
@@ -94,11 +95,15 @@ class Service:
 
     async def parsed(self, model: type[Model], request: Request) -> Model:
         """The same, whatever kind it says that it is."""
-        with self.reading.begun() as share:
-            body = await whole(request, self.limits, share)
-            if len(body) < _LARGE:
-                return parsed(model, body)
-            return await asyncio.to_thread(parsed, model, body)
+        share = request.scope[HELD].enter_context(self.reading.begun())
+        body = await whole(request, self.limits, share)
+        if len(body) < _LARGE:
+            return parsed(model, body)
+        return await asyncio.to_thread(parsed, model, body)
+
+    async def lanes(self, request: Request, metrics: Sequence[str]) -> dict[str, Lane]:
+        """The lanes of metrics, which stay open until the request is answered."""
+        return await lanes_of(self.offered, metrics, self.limits, request.scope[HELD])
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -119,6 +124,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.service = service
     app.add_middleware(
@@ -154,22 +160,45 @@ async def _refused(_: Request, error: Exception) -> Response:
     return refusal(422, str(error))
 
 
+def _last(error: Exception) -> bytes:
+    """The last line of a stream that failed; raises where nobody is there to read it."""
+    if isinstance(error, (Gone, Stopped)):
+        raise Gone from None
+    if isinstance(error, (Refusal, AdequaError)):
+        return line({"error": str(error)})
+    log_failure(error)
+    return line({"error": OUR_FAULT})
+
+
+async def _shown(results: Results) -> str:
+    """Results as JSON, made between other requests only where there is little of it."""
+
+    def shown() -> str:
+        return "".join(as_json(results))
+
+    is_small = sum(results.segment_counts.values()) < MANY
+    return shown() if is_small else await asyncio.to_thread(shown)
+
+
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
     async def answered(request: Request) -> Response:
         asked = await service.parsed(ScoreRequest, request)
-        lanes = await lanes_of(service.offered, asked.metrics, limits)
-        results = await while_connected(request.receive, scored(asked, lanes, limits))
+        lanes = await service.lanes(request, asked.metrics)
+        work = scored(asked, lanes, limits)
+        results = await while_connected(left(request.receive), work)
         request.scope[SEGMENTS] = sum(results.segment_counts.values())
-        return written("".join(as_json(results)))
+        return written(await _shown(results))
 
     async def streamed(request: Request, metrics: Sequence[str]) -> Response:
-        lanes = await lanes_of(service.offered, metrics, limits)
+        lanes = await service.lanes(request, metrics)
         for lane in lanes.values():
             lane.check_room()
+        gone = link_of(request.scope).gone
         found = scored_lines(lines(request, limits), lanes, limits)
-        first = await anext(found)  # what is wrong from the start is told by the status
+        # What is wrong from the start is told by the status.
+        first = await while_connected(gone.wait(), anext(found))
 
         async def made() -> AsyncGenerator[bytes, None]:
             at, request.scope[SEGMENTS] = first, 0
@@ -179,11 +208,11 @@ def _add_score(app: FastAPI, service: Service) -> None:
                         request.scope[SEGMENTS] += 1
                         yield line(at)
                         at = await anext(found)
-                    yield line(json.loads("".join(as_json(at))))
-                except (Refusal, AdequaError) as error:
-                    yield line({"error": str(error)})
+                    yield line(json.loads(await _shown(at)))
+                except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
+                    yield _last(error)
 
-        return Stream(made(), watched=False)
+        return Stream(made(), gone)
 
     query = {
         "name": "metric",
@@ -213,7 +242,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
 
     def begun(asked: CompareRequest, lanes: Mapping[str, Lane]) -> Piece[dict[str, Any]]:
         outputs = outputs_from(asked, limits)
-        settings = settings_of(asked, limits, outputs)
+        settings = settings_of(asked, limits, outputs, len(lanes))
         for lane in lanes.values():
             lane.check_room()
 
@@ -234,9 +263,9 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             async with aclosing(piece.moves()) as moves:
                 async for said in moves:
                     yield line({"progress": said})
-            yield line({"result": piece.done.result()})
-        except (Refusal, AdequaError) as error:
-            yield line({"error": str(error)})
+            yield await asyncio.to_thread(line, {"result": piece.done.result()})
+        except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
+            yield _last(error)
         finally:
             piece.stop()
 
@@ -251,12 +280,12 @@ def _add_compare(app: FastAPI, service: Service) -> None:
     )
     async def compare(request: Request) -> Response:
         asked = await service.request(CompareRequest, request)
-        lanes = await lanes_of(service.offered, asked.metrics, limits)
+        lanes = await service.lanes(request, asked.metrics)
         piece = await asyncio.to_thread(begun, asked, lanes)
         request.scope[SEGMENTS] = piece.total
         if LINES in request.headers.get("accept", ""):
-            return Stream(progressing(piece), watched=True)
-        content = await while_connected(request.receive, piece.wait())
+            return Stream(progressing(piece))
+        content = await while_connected(left(request.receive), piece.wait())
         return await asyncio.to_thread(answer, content)
 
 
@@ -266,7 +295,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     def begun(asked: RankRequest, lane: Lane | None) -> Piece[dict[str, Any]]:
         systems = systems_of(asked, limits)
         texts = sum(map(len, systems.values()))
-        limits.check_resamples(asked.resamples, 0, texts)
+        limits.check_draws(asked.resamples, 0, segments=texts)
         if lane is not None:
             lane.check_room()
         return service.pieces.begin(
@@ -283,10 +312,10 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         asked = await service.request(RankRequest, request)
         lane = None
         if asked.metric is not None:
-            (lane,) = (await lanes_of(service.offered, [asked.metric], limits)).values()
+            (lane,) = (await service.lanes(request, [asked.metric])).values()
         piece = await asyncio.to_thread(begun, asked, lane)
         request.scope[SEGMENTS] = piece.total
-        content = await while_connected(request.receive, piece.wait())
+        content = await while_connected(left(request.receive), piece.wait())
         return await asyncio.to_thread(answer, content)
 
 
@@ -325,8 +354,10 @@ def _add_kept(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/comparisons/{name}/page", include_in_schema=False)
     async def kept_page(name: str) -> Response:
-        shown = service.kept.get(name).shown
-        return await asyncio.to_thread(unpacked, shown, "application/json", "")
+        kept = service.kept.get(name)
+        found = await asyncio.to_thread(unpacked, kept.shown, "application/json", "")
+        found.headers["adequa-expires-in"] = str(service.kept.seconds_left(kept))
+        return found
 
 
 def _add_facts(app: FastAPI, service: Service) -> None:
@@ -343,6 +374,7 @@ def _add_facts(app: FastAPI, service: Service) -> None:
         }
         return answer(content)
 
+    @app.head("/healthz", include_in_schema=False)
     @app.get(
         "/healthz",
         summary="Whether the server lives",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ class Gone(Exception):  # noqa: N818 - nothing went wrong here
 
 
 class Reading:
-    """Bytes of all requests that are being read, so that many large ones do not fill the memory."""
+    """Bytes of all requests until they are answered, so that large ones do not fill the memory."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._count = limit, 0
@@ -32,19 +33,23 @@ class Reading:
         try:
             yield share
         finally:
-            self._count -= share.count
+            share.drop()
 
     def take(self, count: int) -> None:
         """Count so many more; raise where they are too many."""
         if self._count and self._count + count > self._limit:
             raise Refusal(
                 429,
-                f"Requests of more than {self._limit:,} bytes together are being read; try again "
-                "later.",
+                f"Requests of more than {self._limit:,} bytes together are being answered; try "
+                "again later.",
                 retry_after="2",
                 connection="close",
             )
         self._count += count
+
+    def give(self, count: int) -> None:
+        """Count so many less."""
+        self._count -= count
 
 
 class _Share:
@@ -58,6 +63,11 @@ class _Share:
         self._reading.take(count)
         self.count += count
 
+    def drop(self) -> None:
+        """Nothing of it is held any more."""
+        self._reading.give(self.count)
+        self.count = 0
+
 
 def kind_of(request: Request) -> str:
     """What a request says that its body is: JSON or lines of it; raises where it is neither."""
@@ -70,15 +80,20 @@ def kind_of(request: Request) -> str:
 
 
 async def whole(request: Request, limits: Limits, share: _Share) -> bytes:
-    """All of a body, unless it is too large."""
+    """All of a body, unless it is too large, or comes too slowly."""
     said = request.headers.get("content-length", "")
-    if said.isdecimal():
-        limits.check_body(int(said))
-    found = bytearray()
-    async for piece in pieces(request, limits):
-        share.take(len(piece))
-        found += piece
-        limits.check_body(len(found))
+    found, began = bytearray(), time.monotonic()
+    try:
+        if said.isdecimal():
+            limits.check_body(int(said))
+        async for piece in pieces(request, limits):
+            share.take(len(piece))
+            found += piece
+            limits.check_body(len(found))
+            limits.check_pace(len(found), time.monotonic() - began)
+    except Refusal:
+        share.drop()
+        raise
     return bytes(found)
 
 

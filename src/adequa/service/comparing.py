@@ -109,7 +109,9 @@ class Pieces:
             self.count -= 1
 
 
-def settings_of(asked: CompareRequest, limits: Limits, outputs: Outputs) -> ComparisonSettings:
+def settings_of(
+    asked: CompareRequest, limits: Limits, outputs: Outputs, metrics: int
+) -> ComparisonSettings:
     """How a request wants systems compared."""
     settings = ComparisonSettings(
         resamples=asked.resamples,
@@ -120,8 +122,13 @@ def settings_of(asked: CompareRequest, limits: Limits, outputs: Outputs) -> Comp
         seed=asked.seed,
         like_sacrebleu=asked.like_sacrebleu,
     ).of(len(outputs.names))
-    drawn_from = len(outputs) * len(outputs.names)
-    limits.check_resamples(settings.resamples, settings.swap_count, drawn_from)
+    limits.check_draws(
+        settings.resamples,
+        settings.swap_count,
+        segments=len(outputs),
+        systems=len(outputs.names),
+        metrics=metrics,
+    )
     return settings
 
 

@@ -12,6 +12,7 @@ import logging
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,16 +20,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adequa.service.answers import refusal
 from adequa.service.body import Gone
+from adequa.service.connections import link_of
 from adequa.service.measured import Measured
 
 LOG = logging.getLogger("adequa.service")
+OUR_FAULT = "Something went wrong here, and it is no fault of the request."
 SEGMENTS = "adequa.segments"  # in the scope of a request: how many it has
+HELD = "adequa.held"  # there too: what is given back when it was answered, an ExitStack
 
 # What anybody may see: whether the server is there, the empty page, and what it is made of.
 _OPEN = {"/healthz", "/readyz", "/openapi.json", "/"}
 _OPEN_FOLDERS = ("/assets/", "/c/")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
 _PIECE = 65536  # bytes of an answer that are sent at a time
+_READ_ON = (413, 422, 429)  # refusals of a body that has not come whole
+_LINGER = 5.0  # seconds that the rest of it is read on
+_DROPPED = 64_000_000  # bytes of it
 _LEFT = 499  # as nginx logs a client that has closed the connection
 _POLICY = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -67,27 +74,42 @@ class Guard:
             await self._app(scope, receive, send)
             return
         began, status = time.monotonic(), 0
+        link, read = link_of(scope), _Reading(receive)
+        lingers = False
 
         async def sent(message: Message) -> None:
-            nonlocal status
+            nonlocal status, lingers
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
+                lingers = status in _READ_ON and headers.get("connection") == "close"
             for piece in _pieces(message):
-                await self._taken(send, piece)
+                if link.gone.is_set():
+                    raise Gone
+                if not lingers or read.whole or _has_more(piece):
+                    await self._taken(send, piece)
+                    continue
+                await self._taken(send, {**piece, "more_body": True})
+                await read.drop()
+                await self._taken(send, {**piece, "body": b""})
 
         try:
-            await self._answered(scope, receive, sent)
+            with ExitStack() as held:
+                scope[HELD] = held
+                await self._answered(scope, read, sent)
         except Gone:
             status = _LEFT
+            await link.cut()
         except Exception as error:  # noqa: BLE001 - a client is told, and no text is logged
-            _log_failure(error)
-            if not status:
-                sentence = "Something went wrong here, and it is no fault of the request."
-                await refusal(500, sentence)(scope, receive, sent)
+            log_failure(error)
+            if status:
+                await link.cut()  # what was begun must not look whole
+            else:
+                with suppress(Gone):
+                    await refusal(500, OUR_FAULT)(scope, read, sent)
             status = 500
         finally:
             self._log(scope, status or _LEFT, time.monotonic() - began)
@@ -127,6 +149,36 @@ class Guard:
         )
 
 
+class _Reading:
+    """The body of a request, and whether all of it has come."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.whole = False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self.whole = self.whole or not message.get("more_body", False)
+        return message
+
+    async def drop(self) -> None:
+        """Read on, for a while, what nobody wants.
+
+        A client that still sends when its connection is closed may never see the answer.
+        """
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._dropped(), _LINGER)
+
+    async def _dropped(self) -> None:
+        count = 0
+        while not self.whole and count < _DROPPED:
+            count += len((await self()).get("body", b""))
+
+
+def _has_more(message: Message) -> bool:
+    return message["type"] != "http.response.body" or bool(message.get("more_body"))
+
+
 def _pieces(message: Message) -> Iterator[Message]:
     """A message in parts that are small enough to wait until each of them is taken."""
     body = message.get("body", b"")
@@ -158,7 +210,8 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def _log_failure(error: BaseException) -> None:
+def log_failure(error: BaseException) -> None:
+    """Log the kind of a failure and its places in the code, and none of its words."""
     frames = traceback.extract_tb(error.__traceback__)
     places = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-8:]))
     LOG.error("failed: %s at %s", type(error).__name__, places)

@@ -103,6 +103,10 @@ class Kept:
             )
         return found
 
+    def seconds_left(self, kept: KeptComparison) -> int:
+        """How long a comparison will be there, unless others need its place."""
+        return max(round(kept.expires - self._clock()), 0)
+
     def _let_go(self) -> None:
         now = self._clock()
         while self._kept and (

@@ -41,9 +41,9 @@ _FIRST_RATE = 100.0  # segments a second, before any was scored
 _SHARE = 0.2  # of the newest batch in what is known of the rate
 
 
-def _seen(segments: int, seconds: float) -> None:
+def _seen(segments: int, characters: int, seconds: float) -> None:
     """What a caller who counts nothing does with a batch."""
-    del segments, seconds
+    del segments, characters, seconds
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Lane:
         limits: Limits,
         held: Held,
         *,
-        seen: Callable[[int, float], None] = _seen,
+        seen: Callable[[int, int, float], None] = _seen,
         deadline: float = DEADLINE,
     ) -> None:
         self.metric = metric
@@ -132,12 +132,6 @@ class Lane:
             make = self.metric.segment_signature if of_segments else self.metric.signature
             self._signatures[key] = make(references)
         return self._signatures[key]
-
-    @property
-    def waiting(self) -> int:
-        """Segments that have not begun."""
-        with self._changed:
-            return sum(job.left for job in self._jobs)
 
     @property
     def idle(self) -> bool:
@@ -209,7 +203,7 @@ class Lane:
             count = sum(part.end - part.start for part in parts)
             seconds = max(time.monotonic() - began, 1e-6)
             self._rate += _SHARE * (count / seconds - self._rate)
-            self._seen(count, seconds)
+            self._seen(count, sum(map(_size, parts)), seconds)
 
     def _next(self) -> list[_Part]:
         """The parts of the next batch, after a short wait for company; none at the end."""
@@ -250,7 +244,7 @@ class Lane:
             parts.append(part)
             job.at = end
             count -= end - part.start
-            characters -= sum(_characters(job, row) for row in range(part.start, end))
+            characters -= _size(part)
             if job.left:
                 self._jobs.append(job)
             if job.whole:
@@ -258,6 +252,9 @@ class Lane:
         return parts
 
     def _score(self, parts: list[_Part]) -> None:
+        parts = [part for part in parts if not part.job.done.done()]
+        if not parts:
+            return
         segments = [part.segments for part in parts]
         try:
             found = self.metric.checked_statistics(
@@ -294,6 +291,10 @@ def _end(job: Job, count: int, characters: int) -> int:
             break
         end += 1
     return end
+
+
+def _size(part: _Part) -> int:
+    return sum(_characters(part.job, row) for row in range(part.start, part.end))
 
 
 def _characters(job: Job, row: int) -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from adequa.errors import AdequaError
 
+LONGEST_METRIC = 500  # characters of a metric's name and settings
+LONGEST_NAME = 200  # characters of the name of a system or a document
 MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
 
 
@@ -24,17 +26,18 @@ class Limits:
     """What a server takes; each refusal names the limit."""
 
     body: int = 16_000_000  # bytes of a request that is not a stream
-    bodies: int = 128_000_000  # bytes of all requests that are being read
+    bodies: int = 128_000_000  # bytes of all requests that are not answered yet
     segments: int = 20_000  # hypotheses of a request that is not a stream
     characters: int = 4_000  # of one text
     references: int = 16  # of one segment
     metrics: int = 12  # of one request
     resamples: int = 10_000  # of intervals
-    drawn: int = 1_000_000_000  # outputs that are drawn for them and for tests, in all
+    drawn: int = 10_000_000_000  # outputs that are drawn for them and for tests, in all
     queue: int = 1_024  # segments that a newcomer may have to wait for
     held: int = 200_000  # segments that wait, of all metrics
     comparisons: int = 8  # comparisons and rankings that are made or wait
     patience: float = 30.0  # seconds that a client may let the server wait for its next bytes
+    pace: int = 10_000  # bytes a second that a body comes with at least, after that time
 
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= MOST_ROWS:
@@ -69,16 +72,33 @@ class Limits:
                     f"{self.characters:,} at most; cut it into shorter segments.",
                 )
 
-    def check_resamples(self, resamples: int, swaps: int, segments: int) -> None:
+    def check_pace(self, size: int, seconds: float) -> None:
+        """Raise where so much of a body took so long that the client must be stalling."""
+        if seconds > self.patience + size / self.pace:
+            raise Refusal(
+                408,
+                f"After {seconds:.0f} seconds {size:,} bytes have come, and the request is not "
+                "whole; send it faster.",
+                connection="close",
+            )
+
+    def check_draws(
+        self, resamples: int, swaps: int, *, segments: int, systems: int = 1, metrics: int = 1
+    ) -> None:
         """Raise where to draw from so many segments so often would take too long."""
         if resamples > self.resamples:
             raise Refusal(
                 422,
                 f"resamples is {resamples:,}, and this server takes {self.resamples:,} at most.",
             )
-        if max(resamples, swaps) * segments > self.drawn:
+        drawn = {
+            "resamples": resamples * segments * systems * metrics,
+            "swaps": swaps * segments * systems * metrics,  # which all pairs share
+        }
+        if sum(drawn.values()) > self.drawn:
+            many = max(drawn, key=lambda name: drawn[name])
             raise Refusal(
                 422,
-                f"{max(resamples, swaps):,} swaps of {segments:,} outputs are more than "
-                f"{self.drawn:,} draws, the most that this server makes; ask for fewer swaps.",
+                f"This would draw {sum(drawn.values()):,} outputs, and this server draws "
+                f"{self.drawn:,} at most; ask for fewer {many}, systems, segments or metrics.",
             )

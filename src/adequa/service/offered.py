@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from adequa.comparison.defaults import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of
+from adequa.metrics.registry import METRICS, load_metric, metric_class, named_metric, settings_of
+from adequa.metrics.remembered import forget_texts
+from adequa.metrics.words import TOKENIZERS
 from adequa.service.lane import Held, Lane
-from adequa.service.limits import Limits, Refusal
+from adequa.service.limits import LONGEST_METRIC, Limits, Refusal
 
 # Settings that are texts, and yet one of a few words.
 _WORDS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
 # Settings that are for nobody but whoever runs the server.
 _OF_OPERATORS = {"threads", "device", "tables"}
 _MOST_LANES = 32  # metrics with settings that are kept open
+_REMEMBERED = 8_000_000  # characters that are scored before metrics are made to forget texts
 
 Seen = Callable[[str, int, float], None]  # the name that is offered, segments, seconds
 
@@ -36,7 +40,46 @@ class Offer:
     name: str
     specification: str  # as the operator wrote it
     summary: str
-    open_to_settings: bool  # whether requests may add settings
+    settings: Mapping[str, object] | None = None  # that requests may add, with their defaults
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A metric that somebody uses, from before it is opened until nobody does any more."""
+
+    make: Callable[[], Lane]
+    users: int = 0
+    lane: Lane | None = None
+    opening: threading.Lock = field(default_factory=threading.Lock)
+
+    def opened(self) -> Lane:
+        """Its lane. Others wait for one that opens only where they ask for the same."""
+        with self.opening:
+            if self.lane is None:
+                self.lane = self.make()
+            return self.lane
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody uses it, nor anything that they left is being done."""
+        return not self.users and (self.lane is None or self.lane.idle)
+
+
+class Forgetting:
+    """Counts what metrics read, of all lanes, and has them forget it before it is too much."""
+
+    def __init__(self, limit: int = _REMEMBERED) -> None:
+        self._limit, self._count = limit, 0
+        self._lock = threading.Lock()
+
+    def read(self, characters: int) -> None:
+        """So many were scored."""
+        with self._lock:
+            self._count += characters
+            if self._count < self._limit:
+                return
+            self._count = 0
+        forget_texts()
 
 
 class Offered:
@@ -55,27 +98,36 @@ class Offered:
             raise AdequaError("Two metrics of this server have one name; leave one of them out.")
         self.held = Held(limits.held)
         self._limits, self._workers, self._seen = limits, workers, seen
-        self._lanes: OrderedDict[str, Lane] = OrderedDict()
-        self._lock = threading.Lock()
+        self._forgetting = Forgetting()
+        self._places: OrderedDict[str, Place] = OrderedDict()
+        self._lock = threading.Lock()  # held for a moment only: never while a metric opens
 
-    def lane(self, asked: str) -> Lane:
-        """The lane of a metric that a request names; raises where it is not offered."""
+    @contextmanager
+    def using(self, asked: str) -> Iterator[Place]:
+        """The place of a metric that a request names, which stays while it is used.
+
+        Raises where the metric is not offered, or too many are in use.
+        """
         offer, settings = self._found(asked)
         key = f"{offer.name}:{settings}" if settings else offer.name
-        with self._lock:
-            lane = self._lanes.get(key)
-            if lane is None:
-                lane = self._lanes[key] = self._opened(offer, settings)
-                self._close_idle()
-            self._lanes.move_to_end(key)
-            return lane
+        place = self._taken(key, lambda: self._opened(offer, settings))
+        try:
+            yield place
+        finally:
+            self._left(key, place)
+
+    def lane(self, asked: str) -> Lane:
+        """The lane of a metric; one with settings of a request may close behind its back."""
+        with self.using(asked) as place:
+            return place.opened()
 
     def close(self) -> None:
         """Score what was accepted, and end."""
         with self._lock:
-            lanes = list(self._lanes.values())
-        for lane in lanes:
-            lane.close()
+            places = list(self._places.values())
+        for place in places:
+            if place.lane is not None:
+                place.lane.close()
 
     @property
     def defaults(self) -> list[str]:
@@ -94,6 +146,11 @@ class Offered:
     def _found(self, asked: str) -> tuple[Offer, str]:
         if asked in self.offers:
             return self.offers[asked], ""
+        if len(asked) > LONGEST_METRIC:
+            raise AdequaError(
+                f"A metric with its settings has {LONGEST_METRIC} characters at most, and "
+                f'"{_short(asked)}" has {len(asked):,}.'
+            )
         name, _, written = asked.partition(":")
         offer = self.offers.get(name.strip())
         if offer is None:
@@ -103,76 +160,110 @@ class Offered:
             )
         assignments = sorted(part.strip() for part in written.split(",") if part.strip())
         for assignment in assignments:
-            _check_open(offer, assignment.partition("=")[0].strip())
+            key, _, value = assignment.partition("=")
+            _check_open(offer, key.strip(), value.strip())
         return offer, ",".join(assignments)
 
     def _opened(self, offer: Offer, settings: str) -> Lane:
-        written = ":".join(filter(None, [offer.specification, settings]))
-        metric = _loaded(written, self._workers)
+        metric = _loaded(offer, settings, self._workers)
         seen, name = self._seen, offer.name
-        if seen is None:
-            return Lane(metric, self._limits, self.held)
-        return Lane(
-            metric,
-            self._limits,
-            self.held,
-            seen=lambda segments, seconds: seen(name, segments, seconds),
-        )
 
-    def _close_idle(self) -> None:
-        """Let go of the metric that was not asked for the longest, where there are many."""
-        for key, lane in list(self._lanes.items()):
-            if len(self._lanes) <= _MOST_LANES:
-                return
-            if key not in self.offers and lane.idle:
-                del self._lanes[key]
-                lane.close()
-        if len(self._lanes) > _MOST_LANES + len(self.offers):
-            self._lanes.popitem()
-            raise Refusal(
-                429, "Too many metrics with settings are in use; try again later.", retry_after="5"
-            )
+        def scored(segments: int, characters: int, seconds: float) -> None:
+            self._forgetting.read(characters)
+            if seen is not None:
+                seen(name, segments, seconds)
+
+        return Lane(metric, self._limits, self.held, seen=scored)
+
+    def _taken(self, key: str, make: Callable[[], Lane]) -> Place:
+        with self._lock:
+            place = self._places.get(key)
+            unused = [] if place is not None else self._let_go(1)
+            if place is None:
+                if len(self._places) >= _MOST_LANES + len(self.offers):
+                    raise Refusal(
+                        429,
+                        "Too many metrics with settings are in use; try again later.",
+                        retry_after="5",
+                    )
+                place = self._places[key] = Place(make)
+            place.users += 1
+            self._places.move_to_end(key)
+        _end(unused)
+        return place
+
+    def _left(self, key: str, place: Place) -> None:
+        with self._lock:
+            place.users -= 1
+            if not place.users and place.lane is None:  # it could not be opened
+                del self._places[key]
+            unused = self._let_go(0)
+        _end(unused)
+
+    def _let_go(self, room: int) -> list[Place]:
+        """Take out those that were not asked for the longest, where there are many."""
+        idle = [key for key, place in self._places.items() if key not in self.offers and place.idle]
+        beyond = len(self._places) + room - _MOST_LANES
+        return [self._places.pop(key) for key in idle[: max(beyond, 0)]]
+
+
+def _end(places: Sequence[Place]) -> None:
+    for place in places:
+        if place.lane is not None:
+            place.lane.close()
 
 
 def _offer(specification: str) -> Offer:
     if specification in METRICS:
-        return Offer(specification, specification, METRICS[specification].summary, True)
+        return Offer(
+            specification,
+            specification,
+            METRICS[specification].summary,
+            settings_of(metric_class(specification)),
+        )
     name = specification.partition(":")[0]
     metric = load_metric(specification)  # which says at once what is wrong
     if name in METRICS:
-        return Offer(specification, specification, METRICS[name].summary, False)
-    return Offer(metric.name, specification, "a trained metric of this server", False)
+        return Offer(specification, specification, METRICS[name].summary)
+    return Offer(metric.name, specification, "a trained metric of this server")
 
 
-def _loaded(specification: str, workers: int | None) -> Metric:
+def _loaded(offer: Offer, settings: str, workers: int | None) -> Metric:
     """A metric, with so many threads where it takes a number of them and has none."""
-    if workers is None or "threads=" in specification:
-        return load_metric(specification)
+    # What a request wrote is a name and settings, and never looked up as a path.
+    load = load_metric if offer.settings is None else named_metric
+    written = ":".join(filter(None, [offer.specification, settings]))
+    if workers is None or "threads=" in written:
+        return load(written)
     try:
-        return load_metric(specification, threads=workers)
+        return load(written, threads=workers)
     except UnknownSettingError as error:
         if error.key != "threads":
             raise
-    return load_metric(specification)
+    return load(written)
 
 
-def _check_open(offer: Offer, key: str) -> None:
-    if not offer.open_to_settings:
+def _check_open(offer: Offer, key: str, value: str) -> None:
+    if offer.settings is None:
         raise AdequaError(f"{offer.name} has the settings that this server gives it, and no other.")
-    known = settings_of(metric_class(offer.name))
-    if key not in known:
+    if key not in offer.settings:
         return  # loading it says what is wrong
-    is_text = isinstance(known[key], str)
+    is_text = isinstance(offer.settings[key], str)
     if key in _OF_OPERATORS or (is_text and key not in _WORDS):
         raise AdequaError(
             f"{offer.name}: {key} is for whoever runs the server, and not for a request."
+        )
+    # Others download what they need, or want packages.
+    if key == "tokenize" and value not in TOKENIZERS:
+        raise AdequaError(
+            f'{offer.name}: "{_short(value)}" is not a value of tokenize that a request may give; '
+            f"choose one of {', '.join(TOKENIZERS)}."
         )
 
 
 def _described(offer: Offer, lane: Lane) -> dict[str, Any]:
     metric = lane.metric
     low, high = metric.range
-    settings = settings_of(metric_class(offer.name)) if offer.open_to_settings else {}
     return {
         "name": offer.name,
         "summary": offer.summary,
@@ -181,7 +272,7 @@ def _described(offer: Offer, lane: Lane) -> dict[str, Any]:
         "highest": _bound(high),
         "settings": {
             key: value
-            for key, value in settings.items()
+            for key, value in (offer.settings or {}).items()
             if key not in _OF_OPERATORS and (not isinstance(value, str) or key in _WORDS)
         },
         "signature": str(lane.signature(1, "system")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
 
@@ -11,31 +12,37 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.scoring.results import Results
-from adequa.scoring.stream import UNNAMED, RunningScores, score_stream
+from adequa.scoring.stream import RunningScores, score_stream
 from adequa.segments import FloatArray, Segments
 from adequa.service.delegating import Answered
 from adequa.service.lane import Job, Lane
 from adequa.service.limits import Limits, Refusal
 from adequa.service.offered import Offered
 from adequa.service.shapes import Row, ScoreRequest, parsed
-from adequa.service.texts import segments_from, systems_of
+from adequa.service.texts import by_system, segments_from, systems_of
 
 WINDOW = 256  # rows of a stream that are scored at a time
-_MANY = 1_000  # segments whose sums are not made between other requests
-_MOST_SYSTEMS = 1_000  # of a stream
+MANY = 250  # segments that are not looked through between other requests
+_MOST_OF_STREAM = 1_000  # systems
 
 
-async def lanes_of(offered: Offered, metrics: Sequence[str], limits: Limits) -> dict[str, Lane]:
-    """The lanes of metrics by the name of their column: as short as tells them apart."""
+async def lanes_of(
+    offered: Offered, metrics: Sequence[str], limits: Limits, held: ExitStack
+) -> dict[str, Lane]:
+    """The lanes of metrics by the name of their column: as short as tells them apart.
+
+    They stay open as long as what is `held`.
+    """
     if len(metrics) > limits.metrics:
         raise Refusal(
             422, f"There are {len(metrics)} metrics, and this server takes {limits.metrics}."
         )
     for name in metrics:
         if metrics.count(name) > 1:
-            raise AdequaError(f'"{name}" is given more than once; name each metric once.')
+            raise AdequaError(f'"{name[:40]}" is given more than once; name each metric once.')
+    places = [held.enter_context(offered.using(name)) for name in metrics]
     # To open a metric may take a while.
-    lanes = [await asyncio.to_thread(offered.lane, name) for name in metrics]
+    lanes = [await asyncio.to_thread(place.opened) for place in places]
     names = [lane.metric.name for lane in lanes]
     return {
         name if names.count(name) == 1 else asked: lane
@@ -45,7 +52,10 @@ async def lanes_of(offered: Offered, metrics: Sequence[str], limits: Limits) -> 
 
 async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits) -> Results:
     """The results of a request, as `adequa score` has them."""
-    systems = systems_of(asked, limits)
+    if _count(asked) < MANY:
+        systems = systems_of(asked, limits)
+    else:
+        systems = await asyncio.to_thread(systems_of, asked, limits)
     found = await _statistics(list(systems.values()), lanes)
     metrics = {label: Answered(lane, found[label]) for label, lane in lanes.items()}
     batches = [_named(name, part) for name, part in systems.items()]
@@ -53,9 +63,13 @@ async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits)
     def summed() -> Results:
         return score_stream(batches, metrics, keep_segments=asked.segments, by=asked.by)
 
-    if sum(map(len, batches)) < _MANY:
+    if sum(map(len, batches)) < MANY:
         return summed()
     return await asyncio.to_thread(summed)
+
+
+def _count(asked: ScoreRequest) -> int:
+    return len(asked.rows or ()) + sum(map(len, (asked.systems or {}).values()))
 
 
 async def scored_lines(
@@ -77,7 +91,7 @@ async def scored_lines(
     seen: set[str] = set()
     count = 0
     async for window in _windows(given, limits):
-        systems = _by_system(window, limits, seen)
+        systems = _parted(window, limits, seen)
         # The stream as a whole was let in, and takes its turns.
         parts = [part for _, part in systems.values()]
         found = await _statistics(parts, lanes, admitted=True)
@@ -124,16 +138,14 @@ async def _windows(given: AsyncIterator[list[bytes]], limits: Limits) -> AsyncIt
             yield window
 
 
-def _by_system(
+def _parted(
     window: Sequence[Row], limits: Limits, seen: set[str]
 ) -> dict[str, tuple[list[int], Segments]]:
     """The rows of a window by system: which they are, and their segments."""
-    places: dict[str, list[int]] = {}
-    for place, row in enumerate(window):
-        places.setdefault(UNNAMED if row.system is None else row.system, []).append(place)
+    places = by_system(window)
     seen |= places.keys()
-    if len(seen) > _MOST_SYSTEMS:
-        raise Refusal(422, f"This server takes {_MOST_SYSTEMS:,} systems in one stream at most.")
+    if len(seen) > _MOST_OF_STREAM:
+        raise Refusal(422, f"This server takes {_MOST_OF_STREAM:,} systems in one stream at most.")
     return {
         name: (rows, segments_from([window[row] for row in rows], limits))
         for name, rows in places.items()

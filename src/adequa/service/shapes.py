@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
-from adequa.service.limits import MOST_ROWS, Refusal
+from adequa.service.limits import LONGEST_METRIC, LONGEST_NAME, MOST_ROWS, Refusal
 
 # Lists end at the first fault, so that a long wrong one costs no more than a short one.
 _References = Annotated[
@@ -19,7 +19,9 @@ _References = Annotated[
     ),
 ]
 _Texts = Annotated[list[str], Field(max_length=MOST_ROWS, fail_fast=True)]
-_Metrics = Annotated[list[str], Field(min_length=1, max_length=100, fail_fast=True)]
+_Metric = Annotated[str, Field(max_length=LONGEST_METRIC)]
+_Metrics = Annotated[list[_Metric], Field(min_length=1, max_length=100, fail_fast=True)]
+_Name = Annotated[str, Field(max_length=LONGEST_NAME)]
 _Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=1, le=10_000_000)]
 _Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -35,8 +37,8 @@ class Row(_Strict):
     mt: Annotated[str, Field(description="The hypothesis.")]
     ref: Annotated[_References, Field(description="The reference, or a list of several.")]
     src: Annotated[str | None, Field(description="The source.")] = None
-    system: Annotated[str | None, Field(description="The system's name.")] = None
-    doc: Annotated[str | None, Field(description="The document's name.")] = None
+    system: Annotated[_Name | None, Field(description="The system's name.")] = None
+    doc: Annotated[_Name | None, Field(description="The document's name.")] = None
 
 
 class Input(_Strict):
@@ -55,7 +57,10 @@ class Input(_Strict):
         Field(description="One reference a segment, or a list of several."),
     ] = None
     sources: Annotated[_Texts | None, Field(description="One source a segment.")] = None
-    documents: Annotated[_Texts | None, Field(description="The document of each segment.")] = None
+    documents: Annotated[
+        Annotated[list[_Name], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
+        Field(description="The document of each segment."),
+    ] = None
 
 
 _EXAMPLE: dict[str, Any] = {
@@ -83,7 +88,9 @@ class ScoreRequest(Input):
     )
     metrics: Annotated[_Metrics, Field(description="Metrics, with settings where they have any.")]
     segments: Annotated[bool, Field(description="A score for each segment too.")] = True
-    by: Annotated[str | None, Field(description="`doc`: a score for each document too.")] = None
+    by: Annotated[
+        Literal["doc"] | None, Field(description="`doc`: a score for each document too.")
+    ] = None
 
 
 class CompareRequest(Input):
@@ -97,7 +104,9 @@ class CompareRequest(Input):
     swaps: Annotated[_Count | None, Field(description="Of approximate randomisation.")] = None
     confidence: Annotated[_Share, Field(description="Of the intervals.")] = CONFIDENCE
     alpha: Annotated[_Share, Field(description="Level of the tests.")] = ALPHA
-    clusters: Annotated[str, Field(description="Ranks are greedy, or separated.")] = "greedy"
+    clusters: Annotated[
+        str, Field(max_length=LONGEST_NAME, description="Ranks are greedy, or separated.")
+    ] = "greedy"
     seed: Annotated[_Seed, Field(description="Of all random draws.")] = SEED
     like_sacrebleu: Annotated[bool, Field(description="p-values as sacreBLEU has them.")] = False
     segments: Annotated[bool, Field(description="All segments too.")] = False
@@ -114,7 +123,8 @@ class RankRequest(Input):
         json_schema_extra={"examples": [{**_EXAMPLE, "metric": "chrf", "resamples": 100}]}
     )
     metric: Annotated[
-        str | None, Field(description="A metric; without it, the ranker that comes with adequa.")
+        _Metric | None,
+        Field(description="A metric; without it, the ranker that comes with adequa."),
     ] = None
     resamples: Annotated[_Count, Field(description="Of the segments, for intervals.")] = 1000
     confidence: Annotated[_Share, Field(description="Of the intervals.")] = CONFIDENCE

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 from adequa.comparison.outputs import Outputs, gathered, outputs_of
 from adequa.errors import AdequaError
 from adequa.scoring.api import as_segments
 from adequa.scoring.stream import UNNAMED
 from adequa.segments import Segments
-from adequa.service.limits import Limits, Refusal
+from adequa.service.limits import LONGEST_NAME, Limits, Refusal
 from adequa.service.shapes import Input, Row
 
-_LONGEST_NAME = 200  # of systems and documents
 _MOST_SYSTEMS = 100
 
 
@@ -22,7 +20,10 @@ def systems_of(asked: Input, limits: Limits) -> dict[str, Segments]:
     _check_one_way(asked)
     if asked.rows is not None:
         limits.check_segments(len(asked.rows))
-        found = _by_system(asked.rows, limits)
+        found = {
+            name: segments_from([asked.rows[place] for place in places], limits)
+            for name, places in by_system(asked.rows).items()
+        }
     else:
         found = _columns(asked, limits)
     if not found:
@@ -76,11 +77,12 @@ def _check_one_way(asked: Input) -> None:
         raise AdequaError("There are no texts: give rows, or systems with their references.")
 
 
-def _by_system(rows: Iterable[Row], limits: Limits) -> dict[str, Segments]:
-    parts: dict[str, list[Row]] = {}
-    for row in rows:
-        parts.setdefault(UNNAMED if row.system is None else row.system, []).append(row)
-    return {name: segments_from(part, limits) for name, part in parts.items()}
+def by_system(rows: Sequence[Row]) -> dict[str, list[int]]:
+    """Which rows are of which system, in the order in which they were given."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(UNNAMED if row.system is None else row.system, []).append(place)
+    return places
 
 
 def _columns(asked: Input, limits: Limits) -> dict[str, Segments]:
@@ -142,16 +144,14 @@ def _check_names(systems: Mapping[str, Segments]) -> None:
         raise Refusal(
             422, f"There are {len(systems):,} systems, and this server takes {_MOST_SYSTEMS}."
         )
-    documents = chain.from_iterable(part.ids.get("doc", ()) for part in systems.values())
-    for kind, names in (("system", systems), ("document", documents)):
-        for name in names:
-            if len(name) > _LONGEST_NAME:
-                raise Refusal(
-                    422,
-                    f"The name of a {kind} has {len(name):,} characters, and this server takes "
-                    f"{_LONGEST_NAME} at most.",
-                )
+    for name in systems:
+        if len(name) > LONGEST_NAME:
+            raise Refusal(
+                422,
+                f"The name of a system has {len(name):,} characters, and this server takes "
+                f"{LONGEST_NAME} at most.",
+            )
 
 
 def _shown(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+    return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"

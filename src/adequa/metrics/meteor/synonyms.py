@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 from zipfile import ZipFile
 
 from adequa.metrics.meteor.tables import EXCEPTIONS_ENTRY, SYNSETS_ENTRY, readable
@@ -45,6 +46,13 @@ class Synonyms:
         self._bases = bases
         self._synsets = synsets
         self.synsets_of = lru_cache(_REMEMBERED)(self._synsets_of)
+        _MADE.add(self)
+
+    @staticmethod
+    def forget() -> None:
+        """Forget the words that were asked for, of all tables."""
+        for made in _MADE:
+            made.synsets_of.cache_clear()
 
     def _synsets_of(self, word: str) -> tuple[str, ...]:
         """The ids of the synsets of a word and of its base forms."""
@@ -62,6 +70,9 @@ class Synonyms:
                 if base in self._synsets:
                     return base
         return ""
+
+
+_MADE: WeakSet[Synonyms] = WeakSet()
 
 
 @lru_cache(maxsize=1)

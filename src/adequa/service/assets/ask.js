@@ -29,7 +29,7 @@ async function ask(path, settings = {}) {
   if (response.status === 401) {
     byId("token-part").hidden = false;
     byId("token").focus();
-  } else if (token) sessionStorage.setItem(TOKEN, token);
+  } else if (token && response.ok) sessionStorage.setItem(TOKEN, token);
   if (!response.ok) throw new Error(await sentenceOf(response));
   return response;
 }

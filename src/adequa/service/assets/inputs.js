@@ -18,11 +18,18 @@ function textLines(text) {
   return found;
 }
 
+// The lowest number that no box of a kind has, nor any name.
+function freeNumber(kind) {
+  const taken = ofKind(kind);
+  for (let number = 1; ; number += 1)
+    if (!taken.some((box) => box.number === number || box.field.value === `system-${number}`)) return number;
+}
+
 function addBox(kind, name = "", text = "") {
   counter += 1;
   const id = `box-${counter}`;
   const { title, place } = KINDS[kind];
-  const number = ofKind(kind).length + 1;
+  const number = freeNumber(kind);
   const label = kind === "source" || (kind === "reference" && number === 1) ? title : `${title} ${number}`;
   const area = element("textarea", {
     id,
@@ -50,7 +57,7 @@ function addBox(kind, name = "", text = "") {
     area,
     element("div", { class: "row" }, file, remove),
   );
-  const box = { kind, node, area, field, count };
+  const box = { kind, number, node, area, field, count };
   boxes.push(box);
   byId(place).append(node);
   area.addEventListener("input", () => countLines(box));

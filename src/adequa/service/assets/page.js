@@ -38,9 +38,14 @@ function asIt(view) {
   if (view !== "single") byId("single").hidden = true;
 }
 
-// Show a comparison by its name; the address of the page is its link.
-async function open(id) {
-  const shown = await (await ask(`/v1/comparisons/${encodeURIComponent(id)}/page`)).json();
+// Show a comparison by its name; the address of the page is its link, and becomes it for a new one.
+async function open(id, link = "") {
+  const response = await ask(`/v1/comparisons/${encodeURIComponent(id)}/page`);
+  const shown = await response.json();
+  if (link) history.pushState(null, "", link);
+  const minutes = Math.max(1, Math.round(response.headers.get("adequa-expires-in") / 60));
+  const unit = minutes === 1 ? "minute" : "minutes";
+  byId("expires").textContent = `The server keeps it for ${whole(minutes)} ${unit} at most.`;
   shownId = id;
   asIt("result");
   byId("title").textContent = shown.title;
@@ -59,12 +64,7 @@ async function compareAll(content, signal) {
   for await (const line of linesOf(response)) {
     if (line.error) throw new Error(line.error);
     if (line.progress) showProgress(line.progress);
-    if (line.result) {
-      history.pushState(null, "", line.result.link);
-      const minutes = Math.round(line.result.expires_in / 60);
-      byId("expires").textContent = `The server keeps it for ${whole(minutes)} minutes at most.`;
-      return open(line.result.id);
-    }
+    if (line.result) return open(line.result.id, line.result.link);
   }
   throw new Error("The server broke off; try again.");
 }
@@ -72,6 +72,8 @@ async function compareAll(content, signal) {
 async function submit(event) {
   event.preventDefault();
   problem("");
+  told("");
+  byId("single").hidden = true; // what was found before is not of these texts
   let content;
   try {
     content = { ...texts(), metrics: chosenMetrics() };
