@@ -28,8 +28,9 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
 # Tests run side by side, one a core: with threads of their own they would wait for one another.
+tests: export OMP_NUM_THREADS = 1
 tests: $(VENV)/.dev browser
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto
 
 # Tests of reports want a browser. Where we may install one, as in a container of Debian, we do;
 # elsewhere they skip, and say what they lack.

@@ -313,7 +313,9 @@ def test_version_and_help() -> None:
     assert "score" in adequa().stderr + adequa().stdout
 
 
-def test_completion_offers_metrics() -> None:
+def test_completion_offers_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Typer would look for the shell above, which may be one that it has no completion for.
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     from adequa.cli.completion import complete_metric
 
     assert [name for name, _ in complete_metric("ch")] == ["chrf", "chrf++", "character"]
