@@ -18,6 +18,7 @@ import tempfile
 import time
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyarrow as pa
@@ -94,26 +95,49 @@ def measure_memory(folder: Path, rows: int, shards: int, metric: str) -> None:
 
 
 def measure_engines(folder: Path, sizes: list[int], args: argparse.Namespace) -> None:
-    """Both engines on corpora of several sizes."""
+    """Both engines on corpora of several sizes, one after the other in every round."""
     ray: Any = import_module("ray")  # the local engine needs none
     workers = args.workers or available_cpus()
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    print(f"{args.metric}, {workers} workers, {args.shards} shards")
+    print(f"{args.metric}, {workers} workers, {args.shards} shards, {args.rounds} rounds (medians)")
     print(f"{'rows':>9}  {'local rows/s':>12}  {'ray rows/s':>12}  {'ray/local':>9}  same bytes")
+    medians: dict[str, dict[int, float]] = {"local": {}, "ray": {}}
     for rows in sizes:
         inputs = make_corpus(folder / f"in-{rows}", rows, args.shards)
-        rates, digests = {}, set()
-        for engine in ("local", "ray"):
-            out = folder / f"{engine}-{rows}"
-            seconds, _ = timed(inputs, out, args.metric, engine=engine, workers=workers)
-            rates[engine] = rows / seconds
-            digests.add(digest(out))
-        print(
-            f"{rows:>9,}  {rates['local']:>12,.0f}  {rates['ray']:>12,.0f}  "
-            f"{rates['ray'] / rates['local']:>9.2f}  {'yes' if len(digests) == 1 else 'NO'}",
-            flush=True,
-        )
+        seconds: dict[str, list[float]] = {"local": [], "ray": []}
+        digests = set()
+        for _ in range(args.rounds):
+            for engine, found in seconds.items():
+                out = folder / f"{engine}-{rows}"
+                found.append(timed(inputs, out, args.metric, engine=engine, workers=workers)[0])
+                digests.add(digest(out))
+                shutil.rmtree(out)
+        for engine, found in seconds.items():
+            medians[engine][rows] = median(found)
+        rates = [rows / medians[engine][rows] for engine in seconds]
+        ratio = median(here / there for here, there in zip(*seconds.values(), strict=True))
+        same = "yes" if len(digests) == 1 else "NO"
+        print(f"{rows:>9,}  {rates[0]:>12,.0f}  {rates[1]:>12,.0f}  {ratio:>9.2f}  {same}")
+        print(f"{'':9}  {paired(seconds)}", flush=True)
     ray.shutdown()
+    for engine, of_sizes in medians.items():
+        print_line(engine, of_sizes)
+
+
+def paired(seconds: dict[str, list[float]]) -> str:
+    """The seconds of every round."""
+    return ", ".join(f"{a:.1f}/{b:.1f} s" for a, b in zip(*seconds.values(), strict=True))
+
+
+def print_line(engine: str, of_sizes: dict[int, float]) -> None:
+    """How far the sizes between the least and the largest are off the line through those two."""
+    if len(of_sizes) <= 2:  # noqa: PLR2004  # any two lie on a line
+        return
+    least, *between, largest = sorted(of_sizes)
+    slope = (of_sizes[largest] - of_sizes[least]) / (largest - least)
+    start = of_sizes[least] - slope * least
+    off = max(abs(of_sizes[rows] / (start + slope * rows) - 1) for rows in between)
+    print(f"{engine}: {start:.1f} s and {1 / slope:,.0f} rows a second; at most {off:.0%} off that")
 
 
 def main() -> None:
@@ -123,6 +147,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, action="append")
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--workers", type=int)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory", action="store_true")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="adequa-scale-"))

@@ -1,8 +1,9 @@
 """The Ray engine: shards as a Ray dataset, mapped by a pool of actors that load the metrics once.
 
-Ray Data gives a free actor the next shard and no more, so that nothing piles up, starts lost actors
-again and has their shards scored anew. An actor reads and writes its shard itself, a unit at a
-time: no rows travel, and the object store stays empty. No other file imports Ray.
+Ray Data gives an actor the next shard and at most one to go on with, so that nothing piles up,
+starts lost actors again and has their shards scored anew. An actor reads and writes its shard
+itself, a unit at a time: no rows travel, and the object store stays empty. No other file imports
+Ray.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ _OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows
 # Workers that a shard may cost: Ray would try for ever, and machines that are lent do get lost.
 _ATTEMPTS = 5
 _BETWEEN = 0.5  # seconds between looks at how far the actors are
+# Shards by actor from which one waits at each: it is begun at once, where Ray takes a third of a
+# second to give the next. With few, it could be waiting at a busy actor while another has none.
+_MANY = 4
 _PATIENCE = 10.0  # seconds that the board may take to answer, which may be starting again
 
 Outcomes: TypeAlias = Generator[Outcome, None, None]
@@ -108,10 +112,11 @@ def _mapped(
     context.enable_progress_bars = False
     rows = [{"shard": asdict(shard)} for shard in shards]
     blocks = min(len(rows), _MOST_BLOCKS)
+    waiting = int(blocks >= _MANY * count)
     dataset = ray_data.from_items(rows, override_num_blocks=blocks).map(
         _Actor,
         fn_constructor_args=work,
-        compute=ray_data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=1),
+        compute=ray_data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=1 + waiting),
         num_cpus=1,
         num_gpus=gpus or None,
     )

@@ -28,7 +28,7 @@ from adequa.segments import FloatArray, Segments, Signature, concatenate
 from adequa.service.limits import Limits, Refusal
 
 SLICE = 16  # segments that a request is given at a time
-BATCH = 64  # segments that are scored together
+BATCH = 128  # segments that are scored together
 # Characters of both texts, for the same: some metrics take minutes for what is long enough.
 SLICE_CHARACTERS = 8_000
 BATCH_CHARACTERS = 32_000
