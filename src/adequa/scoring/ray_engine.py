@@ -19,6 +19,7 @@ from importlib import import_module
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
@@ -31,6 +32,8 @@ _OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows
 # Workers that a shard may cost: Ray would try for ever, and machines that are lent do get lost.
 _ATTEMPTS = 5
 _BETWEEN = 0.5  # seconds between looks at how far the actors are
+# Seconds without a board: its process would start beside those of the actors, and hold them up.
+_WITHOUT = 5.0
 # Shards by actor from which one waits at each: it is begun at once, where Ray takes a third of a
 # second to give the next. With few, it could be waiting at a busy actor while another has none.
 _MANY = 4
@@ -50,7 +53,7 @@ def ray_engine(
         def run(job: Job, shards: Sequence[Shard], told: Told) -> Outcomes:
             """What comes of each shard, in the order in which they are finished."""
             count = min(workers or room, len(shards))
-            board = _begun_board(ray)
+            board = f"adequa {uuid4()}"
             known = _Known(told)
             with _watched(ray, board, known.say):
                 for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
@@ -61,13 +64,14 @@ def ray_engine(
         yield run
 
 
-def _begun_board(ray: Any) -> Any:
+def _begun_board(ray: Any, name: str) -> Any:
     """A board on the driver's own node: it is lost only with the driver, or begun again."""
     strategies: Any = import_module("ray.util.scheduling_strategies")
     here = ray.get_runtime_context().get_node_id()
     return (
         ray.remote(_Board)
         .options(
+            name=name,
             num_cpus=0,
             max_restarts=-1,
             max_task_retries=-1,
@@ -101,7 +105,7 @@ class _Known:
 
 
 def _mapped(
-    ray: Any, work: tuple[Job, Any], shards: Sequence[Shard], count: int, gpus: float
+    ray: Any, work: tuple[Job, str], shards: Sequence[Shard], count: int, gpus: float
 ) -> Iterator[dict[str, Any]]:
     """The rows that actors make of shards; `work` is what each of them is begun with."""
     ray_data: Any = import_module("ray.data")  # heavy
@@ -132,9 +136,10 @@ def _mapped(
 class _Actor:
     """A worker on Ray."""
 
-    def __init__(self, job: Job, board: Any) -> None:
+    def __init__(self, job: Job, board: str) -> None:
         self._scorer = ShardScorer(job)
-        self._board = board
+        self._name = board
+        self._found: Any = None
         self._said = 0.0  # when the board was told last
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +151,8 @@ class _Actor:
         now = monotonic()
         if now - self._said >= _BETWEEN:
             self._said = now
-            self._board.put.remote(progress)
+            if (board := self._board()) is not None:
+                board.put.remote(progress)
 
     def _allowed(self, shard: Shard) -> str | None:
         return _lost(shard) if self._times_begun(shard) > _ATTEMPTS else None
@@ -154,10 +160,19 @@ class _Actor:
     def _times_begun(self, shard: Shard) -> int:
         """How often, as far as is known: the work does not hang on the board."""
         ray: Any = import_module("ray")
+        if (board := self._board()) is None:
+            return 0
         try:
-            return int(ray.get(self._board.begin.remote(shard.name), timeout=_PATIENCE))
+            return int(ray.get(board.begin.remote(shard.name), timeout=_PATIENCE))
         except ray.exceptions.RayError:
             return 0
+
+    def _board(self) -> Any:
+        """The board, or None before it is begun."""
+        if self._found is None:
+            with suppress(ValueError):
+                self._found = import_module("ray").get_actor(self._name)
+        return self._found
 
 
 def _lost(shard: Shard) -> str:
@@ -190,11 +205,14 @@ class _Board:
 
 
 @contextmanager
-def _watched(ray: Any, board: Any, told: Told) -> Iterator[None]:
-    """Pass on what the board says, for as long as the context lasts."""
+def _watched(ray: Any, name: str, told: Told) -> Iterator[None]:
+    """Begin a board and pass on what it says, for as long as the context lasts."""
     done = Event()
 
     def watch() -> None:
+        if done.wait(_WITHOUT):
+            return
+        board = _begun_board(ray, name)
         while not done.wait(_BETWEEN):
             with suppress(ray.exceptions.RayError):
                 for progress in ray.get(board.take.remote(), timeout=_PATIENCE):
