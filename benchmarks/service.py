@@ -2,7 +2,7 @@
 
     ADEQUA_DATA=FOLDER python benchmarks/service.py [--segments N] [--load]
 
-Different pairs of a hypothesis and a reference (WMT15, or made-up ones where there are no data) are
+Different pairs of a hypothesis and a reference (WMT16, or made-up ones where there are no data) are
 scored with the metric that ships on two threads:
 
 - by one `adequa score` of them all, less the time of the same command on one segment;
@@ -325,8 +325,8 @@ def overload(pairs: Sequence[Pair], random: Random, minutes: float) -> bool:
 def main() -> None:
     """Measure, and exit with 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", default="wmt15-da")
-    parser.add_argument("--segments", type=int, default=2000)
+    parser.add_argument("--data", default="wmt16-da")
+    parser.add_argument("--segments", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--load", action="store_true", help="four times too much, for two minutes")
     parser.add_argument("--minutes", type=float, default=MINUTES)
