@@ -425,7 +425,8 @@ def test_inputs_are_never_written_over(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_scores_may_not_become_shards(corpus: Path, tmp_path: Path) -> None:
-    for given_ in (str(corpus), f"file://{corpus}", f"{corpus}/**/*.jsonl"):
+    everything = (str(corpus), f"{corpus}/**/*.jsonl", f"{corpus}/**", f"{corpus}/**/**")
+    for given_ in (*everything, f"file://{corpus}", f"file://{corpus}/**"):
         with pytest.raises(AdequaError, match="would be among the shards of"):
             score_corpus(given_, corpus / "out", "wer")
     for _ in range(2):  # what these stand for does not take the scores in

@@ -85,7 +85,8 @@ class Way:
 
 def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
     """Whether -i and -o mean shards and a folder, and not one file and another."""
-    from adequa.io.storage import is_address, is_pattern
+    from adequa.io.patterns import is_pattern
+    from adequa.io.storage import is_address
 
     return (
         engine is not None

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from adequa.errors import AdequaError
-from adequa.io.storage import (
-    address_beside,
-    fixed_root,
-    is_address,
-    is_match,
-    is_pattern,
-    storage_of,
-)
+from adequa.io.patterns import fixed_root, is_match, is_pattern, parts_below
+from adequa.io.storage import address_beside, is_address, storage_of, whereabouts
 from adequa.io.text import text_format
 
 FORMATS = (".parquet", ".jsonl")
@@ -50,7 +44,7 @@ def find_shards(given: str) -> list[Shard]:
     if not found:
         what = "matches nothing" if is_pattern(given) else "is not there, or holds no shards"
         raise AdequaError(f"{given} {what}; shards are files that end in {' or '.join(FORMATS)}.")
-    return [
+    shards = [
         Shard(
             # A path that means the same to every process; as it is written, links and all.
             address_beside(given, inner, path) if is_address(given) else os.path.abspath(path),  # noqa: PTH100
@@ -59,6 +53,20 @@ def find_shards(given: str) -> list[Shard]:
         )
         for path, size in found
     ]
+    _refuse_equal_files(shards)
+    return shards
+
+
+def _refuse_equal_files(shards: Sequence[Shard]) -> None:
+    """Raise where a file is found by two names, as its rows would be scored and counted twice."""
+    seen: dict[tuple[str, PurePosixPath], Shard] = {}
+    for shard in shards:
+        before = seen.setdefault(whereabouts(shard.path), shard)
+        if before is not shard:
+            raise AdequaError(
+                f"{shard.path} and {before.path} are one file, by a link, and its rows would "
+                "count twice; give a pattern, or a folder, in which it is found once."
+            )
 
 
 def finder(given: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
@@ -72,8 +80,12 @@ def finder(given: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
             and _is_data(file[1].relative_to(folder))
         )
     root = fixed_root(inner)
-    pattern = PurePosixPath(storage.resolved(root), inner[len(root) :].lstrip("/")).parts
-    return lambda file: file[0] == storage.kind and is_match(file[1].parts, pattern)
+    folder, pattern = PurePosixPath(storage.resolved(root)), parts_below(inner, root)
+    return lambda file: (
+        file[0] == storage.kind
+        and folder in file[1].parents
+        and is_match(file[1].relative_to(folder).parts, pattern)
+    )
 
 
 def _is_data(name: PurePosixPath) -> bool:

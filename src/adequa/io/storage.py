@@ -7,7 +7,6 @@ caller names and that is of the same file system.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import io
 import os
@@ -16,16 +15,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
 from adequa.errors import AdequaError, UnwritableError
+from adequa.io.patterns import fixed_root, is_match, is_pattern, leads_on, parts_below, walked
 from adequa.io.text import unreadable
 
 _SCHEME = "://"
-_MAGIC = "*?["
 _BLOCK = 1 << 20
 _LOCAL = "local"  # as pyarrow calls the file system of this machine
 _IN_ADDRESSES = "/%:@!$&'()+,;=~"  # what may stand there as it is, beside letters and digits
@@ -79,8 +77,11 @@ class Storage(ABC):
     kind: str  # of file system
 
     @abstractmethod
-    def matching(self, pattern: str) -> list[tuple[str, int]]:
-        """The files that match a pattern, each with its size, in the order of their names."""
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
+        """The files that match a pattern, each once and with its size, in the order of their names.
+
+        With `hidden`, a * also stands for the dot that a name begins with.
+        """
 
     @abstractmethod
     def existing(self, paths: Sequence[str]) -> list[str]:
@@ -137,9 +138,9 @@ class LocalStorage(Storage):
 
     kind = _LOCAL
 
-    def matching(self, pattern: str) -> list[tuple[str, int]]:
-        found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207  # as paths are written
-        return [(path, Path(path).stat().st_size) for path in found]
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
+        found = _walked(pattern, hidden) if is_pattern(pattern) else [pattern]
+        return sorted((path, Path(path).stat().st_size) for path in found if Path(path).is_file())
 
     def existing(self, paths: Sequence[str]) -> list[str]:
         return [path for path in paths if Path(path).exists()]
@@ -179,18 +180,26 @@ class ArrowStorage(Storage):
         self._files = file_system
         self.kind = str(file_system.type_name)
 
-    def matching(self, pattern: str) -> list[tuple[str, int]]:
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
         from pyarrow import fs  # noqa: PLC0415  # an extra, and heavy
 
+        if self.kind == _LOCAL:  # where links may lead round in a circle
+            return LocalStorage().matching(pattern, hidden=hidden)
         if not is_pattern(pattern):
             one = self._files.get_file_info(pattern)
             return [(pattern, one.size)] if one.type == fs.FileType.File else []
-        below = fs.FileSelector(fixed_root(pattern), recursive=True, allow_not_found=True)
-        parts = PurePosixPath(pattern).parts
+        root = fixed_root(pattern)
+        parts = parts_below(pattern, root)
+        below_it = fs.FileSelector(root, recursive=True, allow_not_found=True)
+        try:
+            everything = self._files.get_file_info(below_it)
+        except NotADirectoryError:
+            return []
         return sorted(
             (found.path, found.size)
-            for found in self._files.get_file_info(below)
-            if found.type == fs.FileType.File and is_match(PurePosixPath(found.path).parts, parts)
+            for found in everything
+            if found.type == fs.FileType.File
+            and is_match(parts_below(found.path, root), parts, hidden=hidden)
         )
 
     def existing(self, paths: Sequence[str]) -> list[str]:
@@ -293,33 +302,21 @@ def is_address(path: str) -> bool:
     return _SCHEME in path
 
 
-def fixed_root(pattern: str) -> str:
-    """The deepest folder of a pattern that is the same for all that matches.
-
-    >>> fixed_root("corpus/*/part-?.parquet"), fixed_root("corpus/a.jsonl"), fixed_root("*.jsonl")
-    ('corpus', 'corpus', '')
-    """
-    parts = pattern.split("/")
-    fixed = next((at for at, part in enumerate(parts) if set(part) & set(_MAGIC)), len(parts) - 1)
-    return "/".join(parts[: min(fixed, len(parts) - 1)]) or ("/" if pattern[:1] == "/" else "")
-
-
-def is_pattern(path: str) -> bool:
-    """Whether a path may stand for several files.
-
-    >>> is_pattern("corpus/*.parquet"), is_pattern("corpus/a.parquet")
-    (True, False)
-    """
-    return bool(set(path) & set(_MAGIC))
-
-
-def is_match(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the parts of a path match those of a pattern, in which ** is any folders or none."""
-    if not pattern or not path:
-        return not pattern and not path
-    if pattern[0] == "**":
-        return is_match(path, pattern[1:]) or is_match(path[1:], pattern)
-    return fnmatchcase(path[0], pattern[0]) and is_match(path[1:], pattern[1:])
+def _walked(pattern: str, hidden: bool) -> list[str]:
+    """What matches a pattern on this machine."""
+    root = fixed_root(pattern)
+    parts = parts_below(pattern, root)
+    if not Path(root).is_dir():
+        return []
+    below_it = walked(
+        root, lambda folder: leads_on(parts_below(folder, root), parts, hidden=hidden)
+    )
+    try:
+        return [
+            path for path in below_it if is_match(parts_below(path, root), parts, hidden=hidden)
+        ]
+    except OSError as error:  # of a folder, whose shards would be left out in silence
+        raise unreadable(str(error.filename or root), error) from error
 
 
 def _temporary_name() -> str:
