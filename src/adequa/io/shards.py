@@ -27,6 +27,8 @@ class Shard:
 
 def find_shards(given: str) -> list[Shard]:
     """The shards that a pattern, a folder, a file or an address stands for, by name."""
+    if not given:
+        raise AdequaError("The input is empty; name shards, as a pattern, a folder or a file.")
     storage, inner = storage_of(given)
     if storage.is_folder(inner):
         root = inner.rstrip("/")

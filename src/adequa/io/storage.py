@@ -283,6 +283,16 @@ def below(folder: str, name: str) -> str:
     return f"{folder}/{quote(name) if is_address(folder) else name}"
 
 
+def without_slash(path: str) -> str:
+    """The path, or the address, of a folder without a slash at its end, unless it is all there is.
+
+    >>> without_slash("scored//"), without_slash("/"), without_slash("s3://bucket/")
+    ('scored', '/', 's3://bucket')
+    """
+    scheme, mark, place = path.rpartition(_SCHEME)
+    return scheme + mark + (place.rstrip("/") or place[:1])
+
+
 def whereabouts(path: str) -> tuple[str, PurePosixPath]:
     """What all paths and addresses of a file share: the kind of store, and the path without links.
 

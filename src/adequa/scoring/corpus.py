@@ -22,7 +22,7 @@ from adequa.errors import AdequaError
 from adequa.io.lock import locked
 from adequa.io.shard_parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, finder
-from adequa.io.storage import is_address, storage_of, whereabouts
+from adequa.io.storage import is_address, storage_of, whereabouts, without_slash
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
@@ -106,7 +106,9 @@ def score_corpus(
         raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
     if workers is not None and workers < 1:
         raise AdequaError(f"There must be one worker or more, not {workers}.")
-    target = os.fspath(output).rstrip("/")
+    target = without_slash(os.fspath(output))
+    if not target:
+        raise AdequaError("The output is empty; name a folder for the scores.")
     target = target if is_address(target) else os.path.abspath(target)  # noqa: PTH100
     shards = find_shards(inputs)
     named = {
