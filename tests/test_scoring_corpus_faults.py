@@ -170,6 +170,29 @@ def test_dates_do_not_count_and_content_does(tmp_path: Path) -> None:
     assert (out / "b.jsonl").stat().st_ino != numbers[out / "b.jsonl"]
 
 
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_the_manifest_is_there_when_all_are_finished(tmp_path: Path, scheme: str) -> None:
+    where, out = tmp_path / "in", f"{scheme}{tmp_path}/out"
+    manifest = tmp_path / "out" / FOLDER / "manifest.json"
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    write_jsonl(where / "b.jsonl", rows_of("literal"))
+    score_corpus(str(where), out, "wer")
+    whole = contents(tmp_path / "out")
+    score_corpus(str(where), out, "wer")  # all is kept
+    assert contents(tmp_path / "out") == whole
+    write_jsonl(where / "a.jsonl", rows_of("broken"))
+    (where / "b.jsonl").write_text("no JSON")
+    with pytest.raises(AdequaError, match=r"b\.jsonl, line 1 is not JSON"):
+        score_corpus(str(where), out, "wer")
+    assert not manifest.exists()
+    with pytest.raises(AdequaError, match="were made otherwise"):  # and nothing is touched
+        score_corpus(str(where), out, "ter")
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    write_jsonl(where / "b.jsonl", rows_of("literal"))
+    score_corpus(str(where), out, "wer")
+    assert contents(tmp_path / "out") == whole
+
+
 @pytest.mark.parametrize(
     ("metrics", "options", "words"),
     [

@@ -100,6 +100,10 @@ class Storage(ABC):
         """What follows `with`: a file to write, which takes its place when all is written."""
 
     @abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove a file, if there is one."""
+
+    @abstractmethod
     def remove_temporaries(self, temporaries: str) -> None:
         """Remove the folder of files that are not yet whole, with what killed writers left."""
 
@@ -169,6 +173,12 @@ class LocalStorage(Storage):
             with suppress(OSError):
                 temporary.unlink()
 
+    def remove(self, path: str) -> None:
+        try:
+            Path(path).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+
     def remove_temporaries(self, temporaries: str) -> None:
         shutil.rmtree(temporaries, ignore_errors=True)
 
@@ -234,6 +244,13 @@ class ArrowStorage(Storage):
         finally:
             with suppress(OSError):
                 self._files.delete_file(temporary)
+
+    def remove(self, path: str) -> None:
+        try:
+            if self.existing([path]):
+                self._files.delete_file(path)
+        except OSError as error:
+            raise _unwritable(path, error) from error
 
     def remove_temporaries(self, temporaries: str) -> None:
         with suppress(OSError):

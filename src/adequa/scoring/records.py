@@ -82,7 +82,16 @@ def write_record(job: Job, shard: Shard, record: Record) -> None:
 
 
 def settle(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
-    """Say what the output folder is for, or hold to what was said before."""
+    """Say what the output folder is for, or hold to what was said before.
+
+    The manifest goes until all is finished again: shards may have changed since it was written.
+    """
+    _settle_description(job, description, shards)
+    storage, manifest = storage_of(f"{job.output}/{FOLDER}/{MANIFEST}")
+    storage.remove(manifest)
+
+
+def _settle_description(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
     path = f"{job.output}/{FOLDER}/{JOB}"
     storage, inner = storage_of(path)
     kept = storage.read(inner)
