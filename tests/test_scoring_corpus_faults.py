@@ -297,9 +297,14 @@ def test_a_parquet_shard_that_fails_is_let_go_of_in_silence(tmp_path: Path) -> N
     assert found.stderr == ""
 
 
-def test_one_job_at_a_time_in_a_folder(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_one_job_at_a_time_in_a_folder(corpus: Path, tmp_path: Path, scheme: str) -> None:
+    of_another = tmp_path / "out" / FOLDER / "unfinished" / "0123456789abcdef.tmp"
+    of_another.parent.mkdir(parents=True)
+    of_another.touch()
     with locked(tmp_path / "out"), pytest.raises(AdequaError, match="Another adequa is writing to"):
-        score_corpus(str(corpus), tmp_path / "out", "chrf")
+        score_corpus(str(corpus), f"{scheme}{tmp_path}/out", "chrf")
+    assert of_another.exists()
 
 
 def test_what_a_killed_writer_left_goes(

@@ -25,7 +25,7 @@ from adequa.io.text import unreadable
 
 _SCHEME = "://"
 _BLOCK = 1 << 20
-_LOCAL = "local"  # as pyarrow calls the file system of this machine
+LOCAL = "local"  # as pyarrow calls the file system of this machine
 _IN_ADDRESSES = "/%:@!$&'()+,;=~"  # what may stand there as it is, beside letters and digits
 
 
@@ -109,7 +109,7 @@ class Storage(ABC):
 
     def resolved(self, path: str) -> str:
         """A path without links, if it is one of this machine."""
-        return os.path.realpath(path) if self.kind == _LOCAL else path
+        return os.path.realpath(path) if self.kind == LOCAL else path
 
     def content(self, path: str) -> Content | None:
         """What is in a file, or None where there is none."""
@@ -140,7 +140,7 @@ class Storage(ABC):
 class LocalStorage(Storage):
     """The folders of this machine."""
 
-    kind = _LOCAL
+    kind = LOCAL
 
     def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
         found = _walked(pattern, hidden) if is_pattern(pattern) else [pattern]
@@ -193,7 +193,7 @@ class ArrowStorage(Storage):
     def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
         from pyarrow import fs  # noqa: PLC0415  # an extra, and heavy
 
-        if self.kind == _LOCAL:  # where links may lead round in a circle
+        if self.kind == LOCAL:  # where links may lead round in a circle
             return LocalStorage().matching(pattern, hidden=hidden)
         if not is_pattern(pattern):
             one = self._files.get_file_info(pattern)

@@ -22,7 +22,7 @@ from adequa.errors import AdequaError
 from adequa.io.lock import locked
 from adequa.io.shard_parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, finder
-from adequa.io.storage import is_address, storage_of, whereabouts, without_slash
+from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, without_slash
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
@@ -260,7 +260,8 @@ def _held(job: Job) -> Iterator[None]:
     """The output folder, for one job at a time; what killed workers left half written goes."""
     storage, folder = storage_of(job.output)
     _, temporaries = storage_of(job.temporaries)
-    with nullcontext("us") if is_address(job.output) else locked(Path(folder)) as holder:
+    # By whatever address: only folders of this machine have locks.
+    with locked(Path(folder)) if storage.kind == LOCAL else nullcontext("us") as holder:
         if holder == "others":
             raise AdequaError(
                 f"Another adequa is writing to {job.output}; let it finish, or give another folder."
