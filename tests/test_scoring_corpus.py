@@ -35,7 +35,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_every_row_once_with_sacrebleus_scores(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    found = score_corpus(str(corpus), out, ["chrf", "bleu"])
+    found = score_corpus(corpus, out, ["chrf", "bleu"])  # paths may be Path
     assert found.rows == 3 * 36
     assert found.unscored == 0
     for place, system in zip(("fluent", "literal", "more/broken"), SYSTEMS, strict=True):
@@ -492,6 +492,16 @@ def test_shards_of_different_columns(tmp_path: Path) -> None:
     strict = pa.schema([*fields, pa.field("n", pa.int64())])
     pq.write_table(pa.table({"mt": ["a"], "ref": ["a"], "n": [1]}, strict), where / "b.parquet")
     assert score_corpus(str(where), out, "wer").rows == 2  # whether nulls may be is no difference
+
+
+def test_a_column_name_twice_in_one_of_two_shards(tmp_path: Path) -> None:
+    twice = pa.table([["a"], ["a"], [1], [2]], names=["mt", "ref", "x", "x"])
+    once = twice.select([0, 1, 2])
+    (tmp_path / "in").mkdir()
+    for tables in ((once, twice), (twice, once), (twice, twice)):
+        for name, table in zip(("a", "b"), tables, strict=True):
+            pq.write_table(table, tmp_path / "in" / f"{name}.parquet")
+        refused(tmp_path / "in", '2 columns of the name "x"', tmp_path / "out")
 
 
 def test_bad_shards_are_named_before_the_work(tmp_path: Path) -> None:
