@@ -229,6 +229,19 @@ def test_inputs_that_went(tmp_path: Path) -> None:
         score_corpus(str(tmp_path / "in"), tmp_path / "out", "wer")
 
 
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_hidden_shards_go_on_too(tmp_path: Path, scheme: str) -> None:
+    write_jsonl(tmp_path / "in" / ".a.jsonl", rows_of("fluent"))
+    write_jsonl(tmp_path / "in" / ".more" / ".b.jsonl", rows_of("fluent"))
+    for pattern, rows in ((".*.jsonl", 36), (".*/.*.jsonl", 36)):
+        for _ in range(2):
+            out = f"{scheme}{tmp_path}/out-{len(pattern)}"
+            assert score_corpus(f"{scheme}{tmp_path}/in/{pattern}", out, "wer").rows == rows
+    (tmp_path / "in" / ".a.jsonl").rename(tmp_path / "in" / ".c.jsonl")
+    with pytest.raises(AdequaError, match=r"holds scores of \.a\.jsonl, which the input has not"):
+        score_corpus(f"{scheme}{tmp_path}/in/.*.jsonl", f"{scheme}{tmp_path}/out-8", "wer")
+
+
 def test_files_of_others_are_not_overwritten(corpus: Path, tmp_path: Path) -> None:
     mine = tmp_path / "out" / "more" / "broken.jsonl"
     mine.parent.mkdir(parents=True)

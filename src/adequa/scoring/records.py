@@ -139,7 +139,7 @@ def _recorded(job: Job) -> set[str]:
     storage, folder = storage_of(f"{job.output}/{FOLDER}/shards")
     if not storage.is_folder(folder):
         return set()
-    found = storage.matching(f"{literal(folder)}/**/*{_RECORD}")
+    found = storage.matching(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
     return {path[len(folder) + 1 :].removesuffix(_RECORD) for path, _ in found}
 
 
