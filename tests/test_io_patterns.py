@@ -40,16 +40,16 @@ def test_patterns_stand_for_what_glob_finds(tree: Path, parts: list[str], last: 
     # Path drops a slash at the end, which only folders may have.
     expected = sorted(path for path in everything if path[-1:] != "/" and (tree / path).is_file())
     found = LocalStorage().matching(f"{tree}/{pattern}")
-    assert [path[len(f"{tree}/") :] for path, _ in found] == expected
+    assert [path[len(f"{tree}/") :] for path, size in found if size is not None] == expected
     store = ArrowStorage(fs.SubTreeFileSystem(str(tree), fs.LocalFileSystem()))
-    assert [path for path, _ in store.matching(pattern)] == expected
+    assert [path for path, size in store.matching(pattern) if size is not None] == expected
     if not last.strip():
         assert [path for path in sorted(PATHS) if is_match(path.split("/"), parts)] == expected
 
 
 def test_hidden_names_where_they_are_asked_for(tree: Path) -> None:
     found = LocalStorage().matching(f"{tree}/**/*", hidden=True)
-    assert [path[len(f"{tree}/") :] for path, _ in found] == sorted(PATHS)
+    assert [path[len(f"{tree}/") :] for path, size in found if size is not None] == sorted(PATHS)
 
 
 def test_paths_stay_as_they_are_written(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,3 +81,21 @@ def test_one_file_by_two_names(tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match=r"v2/a\.jsonl and .*latest/a\.jsonl are one file"):
         find_shards(f"{tmp_path}/in")
     assert len(find_shards(f"{tmp_path}/in/latest")) == 1
+
+
+def test_matches_that_are_no_files(tmp_path: Path) -> None:
+    where = tmp_path / "in"
+    for path in ("a.parquet", "b.parquet/part-0.parquet", "b.parquet/_SUCCESS"):
+        (where / path).parent.mkdir(parents=True, exist_ok=True)
+        (where / path).touch()
+    for scheme in ("", "file://"):
+        with pytest.raises(AdequaError, match=r"b\.parquet is a folder, and a pattern takes in"):
+            find_shards(f"{scheme}{where}/*.parquet")
+        for given_ in (str(where), f"{where}/**/*.parquet"):
+            names = [shard.name for shard in find_shards(scheme + given_)]
+            assert names == ["a.parquet", "b.parquet/part-0.parquet"]
+        assert len(find_shards(f"{scheme}{where}/*.parquet/*.parquet")) == 1
+    (where / "c.jsonl").symlink_to("nowhere")
+    for given_ in (str(where), f"{where}/*.jsonl", f"{where}/c.jsonl", f"file://{where}"):
+        with pytest.raises(AdequaError, match=r"c\.jsonl is no file that can be read, but some"):
+            find_shards(given_)

@@ -9,7 +9,14 @@ from pathlib import PurePosixPath
 
 from adequa.errors import AdequaError
 from adequa.io.patterns import fixed_root, is_match, is_pattern, parts_below
-from adequa.io.storage import address_beside, is_address, storage_of, whereabouts
+from adequa.io.storage import (
+    Match,
+    Storage,
+    address_beside,
+    is_address,
+    storage_of,
+    whereabouts,
+)
 from adequa.io.text import text_format
 
 FORMATS = (".parquet", ".jsonl")
@@ -31,18 +38,13 @@ def find_shards(given: str) -> list[Shard]:
         raise AdequaError("The input is empty; name shards, as a pattern, a folder or a file.")
     storage, inner = storage_of(given)
     if storage.is_folder(inner):
-        root = inner.rstrip("/")
-        found = [
-            (path, size)
-            for path, size in storage.matching(f"{literal(root)}/**/*")
-            if text_format(path) in FORMATS
-            and _is_data(PurePosixPath(path).relative_to(root or "/"))
-        ]
+        root, matching = inner.rstrip("/"), _in_folder(storage, inner.rstrip("/"))
     else:
         if ".." in PurePosixPath(inner).parts[len(PurePosixPath(fixed_root(inner)).parts) :]:
             raise AdequaError(f"{given}: a pattern cannot go up again (..) behind its first *.")
-        root = fixed_root(inner)
-        found = storage.matching(inner)
+        root, matching = fixed_root(inner), storage.matching(inner)
+        _refuse_folders(storage, matching)
+    found = _files(storage, matching)
     if not found:
         what = "matches nothing" if is_pattern(given) else "is not there, or holds no shards"
         raise AdequaError(f"{given} {what}; shards are files that end in {' or '.join(FORMATS)}.")
@@ -57,6 +59,39 @@ def find_shards(given: str) -> list[Shard]:
     ]
     _refuse_equal_files(shards)
     return shards
+
+
+def _in_folder(storage: Storage, folder: str) -> list[Match]:
+    """What bears the name of a shard in a folder, and does not belong to those who wrote it."""
+    return [
+        (path, size)
+        for path, size in storage.matching(f"{literal(folder)}/**/*")
+        if _is_named_so(path) and _is_data(PurePosixPath(path).relative_to(folder or "/"))
+    ]
+
+
+def _refuse_folders(storage: Storage, matching: Sequence[Match]) -> None:
+    """Raise where a pattern matches a folder that is named like a shard, but none of its files."""
+    files = [path for path, size in matching if size is not None]
+    entered = {folder for path in files for folder in PurePosixPath(path).parents}
+    for path, size in matching:
+        missed = size is None and _is_named_so(path) and PurePosixPath(path) not in entered
+        if missed and storage.is_folder(path):
+            raise AdequaError(
+                f"{path} is a folder, and a pattern takes in files alone; give a pattern for the "
+                "files in it, or the folder above it."
+            )
+
+
+def _files(storage: Storage, matching: Sequence[Match]) -> list[tuple[str, int]]:
+    """The files alone; what is named like one and cannot be read is told of."""
+    for path, size in matching:
+        if size is None and _is_named_so(path) and not storage.is_folder(path):
+            raise AdequaError(
+                f"{path} is no file that can be read, but something else or a link that leads "
+                "nowhere; remove it, or leave it out of the pattern."
+            )
+    return [(path, size) for path, size in matching if size is not None]
 
 
 def _refuse_equal_files(shards: Sequence[Shard]) -> None:
@@ -90,6 +125,10 @@ def finder(given: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
     )
 
 
+def _is_named_so(path: str) -> bool:
+    return text_format(path) in FORMATS
+
+
 def _is_data(name: PurePosixPath) -> bool:
     return not any(part[0] in _NOT_DATA for part in name.parts)
 
@@ -101,7 +140,7 @@ def literal(path: str) -> str:
 
 def _checked_name(path: str, root: str) -> str:
     name = path[len(root) :].lstrip("/") if root else path
-    if text_format(path) not in FORMATS:
+    if not _is_named_so(path):
         raise AdequaError(
             f"{path} is no shard: the names of shards end in {' or '.join(FORMATS)}, "
             "JSONL also in .jsonl.gz or .jsonl.xz."

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import quote, unquote
 
 from adequa.errors import AdequaError, UnwritableError
@@ -27,6 +27,10 @@ _SCHEME = "://"
 _BLOCK = 1 << 20
 LOCAL = "local"  # as pyarrow calls the file system of this machine
 _IN_ADDRESSES = "/%:@!$&'()+,;=~"  # what may stand there as it is, beside letters and digits
+
+# A path that matches a pattern, and the size if it is a file: None for folders, and for links that
+# lead nowhere.
+Match: TypeAlias = tuple[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,8 @@ class Storage(ABC):
     kind: str  # of file system
 
     @abstractmethod
-    def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
-        """The files that match a pattern, each once and with its size, in the order of their names.
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[Match]:
+        """What matches a pattern, each once, in the order of names.
 
         With `hidden`, a * also stands for the dot that a name begins with.
         """
@@ -142,9 +146,12 @@ class LocalStorage(Storage):
 
     kind = LOCAL
 
-    def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
-        found = _walked(pattern, hidden) if is_pattern(pattern) else [pattern]
-        return sorted((path, Path(path).stat().st_size) for path in found if Path(path).is_file())
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[Match]:
+        if is_pattern(pattern):
+            found = _walked(pattern, hidden)
+        else:
+            found = [pattern] if os.path.lexists(pattern) else []
+        return [(path, _size(path)) for path in sorted(found)]
 
     def existing(self, paths: Sequence[str]) -> list[str]:
         return [path for path in paths if Path(path).exists()]
@@ -190,7 +197,7 @@ class ArrowStorage(Storage):
         self._files = file_system
         self.kind = str(file_system.type_name)
 
-    def matching(self, pattern: str, *, hidden: bool = False) -> list[tuple[str, int]]:
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[Match]:
         from pyarrow import fs  # noqa: PLC0415  # an extra, and heavy
 
         if self.kind == LOCAL:  # where links may lead round in a circle
@@ -205,12 +212,11 @@ class ArrowStorage(Storage):
             everything = self._files.get_file_info(below_it)
         except NotADirectoryError:
             return []
-        return sorted(
-            (found.path, found.size)
-            for found in everything
-            if found.type == fs.FileType.File
-            and is_match(parts_below(found.path, root), parts, hidden=hidden)
-        )
+        return [
+            (found.path, found.size if found.type == fs.FileType.File else None)
+            for found in sorted(everything, key=lambda found: found.path)
+            if is_match(parts_below(found.path, root), parts, hidden=hidden)
+        ]
 
     def existing(self, paths: Sequence[str]) -> list[str]:
         from pyarrow import fs  # noqa: PLC0415
@@ -344,6 +350,10 @@ def _walked(pattern: str, hidden: bool) -> list[str]:
         ]
     except OSError as error:  # of a folder, whose shards would be left out in silence
         raise unreadable(str(error.filename or root), error) from error
+
+
+def _size(path: str) -> int | None:
+    return Path(path).stat().st_size if Path(path).is_file() else None
 
 
 def _temporary_name() -> str:

@@ -140,7 +140,9 @@ def _recorded(job: Job) -> set[str]:
     if not storage.is_folder(folder):
         return set()
     found = storage.matching(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
-    return {path[len(folder) + 1 :].removesuffix(_RECORD) for path, _ in found}
+    return {
+        path[len(folder) + 1 :].removesuffix(_RECORD) for path, size in found if size is not None
+    }
 
 
 def _difference(before: Any, now: Mapping[str, Any]) -> str | None:
