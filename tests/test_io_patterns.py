@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,8 @@ from pyarrow import fs
 
 from adequa.errors import AdequaError
 from adequa.io.patterns import is_match, is_pattern
-from adequa.io.shards import find_shards
-from adequa.io.storage import ArrowStorage, LocalStorage
+from adequa.io.shards import find_shards, finder
+from adequa.io.storage import ArrowStorage, LocalStorage, whereabouts
 from corpora import rows_of, write_jsonl
 
 PATHS = [
@@ -98,4 +100,26 @@ def test_matches_that_are_no_files(tmp_path: Path) -> None:
     (where / "c.jsonl").symlink_to("nowhere")
     for given_ in (str(where), f"{where}/*.jsonl", f"{where}/c.jsonl", f"file://{where}"):
         with pytest.raises(AdequaError, match=r"c\.jsonl is no file that can be read, but some"):
+            find_shards(given_)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path, scheme: str) -> None:
+    path = write_jsonl(tmp_path / "in" / "x*" / "a[1].jsonl", rows_of("fluent"))
+    write_jsonl(tmp_path / "in" / "x1" / "a1.jsonl", rows_of("literal"))
+    (shard,) = find_shards(f"{scheme}{path}")
+    assert (shard.name, shard.size) == ("a[1].jsonl", path.stat().st_size)
+    is_found = finder(f"{scheme}{path}")
+    assert is_found(whereabouts(str(path)))
+    assert not is_found(whereabouts(str(tmp_path / "in" / "x1" / "a1.jsonl")))
+    path.unlink()
+    (shard,) = find_shards(f"{scheme}{path}")
+    assert shard.name == "x1/a1.jsonl"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).touch()
+    for given_ in (str(tmp_path), f"{tmp_path}/*.jsonl", f"file://{tmp_path}"):
+        with pytest.raises(AdequaError, match=r"caf.udce9\.jsonl: the name of this file is not UT"):
             find_shards(given_)

@@ -39,6 +39,8 @@ def find_shards(given: str) -> list[Shard]:
     storage, inner = storage_of(given)
     if storage.is_folder(inner):
         root, matching = inner.rstrip("/"), _in_folder(storage, inner.rstrip("/"))
+    elif _is_meant_literally(storage, inner):
+        root, matching = inner.rpartition("/")[0], storage.matching(literal(inner))
     else:
         if ".." in PurePosixPath(inner).parts[len(PurePosixPath(fixed_root(inner)).parts) :]:
             raise AdequaError(f"{given}: a pattern cannot go up again (..) behind its first *.")
@@ -48,17 +50,23 @@ def find_shards(given: str) -> list[Shard]:
     if not found:
         what = "matches nothing" if is_pattern(given) else "is not there, or holds no shards"
         raise AdequaError(f"{given} {what}; shards are files that end in {' or '.join(FORMATS)}.")
+    named = [(path, _checked_name(path, root), size) for path, size in found]
     shards = [
+        # A path that means the same to every process; as it is written, links and all.
         Shard(
-            # A path that means the same to every process; as it is written, links and all.
             address_beside(given, inner, path) if is_address(given) else os.path.abspath(path),  # noqa: PTH100
-            _checked_name(path, root),
+            name,
             size,
         )
-        for path, size in found
+        for path, name, size in named
     ]
     _refuse_equal_files(shards)
     return shards
+
+
+def _is_meant_literally(storage: Storage, inner: str) -> bool:
+    """Whether what looks like a pattern is the name of something that is there."""
+    return is_pattern(inner) and bool(storage.existing([inner]))
 
 
 def _in_folder(storage: Storage, folder: str) -> list[Match]:
@@ -116,6 +124,9 @@ def finder(given: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
             and folder in file[1].parents
             and _is_data(file[1].relative_to(folder))
         )
+    if _is_meant_literally(storage, inner):
+        only = PurePosixPath(storage.resolved(inner))
+        return lambda file: file == (storage.kind, only)
     root = fixed_root(inner)
     folder, pattern = PurePosixPath(storage.resolved(root)), parts_below(inner, root)
     return lambda file: (
@@ -145,4 +156,9 @@ def _checked_name(path: str, root: str) -> str:
             f"{path} is no shard: the names of shards end in {' or '.join(FORMATS)}, "
             "JSONL also in .jsonl.gz or .jsonl.xz."
         )
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise AdequaError(f"{shown}: the name of this file is not UTF-8; rename it.") from error
     return name
