@@ -251,6 +251,17 @@ def test_sifting_finds_exactly_the_bad_rows(bad: set[int], count: int) -> None:
     assert [row for rows, _ in parts for row in rows] == [r for r in range(count) if r not in bad]
 
 
+@pytest.mark.parametrize("lists", [False, True])
+def test_texts_in_dictionaries(tmp_path: Path, lists: bool) -> None:
+    texts = pa.array(["A cat.", "A dog."]).dictionary_encode()
+    refs = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), texts) if lists else texts
+    pq.write_table(pa.table({"mt": texts, "ref": refs}), tmp_path / "a.parquet")
+    score_corpus(tmp_path / "a.parquet", tmp_path / "out", "wer")
+    found = pq.read_table(tmp_path / "out" / "a.parquet")
+    assert found.schema.field("ref").type == refs.type
+    assert found["wer"].to_pylist() == [0.0, 0.0]
+
+
 def test_null_rows_of_parquet(tmp_path: Path) -> None:
     table = pa.table({"mt": ["A cat.", None], "ref": pa.array([["A cat."], []])})
     pq.write_table(table, tmp_path / "a.parquet")
