@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -15,7 +15,6 @@ from adequa.io.storage import (
     address_beside,
     is_address,
     storage_of,
-    whereabouts,
 )
 from adequa.io.text import text_format
 
@@ -51,7 +50,8 @@ def find_shards(given: str) -> list[Shard]:
         what = "matches nothing" if is_pattern(given) else "is not there, or holds no shards"
         raise AdequaError(f"{given} {what}; shards are files that end in {' or '.join(FORMATS)}.")
     named = [(path, _checked_name(path, root), size) for path, size in found]
-    shards = [
+    _refuse_equal_files(storage, (path for path, _ in found))
+    return [
         # A path that means the same to every process; as it is written, links and all.
         Shard(
             address_beside(given, inner, path) if is_address(given) else os.path.abspath(path),  # noqa: PTH100
@@ -60,8 +60,6 @@ def find_shards(given: str) -> list[Shard]:
         )
         for path, name, size in named
     ]
-    _refuse_equal_files(shards)
-    return shards
 
 
 def _is_meant_literally(storage: Storage, inner: str) -> bool:
@@ -102,15 +100,15 @@ def _files(storage: Storage, matching: Sequence[Match]) -> list[tuple[str, int]]
     return [(path, size) for path, size in matching if size is not None]
 
 
-def _refuse_equal_files(shards: Sequence[Shard]) -> None:
+def _refuse_equal_files(storage: Storage, paths: Iterable[str]) -> None:
     """Raise where a file is found by two names, as its rows would be scored and counted twice."""
-    seen: dict[tuple[str, PurePosixPath], Shard] = {}
-    for shard in shards:
-        before = seen.setdefault(whereabouts(shard.path), shard)
-        if before is not shard:
+    seen: dict[str, str] = {}
+    for path in paths:
+        before = seen.setdefault(storage.resolved(path), path)
+        if before is not path:
             raise AdequaError(
-                f"{shard.path} and {before.path} are one file, by a link, and its rows would "
-                "count twice; give a pattern, or a folder, in which it is found once."
+                f"{path} and {before} are one file, by a link, and its rows would count twice; "
+                "give a pattern, or a folder, in which it is found once."
             )
 
 
