@@ -63,6 +63,16 @@ def test_one_file_and_a_table_stay_what_they_were(corpus: Path, tmp_path: Path) 
         (("-i", "{}", "-o", "{}/x/", "--by", "doc"), "leave out the others"),
         (("-i", "{}/fluent.jsonl", "--workers", "2"), "go with -i SHARDS -o FOLDER/"),
         (("-i", "{}/none/*.jsonl", "-o", "{}/x/"), "matches nothing"),
+        (
+            ("-i", "", "-o", "{}/x/"),
+            "The input is empty; name shards",
+        ),  # a variable that is not set
+        (("-i", ""), "The input is empty; name shards"),
+        (("-i", "", "-o", ""), "The input is empty; name shards"),
+        (("-i", "{}", "-o", ""), "The output is empty; name a folder"),
+        (("-i", "{}/fluent.jsonl", "-o", ""), "The output is empty; name a folder"),
+        (("-i", "{}", "-o", "/"), "fluent.jsonl is in the folder that is written to"),
+        (("-i", "{}", "-o", "file:///"), "fluent.jsonl is in the folder that is written to"),
     ],
 )
 def test_sentences(corpus: Path, words: tuple[str, ...], sentence: str) -> None:

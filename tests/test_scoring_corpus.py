@@ -35,7 +35,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_every_row_once_with_sacrebleus_scores(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    found = score_corpus(str(corpus), out, ["chrf", "bleu"])
+    found = score_corpus(corpus, out, ["chrf", "bleu"])  # paths may be Path
     assert found.rows == 3 * 36
     assert found.unscored == 0
     for place, system in zip(("fluent", "literal", "more/broken"), SYSTEMS, strict=True):
@@ -251,6 +251,17 @@ def test_sifting_finds_exactly_the_bad_rows(bad: set[int], count: int) -> None:
     assert [row for rows, _ in parts for row in rows] == [r for r in range(count) if r not in bad]
 
 
+@pytest.mark.parametrize("lists", [False, True])
+def test_texts_in_dictionaries(tmp_path: Path, lists: bool) -> None:
+    texts = pa.array(["A cat.", "A dog."]).dictionary_encode()
+    refs = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), texts) if lists else texts
+    pq.write_table(pa.table({"mt": texts, "ref": refs}), tmp_path / "a.parquet")
+    score_corpus(tmp_path / "a.parquet", tmp_path / "out", "wer")
+    found = pq.read_table(tmp_path / "out" / "a.parquet")
+    assert found.schema.field("ref").type == refs.type
+    assert found["wer"].to_pylist() == [0.0, 0.0]
+
+
 def test_null_rows_of_parquet(tmp_path: Path) -> None:
     table = pa.table({"mt": ["A cat.", None], "ref": pa.array([["A cat."], []])})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -425,7 +436,8 @@ def test_inputs_are_never_written_over(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_scores_may_not_become_shards(corpus: Path, tmp_path: Path) -> None:
-    for given_ in (str(corpus), f"file://{corpus}", f"{corpus}/**/*.jsonl"):
+    everything = (str(corpus), f"{corpus}/**/*.jsonl", f"{corpus}/**", f"{corpus}/**/**")
+    for given_ in (*everything, f"file://{corpus}", f"file://{corpus}/**"):
         with pytest.raises(AdequaError, match="would be among the shards of"):
             score_corpus(given_, corpus / "out", "wer")
     for _ in range(2):  # what these stand for does not take the scores in
@@ -491,6 +503,16 @@ def test_shards_of_different_columns(tmp_path: Path) -> None:
     strict = pa.schema([*fields, pa.field("n", pa.int64())])
     pq.write_table(pa.table({"mt": ["a"], "ref": ["a"], "n": [1]}, strict), where / "b.parquet")
     assert score_corpus(str(where), out, "wer").rows == 2  # whether nulls may be is no difference
+
+
+def test_a_column_name_twice_in_one_of_two_shards(tmp_path: Path) -> None:
+    twice = pa.table([["a"], ["a"], [1], [2]], names=["mt", "ref", "x", "x"])
+    once = twice.select([0, 1, 2])
+    (tmp_path / "in").mkdir()
+    for tables in ((once, twice), (twice, once), (twice, twice)):
+        for name, table in zip(("a", "b"), tables, strict=True):
+            pq.write_table(table, tmp_path / "in" / f"{name}.parquet")
+        refused(tmp_path / "in", '2 columns of the name "x"', tmp_path / "out")
 
 
 def test_bad_shards_are_named_before_the_work(tmp_path: Path) -> None:

@@ -170,6 +170,29 @@ def test_dates_do_not_count_and_content_does(tmp_path: Path) -> None:
     assert (out / "b.jsonl").stat().st_ino != numbers[out / "b.jsonl"]
 
 
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_the_manifest_is_there_when_all_are_finished(tmp_path: Path, scheme: str) -> None:
+    where, out = tmp_path / "in", f"{scheme}{tmp_path}/out"
+    manifest = tmp_path / "out" / FOLDER / "manifest.json"
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    write_jsonl(where / "b.jsonl", rows_of("literal"))
+    score_corpus(str(where), out, "wer")
+    whole = contents(tmp_path / "out")
+    score_corpus(str(where), out, "wer")  # all is kept
+    assert contents(tmp_path / "out") == whole
+    write_jsonl(where / "a.jsonl", rows_of("broken"))
+    (where / "b.jsonl").write_text("no JSON")
+    with pytest.raises(AdequaError, match=r"b\.jsonl, line 1 is not JSON"):
+        score_corpus(str(where), out, "wer")
+    assert not manifest.exists()
+    with pytest.raises(AdequaError, match="were made otherwise"):  # and nothing is touched
+        score_corpus(str(where), out, "ter")
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    write_jsonl(where / "b.jsonl", rows_of("literal"))
+    score_corpus(str(where), out, "wer")
+    assert contents(tmp_path / "out") == whole
+
+
 @pytest.mark.parametrize(
     ("metrics", "options", "words"),
     [
@@ -204,6 +227,19 @@ def test_inputs_that_went(tmp_path: Path) -> None:
     (tmp_path / "in" / "literal.jsonl").unlink()
     with pytest.raises(AdequaError, match=r"holds scores of literal\.jsonl, which the input has"):
         score_corpus(str(tmp_path / "in"), tmp_path / "out", "wer")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_hidden_shards_go_on_too(tmp_path: Path, scheme: str) -> None:
+    write_jsonl(tmp_path / "in" / ".a.jsonl", rows_of("fluent"))
+    write_jsonl(tmp_path / "in" / ".more" / ".b.jsonl", rows_of("fluent"))
+    for pattern, rows in ((".*.jsonl", 36), (".*/.*.jsonl", 36)):
+        for _ in range(2):
+            out = f"{scheme}{tmp_path}/out-{len(pattern)}"
+            assert score_corpus(f"{scheme}{tmp_path}/in/{pattern}", out, "wer").rows == rows
+    (tmp_path / "in" / ".a.jsonl").rename(tmp_path / "in" / ".c.jsonl")
+    with pytest.raises(AdequaError, match=r"holds scores of \.a\.jsonl, which the input has not"):
+        score_corpus(f"{scheme}{tmp_path}/in/.*.jsonl", f"{scheme}{tmp_path}/out-8", "wer")
 
 
 def test_files_of_others_are_not_overwritten(corpus: Path, tmp_path: Path) -> None:
@@ -274,9 +310,14 @@ def test_a_parquet_shard_that_fails_is_let_go_of_in_silence(tmp_path: Path) -> N
     assert found.stderr == ""
 
 
-def test_one_job_at_a_time_in_a_folder(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_one_job_at_a_time_in_a_folder(corpus: Path, tmp_path: Path, scheme: str) -> None:
+    of_another = tmp_path / "out" / FOLDER / "unfinished" / "0123456789abcdef.tmp"
+    of_another.parent.mkdir(parents=True)
+    of_another.touch()
     with locked(tmp_path / "out"), pytest.raises(AdequaError, match="Another adequa is writing to"):
-        score_corpus(str(corpus), tmp_path / "out", "chrf")
+        score_corpus(str(corpus), f"{scheme}{tmp_path}/out", "chrf")
+    assert of_another.exists()
 
 
 def test_what_a_killed_writer_left_goes(

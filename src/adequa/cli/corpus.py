@@ -85,7 +85,8 @@ class Way:
 
 def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
     """Whether -i and -o mean shards and a folder, and not one file and another."""
-    from adequa.io.storage import is_address, is_pattern
+    from adequa.io.patterns import is_pattern
+    from adequa.io.storage import is_address
 
     return (
         engine is not None
@@ -102,11 +103,11 @@ def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> Results:
     from adequa.io.shards import find_shards
     from adequa.scoring.corpus import score_corpus
 
+    size = sum(shard.size for shard in find_shards(corpus.inputs))
     if corpus.output is None:
         raise AdequaError(f"{corpus.inputs} is a corpus; name a folder for its scores with -o.")
     if Path(corpus.output).is_file():
         raise AdequaError(f"{corpus.output} is a file; scores of a corpus go to a folder.")
-    size = sum(shard.size for shard in find_shards(corpus.inputs))
     with progress("Scoring", size, quiet=quiet) as work:
         scored = score_corpus(
             corpus.inputs,

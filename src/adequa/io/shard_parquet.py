@@ -52,8 +52,8 @@ class ParquetShard(OpenShard):
 
         for column in (mt, *refs):
             found = self.schema.field(column).type
-            wrapped = types.is_dictionary(found) or (column != mt and _is_list(found))
-            inner = found.value_type if wrapped else found
+            inner = found.value_type if column != mt and _is_list(found) else found
+            inner = inner.value_type if types.is_dictionary(inner) else inner
             if not (_is_text(inner) or types.is_null(inner)):
                 raise AdequaError(
                     f'{self._name}: the column "{column}" is {found}, not text; name another with '

@@ -7,7 +7,6 @@ caller names and that is of the same file system.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import io
 import os
@@ -16,19 +15,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import quote, unquote
 
 from adequa.errors import AdequaError, UnwritableError
+from adequa.io.patterns import fixed_root, is_match, is_pattern, leads_on, parts_below, walked
 from adequa.io.text import unreadable
 
 _SCHEME = "://"
-_MAGIC = "*?["
 _BLOCK = 1 << 20
-_LOCAL = "local"  # as pyarrow calls the file system of this machine
+LOCAL = "local"  # as pyarrow calls the file system of this machine
 _IN_ADDRESSES = "/%:@!$&'()+,;=~"  # what may stand there as it is, beside letters and digits
+
+# A path that matches a pattern, and the size if it is a file: None for folders, and for links that
+# lead nowhere.
+Match: TypeAlias = tuple[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,11 @@ class Storage(ABC):
     kind: str  # of file system
 
     @abstractmethod
-    def matching(self, pattern: str) -> list[tuple[str, int]]:
-        """The files that match a pattern, each with its size, in the order of their names."""
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[Match]:
+        """What matches a pattern, each once, in the order of names.
+
+        With `hidden`, a * also stands for the dot that a name begins with.
+        """
 
     @abstractmethod
     def existing(self, paths: Sequence[str]) -> list[str]:
@@ -99,12 +104,16 @@ class Storage(ABC):
         """What follows `with`: a file to write, which takes its place when all is written."""
 
     @abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove a file, if there is one."""
+
+    @abstractmethod
     def remove_temporaries(self, temporaries: str) -> None:
         """Remove the folder of files that are not yet whole, with what killed writers left."""
 
     def resolved(self, path: str) -> str:
         """A path without links, if it is one of this machine."""
-        return os.path.realpath(path) if self.kind == _LOCAL else path
+        return os.path.realpath(path) if self.kind == LOCAL else path
 
     def content(self, path: str) -> Content | None:
         """What is in a file, or None where there is none."""
@@ -135,11 +144,14 @@ class Storage(ABC):
 class LocalStorage(Storage):
     """The folders of this machine."""
 
-    kind = _LOCAL
+    kind = LOCAL
 
-    def matching(self, pattern: str) -> list[tuple[str, int]]:
-        found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207  # as paths are written
-        return [(path, Path(path).stat().st_size) for path in found]
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[Match]:
+        if is_pattern(pattern):
+            found = _walked(pattern, hidden)
+        else:
+            found = [pattern] if os.path.lexists(pattern) else []
+        return [(path, _size(path)) for path in sorted(found)]
 
     def existing(self, paths: Sequence[str]) -> list[str]:
         return [path for path in paths if Path(path).exists()]
@@ -168,6 +180,12 @@ class LocalStorage(Storage):
             with suppress(OSError):
                 temporary.unlink()
 
+    def remove(self, path: str) -> None:
+        try:
+            Path(path).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+
     def remove_temporaries(self, temporaries: str) -> None:
         shutil.rmtree(temporaries, ignore_errors=True)
 
@@ -179,19 +197,26 @@ class ArrowStorage(Storage):
         self._files = file_system
         self.kind = str(file_system.type_name)
 
-    def matching(self, pattern: str) -> list[tuple[str, int]]:
+    def matching(self, pattern: str, *, hidden: bool = False) -> list[Match]:
         from pyarrow import fs  # noqa: PLC0415  # an extra, and heavy
 
+        if self.kind == LOCAL:  # where links may lead round in a circle
+            return LocalStorage().matching(pattern, hidden=hidden)
         if not is_pattern(pattern):
             one = self._files.get_file_info(pattern)
             return [(pattern, one.size)] if one.type == fs.FileType.File else []
-        below = fs.FileSelector(fixed_root(pattern), recursive=True, allow_not_found=True)
-        parts = PurePosixPath(pattern).parts
-        return sorted(
-            (found.path, found.size)
-            for found in self._files.get_file_info(below)
-            if found.type == fs.FileType.File and is_match(PurePosixPath(found.path).parts, parts)
-        )
+        root = fixed_root(pattern)
+        parts = parts_below(pattern, root)
+        below_it = fs.FileSelector(root, recursive=True, allow_not_found=True)
+        try:
+            everything = self._files.get_file_info(below_it)
+        except NotADirectoryError:
+            return []
+        return [
+            (found.path, found.size if found.type == fs.FileType.File else None)
+            for found in sorted(everything, key=lambda found: found.path)
+            if is_match(parts_below(found.path, root), parts, hidden=hidden)
+        ]
 
     def existing(self, paths: Sequence[str]) -> list[str]:
         from pyarrow import fs  # noqa: PLC0415
@@ -225,6 +250,13 @@ class ArrowStorage(Storage):
         finally:
             with suppress(OSError):
                 self._files.delete_file(temporary)
+
+    def remove(self, path: str) -> None:
+        try:
+            if self.existing([path]):
+                self._files.delete_file(path)
+        except OSError as error:
+            raise _unwritable(path, error) from error
 
     def remove_temporaries(self, temporaries: str) -> None:
         with suppress(OSError):
@@ -274,6 +306,16 @@ def below(folder: str, name: str) -> str:
     return f"{folder}/{quote(name) if is_address(folder) else name}"
 
 
+def without_slash(path: str) -> str:
+    """The path, or the address, of a folder without a slash at its end, unless it is all there is.
+
+    >>> without_slash("scored//"), without_slash("/"), without_slash("s3://bucket/")
+    ('scored', '/', 's3://bucket')
+    """
+    scheme, mark, place = path.rpartition(_SCHEME)
+    return scheme + mark + (place.rstrip("/") or place[:1])
+
+
 def whereabouts(path: str) -> tuple[str, PurePosixPath]:
     """What all paths and addresses of a file share: the kind of store, and the path without links.
 
@@ -293,33 +335,25 @@ def is_address(path: str) -> bool:
     return _SCHEME in path
 
 
-def fixed_root(pattern: str) -> str:
-    """The deepest folder of a pattern that is the same for all that matches.
-
-    >>> fixed_root("corpus/*/part-?.parquet"), fixed_root("corpus/a.jsonl"), fixed_root("*.jsonl")
-    ('corpus', 'corpus', '')
-    """
-    parts = pattern.split("/")
-    fixed = next((at for at, part in enumerate(parts) if set(part) & set(_MAGIC)), len(parts) - 1)
-    return "/".join(parts[: min(fixed, len(parts) - 1)]) or ("/" if pattern[:1] == "/" else "")
-
-
-def is_pattern(path: str) -> bool:
-    """Whether a path may stand for several files.
-
-    >>> is_pattern("corpus/*.parquet"), is_pattern("corpus/a.parquet")
-    (True, False)
-    """
-    return bool(set(path) & set(_MAGIC))
+def _walked(pattern: str, hidden: bool) -> list[str]:
+    """What matches a pattern on this machine."""
+    root = fixed_root(pattern)
+    parts = parts_below(pattern, root)
+    if not Path(root).is_dir():
+        return []
+    below_it = walked(
+        root, lambda folder: leads_on(parts_below(folder, root), parts, hidden=hidden)
+    )
+    try:
+        return [
+            path for path in below_it if is_match(parts_below(path, root), parts, hidden=hidden)
+        ]
+    except OSError as error:  # of a folder, whose shards would be left out in silence
+        raise unreadable(str(error.filename or root), error) from error
 
 
-def is_match(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the parts of a path match those of a pattern, in which ** is any folders or none."""
-    if not pattern or not path:
-        return not pattern and not path
-    if pattern[0] == "**":
-        return is_match(path, pattern[1:]) or is_match(path[1:], pattern)
-    return fnmatchcase(path[0], pattern[0]) and is_match(path[1:], pattern[1:])
+def _size(path: str) -> int | None:
+    return Path(path).stat().st_size if Path(path).is_file() else None
 
 
 def _temporary_name() -> str:

@@ -22,7 +22,8 @@ from adequa.errors import AdequaError
 from adequa.io.lock import locked
 from adequa.io.shard_parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, finder
-from adequa.io.storage import is_address, storage_of, whereabouts
+from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, without_slash
+from adequa.io.tables import refuse_equal_names
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
@@ -80,7 +81,7 @@ class CorpusScores:
 
 
 def score_corpus(
-    inputs: str,
+    inputs: str | os.PathLike[str],
     output: str | os.PathLike[str],
     metrics: str | Sequence[str] = "adequa",
     *,
@@ -106,9 +107,12 @@ def score_corpus(
         raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
     if workers is not None and workers < 1:
         raise AdequaError(f"There must be one worker or more, not {workers}.")
-    target = os.fspath(output).rstrip("/")
+    target = without_slash(os.fspath(output))
+    if not target:
+        raise AdequaError("The output is empty; name a folder for the scores.")
     target = target if is_address(target) else os.path.abspath(target)  # noqa: PTH100
-    shards = find_shards(inputs)
+    given = os.fspath(inputs)
+    shards = find_shards(given)
     named = {
         part: (names,) if isinstance(names, str) else tuple(names)
         for part, names in (columns or {}).items()
@@ -121,7 +125,7 @@ def score_corpus(
         device_here=device if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
     )  # fmt: skip
     _check(loaded)
-    _refuse_overlap(inputs, shards, job)
+    _refuse_overlap(given, shards, job)
     _check_shards(shards, job, loaded)
     description = described(job, loaded)
     with _engine(engine, workers, address, gpus, loaded) as run, _held(job):
@@ -227,6 +231,7 @@ def _check_shards(shards: Sequence[Shard], job: Job, metrics: dict[str, Metric])
             except AdequaError:
                 continue
             if isinstance(found, ParquetShard):
+                refuse_equal_names(found.table)  # by which columns are compared
                 first = first or (shard.name, found.schema)
                 _refuse_differences(first, shard.name, found.schema)
             checked_layout(found, job, metrics)
@@ -258,7 +263,8 @@ def _held(job: Job) -> Iterator[None]:
     """The output folder, for one job at a time; what killed workers left half written goes."""
     storage, folder = storage_of(job.output)
     _, temporaries = storage_of(job.temporaries)
-    with nullcontext("us") if is_address(job.output) else locked(Path(folder)) as holder:
+    # By whatever address: only folders of this machine have locks.
+    with locked(Path(folder)) if storage.kind == LOCAL else nullcontext("us") as holder:
         if holder == "others":
             raise AdequaError(
                 f"Another adequa is writing to {job.output}; let it finish, or give another folder."

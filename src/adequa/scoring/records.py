@@ -82,7 +82,16 @@ def write_record(job: Job, shard: Shard, record: Record) -> None:
 
 
 def settle(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
-    """Say what the output folder is for, or hold to what was said before."""
+    """Say what the output folder is for, or hold to what was said before.
+
+    The manifest goes until all is finished again: shards may have changed since it was written.
+    """
+    _settle_description(job, description, shards)
+    storage, manifest = storage_of(f"{job.output}/{FOLDER}/{MANIFEST}")
+    storage.remove(manifest)
+
+
+def _settle_description(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
     path = f"{job.output}/{FOLDER}/{JOB}"
     storage, inner = storage_of(path)
     kept = storage.read(inner)
@@ -130,8 +139,10 @@ def _recorded(job: Job) -> set[str]:
     storage, folder = storage_of(f"{job.output}/{FOLDER}/shards")
     if not storage.is_folder(folder):
         return set()
-    found = storage.matching(f"{literal(folder)}/**/*{_RECORD}")
-    return {path[len(folder) + 1 :].removesuffix(_RECORD) for path, _ in found}
+    found = storage.matching(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
+    return {
+        path[len(folder) + 1 :].removesuffix(_RECORD) for path, size in found if size is not None
+    }
 
 
 def _difference(before: Any, now: Mapping[str, Any]) -> str | None:
