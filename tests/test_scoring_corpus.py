@@ -236,7 +236,7 @@ def test_a_metric_that_fails_harms_no_other(
     found = read_jsonl(tmp_path / "out" / "a.jsonl")
     assert [row["wer"] for row in found] == [0.0, None, 1 / 3]
     assert all(row["chrf"] is not None for row in found)
-    assert found[1]["unscored"] == "a.jsonl, line 2: wer cannot score it: KeyError: 'dogs'"
+    assert found[1]["unscored"] == "a.jsonl, line 2: wer cannot score it: KeyError: 'dogs'."
 
 
 @given(st.sets(st.integers(0, 30)), st.integers(0, 31))
@@ -287,7 +287,7 @@ def test_a_fault_that_nobody_thought_of_is_of_its_shard(
         raise KeyError(self.table.name)
 
     monkeypatch.setattr(JsonlShard, "units", failing)
-    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl' 2 more shards", tmp_path / "out")
+    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl'. 2 more shards", tmp_path / "out")
 
 
 def test_a_shard_that_changes_while_it_is_read(

@@ -92,6 +92,75 @@ def test_workers_that_die_again_and_again(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, AdequaError, MemoryError])
+def test_no_row_is_blamed_for_a_metric_that_stops_working(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    """As on a GPU that is out of memory: no null is written, and the next run makes good."""
+    from adequa.metrics.wer import Wer
+
+    write_jsonl(tmp_path / "in" / "a.jsonl", rows_of("fluent"))
+    write_jsonl(tmp_path / "in" / "b.jsonl", rows_of("literal") * 60)
+    working, calls = Wer.statistics, 0
+
+    def ailing(self: Wer, segments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 3:  # the check at first, the first shard, and the second's first 1,024 rows
+            raise kind("CUDA out of memory.\nTried to allocate")
+        return working(self, segments)
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(Wer, "statistics", ailing)
+        with pytest.raises(AdequaError, match=r"b\.jsonl: .*CUDA out of memory"):
+            score_corpus(str(tmp_path / "in"), out, "wer")
+    assert calls < 20  # not row by row
+    assert sorted(contents(out)) == [
+        "_adequa/job.json", "_adequa/shards/a.jsonl.json", "a.jsonl",
+    ]  # fmt: skip
+    assert score_corpus(str(tmp_path / "in"), out, "wer").unscored == 0
+
+
+def test_a_metric_that_stops_working_after_a_bad_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.metrics.wer import Wer
+
+    rows = rows_of("fluent")
+    rows[3]["mt"] = "the bad one"
+    path = write_jsonl(tmp_path / "a.jsonl", rows)
+    working, plain = Wer.statistics, 0
+
+    def ailing(self: Wer, segments: Any) -> Any:
+        nonlocal plain
+        if "the bad one" in segments.hypotheses:
+            raise ValueError("bad")
+        if plain == 2:  # at first, and when the bad row had failed
+            raise RuntimeError("gone")
+        plain += segments.hypotheses[0].startswith("A cat sat there")
+        return working(self, segments)
+
+    monkeypatch.setattr(Wer, "statistics", ailing)
+    with pytest.raises(AdequaError, match=r"a\.jsonl: wer cannot score so .*RuntimeError: gone\."):
+        score_corpus(str(path), tmp_path / "out", "wer")
+
+
+def test_a_worker_tries_the_metrics_that_it_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may lack what the driver has."""
+    from adequa.metrics.wer import Wer
+    from adequa.scoring.job import make_job
+    from adequa.scoring.shard_scoring import ShardScorer
+
+    job, loaded = make_job(str(tmp_path / "out"), ("wer",), {})
+    monkeypatch.setattr(Wer, "segment_scores", lambda _, found: found[:, 0] * float("nan"))
+    with pytest.raises(AdequaError, match="wer makes no number of so much as a plain sentence"):
+        ShardScorer(job)
+    ShardScorer(job, loaded)  # was tried before
+
+
 def test_settings_that_are_unknown_travel_between_processes() -> None:
     import pickle
 

@@ -27,16 +27,15 @@ from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local
+from adequa.scoring.probe import check_works
 from adequa.scoring.records import Record, settle, write_manifest
 from adequa.scoring.results import MetricResult, Results, SystemResult
 from adequa.scoring.shard_scoring import Outcome, Progress, checked_layout, opened
-from adequa.segments import Segments
 
 Engine: TypeAlias = Literal["local", "ray"]
 
 CORPUS = "corpus"  # the name of all rows together, as of one system
 _DECIMALS = 10  # of corpus scores: how the corpus is cut moves the last bits of a sum
-_PROBE = Segments(("A cat sat there.",), (("The cat sat there.",),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +193,7 @@ def _check(metrics: Mapping[str, Metric]) -> None:
                 f"{column} weighs every segment by all others, so it cannot score a corpus shard "
                 "by shard; leave it out."
             )
-        if not metric.columns:
-            metric.checked_statistics(_PROBE)
+        check_works(column, metric)
 
 
 def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
