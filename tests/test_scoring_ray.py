@@ -101,6 +101,22 @@ def test_faults_of_shards_and_disks_are_sentences(
         score_corpus(str(corpus), tmp_path / "gpu", METRICS, engine="ray", gpus=1)
 
 
+def test_a_metric_that_works_on_no_worker_is_a_sentence(
+    cluster: Any, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where the driver tries metrics on its CPU, workers do so where they run."""
+    if "CUDAExecutionProvider" in import_module("onnxruntime").get_available_providers():
+        pytest.skip("needs an onnxruntime without CUDA")
+    out = tmp_path / "out"
+    with pytest.raises(
+        AdequaError, match=r"^A worker on \S+ cannot begin: .* has no CUDA"
+    ) as caught:
+        score_corpus(str(corpus), out, "adequa", engine="ray", workers=1, device="cuda")
+    assert str(caught.value).isprintable()
+    assert "Traceback" not in capfd.readouterr().err
+    assert [*contents(out)] == ["_adequa/job.json"]
+
+
 def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
     from adequa.io.shards import find_shards
     from adequa.scoring import ray_engine
@@ -187,6 +203,11 @@ def test_the_words_of_ray_are_those_of_the_cause() -> None:
     assert _cause(error) == "pages."
     error.cause = ValueError("This is wrong.\nMore")  # type: ignore[attr-defined]
     assert _cause(error) == "This is wrong."
+    died = (
+        'The actor died, \x1b[36mray::_MapWorker()\x1b[39m (pid=3)\n  File "a.py", line 3\nIt is.'
+    )
+    assert _cause(Exception(died)) == "It is."
+    assert _cause(Exception("\x1b[31mThe actor died:\x1b[39m\n\tpid: 3")) == "The actor died."
 
 
 LONG = 36 * 115  # rows of a shard, which is told of in parts and can be lost in between
