@@ -186,14 +186,13 @@ def test_the_driver_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def loaded(words: str, **settings: Any) -> Any:
         wished.append(settings)
-        return load(words)
+        return load(words, **settings)
 
     monkeypatch.setattr(jobs, "load_metric", loaded)
-    job, metrics = jobs.make_job("/out", ("wer",), {}, device="cuda", device_here="cpu")
+    job, metrics = jobs.make_job("/out", ("adequa",), {}, device="cuda", device_here="cpu")
     assert wished == [{"device": "cpu"}]
-    assert jobs.described(job, metrics)["device"] == "cuda"
-    job.load()
-    assert wished[1:] == [{"device": "cuda"}]
+    assert jobs.described(job, metrics)["devices"] == {"adequa": "cuda"}
+    assert job.load()["adequa"].device == "cuda"  # type: ignore[attr-defined]
 
 
 def test_the_words_of_ray_are_those_of_the_cause() -> None:

@@ -25,6 +25,7 @@ from adequa.io.shards import Shard, find_shards, finder
 from adequa.io.storage import is_address, storage_of, whereabouts
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
+from adequa.metrics.settings import no_device
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local
 from adequa.scoring.probe import check_works
@@ -99,7 +100,8 @@ def score_corpus(
     `workers` are processes, or on Ray actors; None takes as many as there are CPUs, or GPUs where
     `gpus` says how many of them each worker takes. With more than one worker of the local engine, a
     program of its own needs `if __name__ == "__main__":` around the call. `address` is that of a
-    Ray cluster ("auto" for the one that runs here); without it, Ray starts on this machine.
+    Ray cluster ("auto" for the one that runs here); without it, Ray starts on this machine. Trained
+    metrics run on `device`: on the CPU if none is named, or on `cuda` with `gpus`.
     """
     if engine not in get_args(Engine):
         raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
@@ -113,12 +115,14 @@ def score_corpus(
         for part, names in (columns or {}).items()
     }
     specifications = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    device = device or ("cuda" if gpus else None)
+    chosen = device or ("cuda" if gpus else "cpu")
     job, loaded = make_job(
         target, tuple(map(in_full, specifications)), named,
-        prefix=prefix, max_characters=max_characters, device=device,
-        device_here=device if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
+        prefix=prefix, max_characters=max_characters, device=chosen,
+        device_here=chosen if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
     )  # fmt: skip
+    if device is not None and not job.devices:
+        raise no_device(specifications)
     _check(loaded)
     _refuse_overlap(inputs, shards, job)
     _check_shards(shards, job, loaded)
