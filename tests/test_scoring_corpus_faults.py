@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,30 @@ def test_a_parquet_shard_that_fails_is_let_go_of_in_silence(tmp_path: Path) -> N
 def test_one_job_at_a_time_in_a_folder(corpus: Path, tmp_path: Path) -> None:
     with locked(tmp_path / "out"), pytest.raises(AdequaError, match="Another adequa is writing to"):
         score_corpus(str(corpus), tmp_path / "out", "chrf")
+
+
+def test_the_folder_is_held_until_the_engine_has_ended(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last workers may be writing; and no engine is begun for a folder that others hold."""
+    from adequa.scoring import corpus as corpora
+
+    out, holders = tmp_path / "out", []
+    begin = corpora._engine
+
+    @contextmanager
+    def watched(*given: Any) -> Iterator[Any]:
+        with begin(*given) as run:
+            yield run
+        with locked(out) as holder:
+            holders.append(holder)
+
+    monkeypatch.setattr(corpora, "_engine", watched)
+    score_corpus(str(corpus), out, "wer")
+    assert holders == ["others"]
+    with locked(out), pytest.raises(AdequaError, match="Another adequa is writing to"):
+        score_corpus(str(corpus), out, "wer")
+    assert len(holders) == 1
 
 
 def test_what_a_killed_writer_left_goes(

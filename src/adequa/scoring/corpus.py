@@ -127,7 +127,8 @@ def score_corpus(
     _refuse_overlap(inputs, shards, job)
     _check_shards(shards, job, loaded)
     description = described(job, loaded)
-    with _engine(engine, workers, address, gpus, loaded) as run, _held(job):
+    # The folder is ours until the engine has ended, and all workers with it.
+    with _held(job), _engine(engine, workers, address, gpus, loaded) as run:
         settle(job, description, shards)
         records = _gathered(run(job, shards, _Counting(shards, told)), shards)
         results = _results(loaded, records)
