@@ -117,6 +117,44 @@ def test_a_metric_that_works_on_no_worker_is_a_sentence(
     assert [*contents(out)] == ["_adequa/job.json"]
 
 
+def test_outputs_that_are_not_seen_from_here(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on nodes that share no disk."""
+    from adequa.scoring import seen_outputs
+
+    where, out = tmp_path / "in", tmp_path / "out"
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    monkeypatch.setattr(seen_outputs, "_PATIENCE", 0.1)
+
+    def told(_: Tally) -> None:
+        (out / "a.jsonl").unlink(missing_ok=True)
+
+    with pytest.raises(AdequaError, match="not seen from here in .*Give a folder that all nodes"):
+        score_corpus(str(where), out, METRICS, engine="ray", workers=1, told=told)
+    assert not (out / "_adequa" / "manifest.json").exists()
+
+
+def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from adequa.io.storage import Content
+    from adequa.scoring import seen_outputs
+    from adequa.scoring.job import Job
+    from adequa.scoring.records import Record
+
+    size = 3
+    outputs = seen_outputs.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
+    outputs.expect(Record("a", 1, 0, None, Content(1, ""), Content(size, ""), {}))
+    late = tmp_path / "o u t" / "a"
+    late.parent.mkdir()
+
+    def wait(_: float) -> None:
+        late.write_bytes(b"x" * (late.stat().st_size + 1 if late.exists() else 1))
+
+    monkeypatch.setattr(seen_outputs, "sleep", wait)
+    outputs.await_all()
+    assert late.stat().st_size == size
+
+
 def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
     from adequa.io.shards import find_shards
     from adequa.scoring import ray_engine

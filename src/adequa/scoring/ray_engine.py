@@ -27,6 +27,7 @@ from adequa.io.shards import Shard
 from adequa.runtime.cpus import available_cpus
 from adequa.scoring.job import Job
 from adequa.scoring.probe import in_words
+from adequa.scoring.seen_outputs import SeenOutputs
 from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
 
 _MOST_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
@@ -58,12 +59,15 @@ def ray_engine(
             """What comes of each shard, in the order in which they are finished."""
             count = min(workers or room, len(shards))
             board = f"adequa {uuid4()}"
-            known = _Known(told)
+            known, outputs = _Known(told), SeenOutputs(job)
             with _watched(ray, board, known.say):
                 for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
                     outcome: Outcome = row["outcome"]
                     known.finish(outcome)
+                    if outcome.record is not None:
+                        outputs.expect(outcome.record)
                     yield outcome
+                outputs.await_all()
 
         yield run
 
