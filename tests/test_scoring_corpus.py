@@ -287,7 +287,7 @@ def test_a_fault_that_nobody_thought_of_is_of_its_shard(
         raise KeyError(self.table.name)
 
     monkeypatch.setattr(JsonlShard, "units", failing)
-    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl'. 2 more shards", tmp_path / "out")
+    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl'. 2 more shards have", tmp_path / "out")
 
 
 def test_a_shard_that_changes_while_it_is_read(

@@ -22,6 +22,7 @@ from adequa.io.lock import locked
 from adequa.scoring.corpus import Tally, score_corpus
 from adequa.scoring.job import FOLDER
 from corpora import contents, rows_of, write_corpus, write_jsonl
+from dying_worker import die
 
 KILLED = Path(__file__).parent / "killed_scoring.py"
 
@@ -79,17 +80,15 @@ def test_interrupts_are_for_the_driver_alone() -> None:
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_workers_that_die_again_and_again(tmp_path: Path) -> None:
+def test_workers_that_die_again_and_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A shard that is too much for any worker stops the job in the end."""
-    for name in "ab":
-        write_jsonl(tmp_path / "in" / f"{name}.jsonl", rows_of("fluent") * 300)
+    from adequa.scoring import local_engine
 
-    def told(_: Tally) -> None:
-        for worker in multiprocessing.active_children():
-            worker.kill()
-
+    monkeypatch.setattr(local_engine, "_work", die)
     with pytest.raises(AdequaError, match=r".\.jsonl: the worker was lost 3 times .exit code -9"):
-        score_corpus(str(tmp_path / "in"), tmp_path / "out", "wer", workers=2, told=told)
+        score_corpus(str(corpus), tmp_path / "out", "wer", workers=2)
     assert not multiprocessing.active_children()
 
 
@@ -181,7 +180,7 @@ def test_a_shard_is_cut_short(tmp_path: Path) -> None:
     sentence = str(caught.value)
     assert sentence.startswith("fluent.jsonl, line ")
     assert "is not JSON" in sentence
-    assert "1 more shards have faults too. The other shards (2 of 4) are scored" in sentence
+    assert "1 more shard has faults too. The other shards (2 of 4) are scored" in sentence
     assert sorted(contents(out)) == [
         "_adequa/job.json", "_adequa/shards/literal.jsonl.json",
         "_adequa/shards/more/broken.jsonl.json", "literal.jsonl", "more/broken.jsonl",

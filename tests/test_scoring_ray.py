@@ -336,13 +336,18 @@ def test_no_cluster_at_the_address(tmp_path: Path) -> None:
     assert "Traceback" not in found.stderr
 
 
-def test_nothing_else_imports_ray() -> None:
+def test_nothing_else_imports_ray(tmp_path: Path) -> None:
     program = (
-        "import sys; sys.modules['ray'] = None; import adequa.scoring.corpus, adequa.cli.main; "
-        "adequa.scoring.corpus.score_corpus(sys.argv[1], sys.argv[2], 'wer', engine='ray')"
+        "import sys; sys.modules['ray'] = None; from adequa.cli.main import main; "
+        "sys.argv[0] = 'adequa'; sys.exit(main())"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", program, Path(__file__).parent / "no.jsonl", "/nowhere"],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert "is not there, or holds no shards" in found.stderr
+    path = write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
+    words = ["score", "-i", str(path), "-o", f"{tmp_path}/out/", "-m", "wer"]
+    run = [sys.executable, "-c", program, *words]
+    found = subprocess.run([*run, "--engine", "ray"], check=False, capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (
+        2,
+        "adequa: error: The ray engine needs Ray; install it with: pip install 'adequa[ray]'\n",
+    )
+    assert not (tmp_path / "out").exists()
+    assert subprocess.run(run, check=False, capture_output=True).returncode == 0

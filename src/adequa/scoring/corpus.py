@@ -288,10 +288,11 @@ def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]
             else:
                 errors[outcome.shard] = outcome.error or ""
     if errors:
-        more = f" {len(errors) - 1} more shards have faults too." if len(errors) > 1 else ""
+        others = len(errors) - 1
+        also = f" {others} more shard{' has' if others == 1 else 's have'} faults too."
         raise AdequaError(
-            f"{errors[min(errors)]}{more} The other shards ({len(records)} of {len(shards)}) are "
-            "scored and stay; the same command does the rest."
+            f"{errors[min(errors)]}{also if others else ''} The other shards ({len(records)} of "
+            f"{len(shards)}) are scored and stay; the same command does the rest."
         )
     return tuple(records[shard.name] for shard in shards)
 
