@@ -119,7 +119,7 @@ def _mapped(
     ray_data: Any = import_module("ray.data")  # heavy
 
     for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what is wrong is raised, too
     context = ray_data.DataContext.get_current()
     context.enable_progress_bars = False
     rows = [{"shard": asdict(shard)} for shard in shards]
