@@ -53,7 +53,7 @@ def main() -> None:
     words = sum(len(text.split()) for text in texts.hypotheses) / len(texts)
     print(f"{args.rows:,} rows of {words:.1f} words on the average")
     for name in args.metric:
-        metric = loaded(name, {} if args.device is None else {"device": args.device})
+        metric, _ = loaded(name, {"device": args.device})
         metric.score(segments(draw, _WARM))
         clock, processor = time.perf_counter(), time.process_time()
         metric.score(texts)

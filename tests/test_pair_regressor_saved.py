@@ -157,6 +157,26 @@ def test_settings_that_are_not_there(saved: Path) -> None:
     assert 'no device "tpu9"' in sentence(lambda: scores(saved, device="tpu9"))
 
 
+def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What job.json says is what workers run on, also where a GPU could be chosen."""
+    from adequa.scoring.job import described, make_job
+    from adequa.training import mlp_training
+
+    asked: list[str] = []
+
+    def device(name: str) -> Any:
+        asked.append(name)
+        return torch.device("cpu")
+
+    monkeypatch.setattr(mlp_training, "training_device", device)
+    job, metrics = make_job("/out", (str(saved),), {})
+    job.load()
+    assert asked == ["cpu", "cpu"]
+    assert described(job, metrics)["devices"] == {"tiny": "cpu"}
+    words = f"{saved}:device=cuda:1"
+    assert described(*make_job("/out", (words,), {}))["devices"] == {"tiny": "cuda:1"}
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
 def test_a_damaged_encoder(saved: Path, name: str) -> None:
     path = saved / "encoder" / name

@@ -236,7 +236,7 @@ def test_a_metric_that_fails_harms_no_other(
     found = read_jsonl(tmp_path / "out" / "a.jsonl")
     assert [row["wer"] for row in found] == [0.0, None, 1 / 3]
     assert all(row["chrf"] is not None for row in found)
-    assert found[1]["unscored"] == "a.jsonl, line 2: wer cannot score it: KeyError: 'dogs'"
+    assert found[1]["unscored"] == "a.jsonl, line 2: wer cannot score it: KeyError: 'dogs'."
 
 
 @given(st.sets(st.integers(0, 30)), st.integers(0, 31))
@@ -298,7 +298,7 @@ def test_a_fault_that_nobody_thought_of_is_of_its_shard(
         raise KeyError(self.table.name)
 
     monkeypatch.setattr(JsonlShard, "units", failing)
-    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl' 2 more shards", tmp_path / "out")
+    refused(corpus, "fluent.jsonl: KeyError: 'fluent.jsonl'. 2 more shards have", tmp_path / "out")
 
 
 def test_a_shard_that_changes_while_it_is_read(
@@ -372,12 +372,51 @@ def test_a_metric_is_loaded_once(
     asked: list[str] = []
 
     def loaded(words: str, **settings: Any) -> Any:
+        metric = load(words, **settings)  # which may be refused for a setting
         asked.append(words)
-        return load(words, **settings)
+        return metric
 
     monkeypatch.setattr(job, "load_metric", loaded)
     score_corpus(str(corpus), tmp_path / "out", "wer")
     assert asked == ["wer"]
+
+
+def test_devices_are_those_of_metrics_that_have_one(tmp_path: Path) -> None:
+    """What job.json says: no lexical score depends on one."""
+    path, out = str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent")[:2])), tmp_path / "out"
+    score_corpus(path, out, ["chrf"])
+    job = out / FOLDER / "job.json"
+    kept = json.loads(job.read_bytes())
+    assert not {*kept} & {"device", "devices"}
+    job.write_text(json.dumps(kept | {"device": "cuda"}))  # as it was said once
+    score_corpus(path, out, ["chrf"])
+    refused = "^--device goes with trained metrics, and there is none among these: chrf, ter.$"
+    with pytest.raises(AdequaError, match=refused):
+        score_corpus(path, out, ["chrf", "ter"], device="cuda")
+    score_corpus(path, tmp_path / "trained", ["adequa", "chrf"])
+    job = tmp_path / "trained" / FOLDER / "job.json"
+    kept = json.loads(job.read_bytes())
+    assert kept["devices"] == {"adequa": "cpu"}
+    score_corpus(path, tmp_path / "trained", ["adequa:device=cpu", "chrf"])
+    del kept["devices"]
+    job.write_text(json.dumps(kept | {"device": "cpu"}))
+    with pytest.raises(AdequaError, match="devices adequa was absent then, and is cpu now"):
+        score_corpus(path, tmp_path / "trained", ["adequa", "chrf"])
+
+
+def test_settings_are_those_that_the_words_of_a_metric_assign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.scoring import job
+
+    given: list[Any] = []
+    monkeypatch.setattr(job, "load_metric", lambda _, **settings: given.append(settings))
+    folder = tmp_path / "threads=2"
+    folder.mkdir()
+    (folder / "metric.json").touch()
+    job.loaded(str(folder), {"threads": 4, "device": None})
+    job.loaded(f"{folder}:threads=3", {"threads": 4, "device": "cpu"})
+    assert given == [{"threads": 4}, {"device": "cpu"}]
 
 
 def test_what_the_command_says_of_nothing_scored(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from adequa.io.lock import locked
 from adequa.scoring.corpus import Tally, score_corpus
 from adequa.scoring.job import FOLDER
 from corpora import contents, rows_of, write_corpus, write_jsonl
+from dying_worker import die
 
 KILLED = Path(__file__).parent / "killed_scoring.py"
 
@@ -78,18 +80,85 @@ def test_interrupts_are_for_the_driver_alone() -> None:
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_workers_that_die_again_and_again(tmp_path: Path) -> None:
+def test_workers_that_die_again_and_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A shard that is too much for any worker stops the job in the end."""
-    for name in "ab":
-        write_jsonl(tmp_path / "in" / f"{name}.jsonl", rows_of("fluent") * 300)
+    from adequa.scoring import local_engine
 
-    def told(_: Tally) -> None:
-        for worker in multiprocessing.active_children():
-            worker.kill()
-
+    monkeypatch.setattr(local_engine, "_work", die)
     with pytest.raises(AdequaError, match=r".\.jsonl: the worker was lost 3 times .exit code -9"):
-        score_corpus(str(tmp_path / "in"), tmp_path / "out", "wer", workers=2, told=told)
+        score_corpus(str(corpus), tmp_path / "out", "wer", workers=2)
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, AdequaError, MemoryError])
+def test_no_row_is_blamed_for_a_metric_that_stops_working(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    """As on a GPU that is out of memory: no null is written, and the next run makes good."""
+    from adequa.metrics.wer import Wer
+
+    write_jsonl(tmp_path / "in" / "a.jsonl", rows_of("fluent"))
+    write_jsonl(tmp_path / "in" / "b.jsonl", rows_of("literal") * 60)
+    working, calls = Wer.statistics, 0
+
+    def ailing(self: Wer, segments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 3:  # the check at first, the first shard, and the second's first 1,024 rows
+            raise kind("CUDA out of memory.\nTried to allocate")
+        return working(self, segments)
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(Wer, "statistics", ailing)
+        with pytest.raises(AdequaError, match=r"b\.jsonl: .*CUDA out of memory"):
+            score_corpus(str(tmp_path / "in"), out, "wer")
+    assert calls < 20  # not row by row
+    assert sorted(contents(out)) == [
+        "_adequa/job.json", "_adequa/shards/a.jsonl.json", "a.jsonl",
+    ]  # fmt: skip
+    assert score_corpus(str(tmp_path / "in"), out, "wer").unscored == 0
+
+
+def test_a_metric_that_stops_working_after_a_bad_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adequa.metrics.wer import Wer
+
+    rows = rows_of("fluent")
+    rows[3]["mt"] = "the bad one"
+    path = write_jsonl(tmp_path / "a.jsonl", rows)
+    working, plain = Wer.statistics, 0
+
+    def ailing(self: Wer, segments: Any) -> Any:
+        nonlocal plain
+        if "the bad one" in segments.hypotheses:
+            raise ValueError("bad")
+        if plain == 2:  # at first, and when the bad row had failed
+            raise RuntimeError("gone")
+        plain += segments.hypotheses[0].startswith("A cat sat there")
+        return working(self, segments)
+
+    monkeypatch.setattr(Wer, "statistics", ailing)
+    with pytest.raises(AdequaError, match=r"a\.jsonl: wer cannot score so .*RuntimeError: gone\."):
+        score_corpus(str(path), tmp_path / "out", "wer")
+
+
+def test_a_worker_tries_the_metrics_that_it_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may lack what the driver has."""
+    from adequa.metrics.wer import Wer
+    from adequa.scoring.job import make_job
+    from adequa.scoring.shard_scoring import ShardScorer
+
+    job, loaded = make_job(str(tmp_path / "out"), ("wer",), {})
+    monkeypatch.setattr(Wer, "segment_scores", lambda _, found: found[:, 0] * float("nan"))
+    with pytest.raises(AdequaError, match="wer makes no number of so much as a plain sentence"):
+        ShardScorer(job)
+    ShardScorer(job, loaded)  # was tried before
 
 
 def test_settings_that_are_unknown_travel_between_processes() -> None:
@@ -111,7 +180,7 @@ def test_a_shard_is_cut_short(tmp_path: Path) -> None:
     sentence = str(caught.value)
     assert sentence.startswith("fluent.jsonl, line ")
     assert "is not JSON" in sentence
-    assert "1 more shards have faults too. The other shards (2 of 4) are scored" in sentence
+    assert "1 more shard has faults too. The other shards (2 of 4) are scored" in sentence
     assert sorted(contents(out)) == [
         "_adequa/job.json", "_adequa/shards/literal.jsonl.json",
         "_adequa/shards/more/broken.jsonl.json", "literal.jsonl", "more/broken.jsonl",
@@ -318,6 +387,30 @@ def test_one_job_at_a_time_in_a_folder(corpus: Path, tmp_path: Path, scheme: str
     with locked(tmp_path / "out"), pytest.raises(AdequaError, match="Another adequa is writing to"):
         score_corpus(str(corpus), f"{scheme}{tmp_path}/out", "chrf")
     assert of_another.exists()
+
+
+def test_the_folder_is_held_until_the_engine_has_ended(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last workers may be writing; and no engine is begun for a folder that others hold."""
+    from adequa.scoring import corpus as corpora
+
+    out, holders = tmp_path / "out", []
+    begin = corpora._engine
+
+    @contextmanager
+    def watched(*given: Any) -> Iterator[Any]:
+        with begin(*given) as run:
+            yield run
+        with locked(out) as holder:
+            holders.append(holder)
+
+    monkeypatch.setattr(corpora, "_engine", watched)
+    score_corpus(str(corpus), out, "wer")
+    assert holders == ["others"]
+    with locked(out), pytest.raises(AdequaError, match="Another adequa is writing to"):
+        score_corpus(str(corpus), out, "wer")
+    assert len(holders) == 1
 
 
 def test_what_a_killed_writer_left_goes(

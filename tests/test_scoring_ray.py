@@ -101,6 +101,60 @@ def test_faults_of_shards_and_disks_are_sentences(
         score_corpus(str(corpus), tmp_path / "gpu", METRICS, engine="ray", gpus=1)
 
 
+def test_a_metric_that_works_on_no_worker_is_a_sentence(
+    cluster: Any, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where the driver tries metrics on its CPU, workers do so where they run."""
+    if "CUDAExecutionProvider" in import_module("onnxruntime").get_available_providers():
+        pytest.skip("needs an onnxruntime without CUDA")
+    out = tmp_path / "out"
+    with pytest.raises(
+        AdequaError, match=r"^A worker on \S+ cannot begin: .* has no CUDA"
+    ) as caught:
+        score_corpus(str(corpus), out, "adequa", engine="ray", workers=1, device="cuda")
+    assert str(caught.value).isprintable()
+    assert "Traceback" not in capfd.readouterr().err
+    assert [*contents(out)] == ["_adequa/job.json"]
+
+
+def test_outputs_that_are_not_seen_from_here(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on nodes that share no disk."""
+    from adequa.scoring import seen_outputs
+
+    where, out = tmp_path / "in", tmp_path / "out"
+    write_jsonl(where / "a.jsonl", rows_of("fluent"))
+    monkeypatch.setattr(seen_outputs, "_PATIENCE", 0.1)
+
+    def told(_: Tally) -> None:
+        (out / "a.jsonl").unlink(missing_ok=True)
+
+    with pytest.raises(AdequaError, match="not seen from here in .*Give a folder that all nodes"):
+        score_corpus(str(where), out, METRICS, engine="ray", workers=1, told=told)
+    assert not (out / "_adequa" / "manifest.json").exists()
+
+
+def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from adequa.io.storage import Content
+    from adequa.scoring import seen_outputs
+    from adequa.scoring.job import Job
+    from adequa.scoring.records import Record
+
+    size = 3
+    outputs = seen_outputs.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
+    outputs.expect(Record("a", 1, 0, None, Content(1, ""), Content(size, ""), {}))
+    late = tmp_path / "o u t" / "a"
+    late.parent.mkdir()
+
+    def wait(_: float) -> None:
+        late.write_bytes(b"x" * (late.stat().st_size + 1 if late.exists() else 1))
+
+    monkeypatch.setattr(seen_outputs, "sleep", wait)
+    outputs.await_all()
+    assert late.stat().st_size == size
+
+
 def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
     from adequa.io.shards import find_shards
     from adequa.scoring import ray_engine
@@ -170,14 +224,13 @@ def test_the_driver_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def loaded(words: str, **settings: Any) -> Any:
         wished.append(settings)
-        return load(words)
+        return load(words, **settings)
 
     monkeypatch.setattr(jobs, "load_metric", loaded)
-    job, metrics = jobs.make_job("/out", ("wer",), {}, device="cuda", device_here="cpu")
+    job, metrics = jobs.make_job("/out", ("adequa",), {}, device="cuda", device_here="cpu")
     assert wished == [{"device": "cpu"}]
-    assert jobs.described(job, metrics)["device"] == "cuda"
-    job.load()
-    assert wished[1:] == [{"device": "cuda"}]
+    assert jobs.described(job, metrics)["devices"] == {"adequa": "cuda"}
+    assert job.load()["adequa"].device == "cuda"  # type: ignore[attr-defined]
 
 
 def test_the_words_of_ray_are_those_of_the_cause() -> None:
@@ -187,6 +240,11 @@ def test_the_words_of_ray_are_those_of_the_cause() -> None:
     assert _cause(error) == "pages."
     error.cause = ValueError("This is wrong.\nMore")  # type: ignore[attr-defined]
     assert _cause(error) == "This is wrong."
+    died = (
+        'The actor died, \x1b[36mray::_MapWorker()\x1b[39m (pid=3)\n  File "a.py", line 3\nIt is.'
+    )
+    assert _cause(Exception(died)) == "It is."
+    assert _cause(Exception("\x1b[31mThe actor died:\x1b[39m\n\tpid: 3")) == "The actor died."
 
 
 LONG = 36 * 115  # rows of a shard, which is told of in parts and can be lost in between
@@ -278,13 +336,18 @@ def test_no_cluster_at_the_address(tmp_path: Path) -> None:
     assert "Traceback" not in found.stderr
 
 
-def test_nothing_else_imports_ray() -> None:
+def test_nothing_else_imports_ray(tmp_path: Path) -> None:
     program = (
-        "import sys; sys.modules['ray'] = None; import adequa.scoring.corpus, adequa.cli.main; "
-        "adequa.scoring.corpus.score_corpus(sys.argv[1], sys.argv[2], 'wer', engine='ray')"
+        "import sys; sys.modules['ray'] = None; from adequa.cli.main import main; "
+        "sys.argv[0] = 'adequa'; sys.exit(main())"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", program, Path(__file__).parent / "no.jsonl", "/nowhere"],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert "is not there, or holds no shards" in found.stderr
+    path = write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
+    words = ["score", "-i", str(path), "-o", f"{tmp_path}/out/", "-m", "wer"]
+    run = [sys.executable, "-c", program, *words]
+    found = subprocess.run([*run, "--engine", "ray"], check=False, capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (
+        2,
+        "adequa: error: The ray engine needs Ray; install it with: pip install 'adequa[ray]'\n",
+    )
+    assert not (tmp_path / "out").exists()
+    assert subprocess.run(run, check=False, capture_output=True).returncode == 0

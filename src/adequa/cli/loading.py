@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adequa.cli.options import Device
-from adequa.errors import AdequaError, UnknownSettingError
+from adequa.errors import UnknownSettingError
 
 if TYPE_CHECKING:
     from adequa.metrics.contract import Metric
@@ -53,7 +53,6 @@ class Loading:
     def check_device(self) -> None:
         """Raise where a device is named that none of the metrics makes use of."""
         if self.device is not None and not self._with_device:
-            listed = ", ".join(self._without_device) or "files of scores"
-            raise AdequaError(
-                f"--device goes with trained metrics, and there is none among these: {listed}."
-            )
+            from adequa.metrics.settings import no_device
+
+            raise no_device(self._without_device)

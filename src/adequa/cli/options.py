@@ -59,6 +59,9 @@ class Device(str, Enum):
 
 DeviceOption = Annotated[
     Device | None,
-    typer.Option("--device", help="What trained metrics run on. Default: as each metric has it."),
+    typer.Option(
+        "--device",
+        help="What trained metrics run on. Default: as each metric has it; for shards, cpu.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")]

@@ -116,6 +116,18 @@ def in_full(specification: str) -> str:
     return ":".join(filter(None, [str(Path(folder).resolve()), settings]))
 
 
+def written_settings(specification: str) -> dict[str, str]:
+    """The settings in the words of a metric, as they are written there.
+
+    >>> written_settings("bleu:tokenize=intl,lowercase=true")
+    {'tokenize': 'intl', 'lowercase': 'true'}
+    """
+    folder, written = _folder_of(specification)
+    if folder is None:
+        folder, _, written = specification.partition(":")
+    return _assigned(folder, specification, written)
+
+
 def _place_in_full(value: str) -> str:
     """A value, in full where it is a path, also behind a kind and a colon."""
     kind, colon, path = value.partition(":")

@@ -42,6 +42,14 @@ def check_settings(where: object, settings: Iterable[str], known: Sequence[str])
             )
 
 
+def no_device(metrics: Sequence[str]) -> AdequaError:
+    """What to raise where a device is named that none of the metrics makes use of."""
+    listed = ", ".join(metrics) or "files of scores"
+    return AdequaError(
+        f"--device goes with trained metrics, and there is none among these: {listed}."
+    )
+
+
 def whole_number(setting: str, value: str) -> int:
     """A setting as a whole number from 1 on."""
     if not value.isdecimal() or not int(value):

@@ -26,18 +26,18 @@ from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, withou
 from adequa.io.tables import refuse_equal_names
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
+from adequa.metrics.settings import no_device
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local
+from adequa.scoring.probe import check_works
 from adequa.scoring.records import Record, settle, write_manifest
 from adequa.scoring.results import MetricResult, Results, SystemResult
 from adequa.scoring.shard_scoring import Outcome, Progress, checked_layout, opened
-from adequa.segments import Segments
 
 Engine: TypeAlias = Literal["local", "ray"]
 
 CORPUS = "corpus"  # the name of all rows together, as of one system
 _DECIMALS = 10  # of corpus scores: how the corpus is cut moves the last bits of a sum
-_PROBE = Segments(("A cat sat there.",), (("The cat sat there.",),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ def score_corpus(
     `workers` are processes, or on Ray actors; None takes as many as there are CPUs, or GPUs where
     `gpus` says how many of them each worker takes. With more than one worker of the local engine, a
     program of its own needs `if __name__ == "__main__":` around the call. `address` is that of a
-    Ray cluster ("auto" for the one that runs here); without it, Ray starts on this machine.
+    Ray cluster ("auto" for the one that runs here); without it, Ray starts on this machine. Trained
+    metrics run on `device`: on the CPU if none is named, or on `cuda` with `gpus`.
     """
     if engine not in get_args(Engine):
         raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
@@ -118,17 +119,20 @@ def score_corpus(
         for part, names in (columns or {}).items()
     }
     specifications = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    device = device or ("cuda" if gpus else None)
+    chosen = device or ("cuda" if gpus else "cpu")
     job, loaded = make_job(
         target, tuple(map(in_full, specifications)), named,
-        prefix=prefix, max_characters=max_characters, device=device,
-        device_here=device if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
+        prefix=prefix, max_characters=max_characters, device=chosen,
+        device_here=chosen if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
     )  # fmt: skip
+    if device is not None and not job.devices:
+        raise no_device(specifications)
     _check(loaded)
     _refuse_overlap(given, shards, job)
     _check_shards(shards, job, loaded)
     description = described(job, loaded)
-    with _engine(engine, workers, address, gpus, loaded) as run, _held(job):
+    # The folder is ours until the engine has ended, and all workers with it.
+    with _held(job), _engine(engine, workers, address, gpus, loaded) as run:
         settle(job, description, shards)
         records = _gathered(run(job, shards, _Counting(shards, told)), shards)
         results = _results(loaded, records)
@@ -198,8 +202,7 @@ def _check(metrics: Mapping[str, Metric]) -> None:
                 f"{column} weighs every segment by all others, so it cannot score a corpus shard "
                 "by shard; leave it out."
             )
-        if not metric.columns:
-            metric.checked_statistics(_PROBE)
+        check_works(column, metric)
 
 
 def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
@@ -291,10 +294,11 @@ def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]
             else:
                 errors[outcome.shard] = outcome.error or ""
     if errors:
-        more = f" {len(errors) - 1} more shards have faults too." if len(errors) > 1 else ""
+        others = len(errors) - 1
+        also = f" {others} more shard{' has' if others == 1 else 's have'} faults too."
         raise AdequaError(
-            f"{errors[min(errors)]}{more} The other shards ({len(records)} of {len(shards)}) are "
-            "scored and stay; the same command does the rest."
+            f"{errors[min(errors)]}{also if others else ''} The other shards ({len(records)} of "
+            f"{len(shards)}) are scored and stay; the same command does the rest."
         )
     return tuple(records[shard.name] for shard in shards)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import below
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import load_metric
+from adequa.metrics.registry import load_metric, written_settings
 from adequa.scoring.labels import labels
 from adequa.segments import Signature
 
@@ -29,18 +29,16 @@ class Job:
     columns: Mapping[str, tuple[str, ...]]  # where a part stands, if not under its own name
     reason: str = REASON
     max_characters: int = MAX_CHARACTERS
-    device: str | None = None
+    devices: Mapping[str, str] = field(default_factory=dict)  # by column, of metrics that have one
     threads: int | None = None  # of a worker, for metrics that have threads
 
     def load(self) -> dict[str, Metric]:
         """The metrics, by the names of their columns."""
-        wishes = {"device": self.device, "threads": self.threads}
-        return {
-            column: loaded(
-                words, {key: value for key, value in wishes.items() if value is not None}
-            )
-            for column, words in self.metrics.items()
-        }
+        metrics = {}
+        for column, words in self.metrics.items():
+            wishes = {"device": self.devices.get(column), "threads": self.threads}
+            metrics[column], _ = loaded(words, wishes)
+        return metrics
 
     def target(self, shard: Shard) -> str:
         """Where the scored rows of a shard go."""
@@ -63,19 +61,23 @@ def make_job(
     *,
     prefix: str = "",
     max_characters: int = MAX_CHARACTERS,
-    device: str | None = None,
-    device_here: str | None = None,
+    device: str = "cpu",
+    device_here: str = "cpu",
 ) -> tuple[Job, dict[str, Metric]]:
     """A job, and its metrics by their columns, loaded in this process to see that they can be.
 
-    Workers may have another device than this process has.
+    Workers may have another device than this process has. Metrics never choose one by themselves:
+    they might choose otherwise in each worker.
     """
     if not specifications:
         raise AdequaError("There is no metric to score with.")
     if max_characters < 1:
         raise AdequaError(f"max_characters must be 1 or more, not {max_characters}.")
-    wishes = {} if device_here is None else {"device": device_here}
-    metrics = {words: loaded(words, wishes) for words in specifications}
+    metrics, devices = {}, {}
+    for words in specifications:
+        metrics[words], settings = loaded(words, {"device": device_here})
+        if "device" in settings:
+            devices[words] = written_settings(words).get("device", device)
     columns_of = {words: prefix + label for words, label in labels(metrics).items()}
     job = Job(
         output=output,
@@ -83,20 +85,21 @@ def make_job(
         columns=columns,
         reason=prefix + REASON,
         max_characters=max_characters,
-        device=device,
+        devices={columns_of[words]: where for words, where in devices.items()},
     )
     return job, {columns_of[words]: metric for words, metric in metrics.items()}
 
 
-def loaded(words: str, wishes: Mapping[str, Any]) -> Metric:
-    """A metric, with those of the wished-for settings that it has and that its words leave open."""
-    left = {key: value for key, value in wishes.items() if f"{key}=" not in words}
+def loaded(words: str, wishes: Mapping[str, Any]) -> tuple[Metric, dict[str, Any]]:
+    """A metric, and what it was given: its words, and those of the wishes that it has room for."""
+    written = written_settings(words)
+    left = {k: wish for k, wish in wishes.items() if wish is not None and k not in written}
     try:
-        return load_metric(words, **left)
+        return load_metric(words, **left), left | written
     except UnknownSettingError as error:
         if error.key not in left:
             raise
-        return loaded(words, {key: value for key, value in left.items() if key != error.key})
+        return loaded(words, {key: wish for key, wish in left.items() if key != error.key})
 
 
 def described(job: Job, metrics: Mapping[str, Metric]) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def described(job: Job, metrics: Mapping[str, Metric]) -> dict[str, Any]:
         "metrics": {column: unsized(metric) for column, metric in metrics.items()},
         "columns": {part: list(names) for part, names in sorted(job.columns.items())},
         "max_characters": job.max_characters,
-        "device": job.device or "cpu",
+        **({"devices": dict(job.devices)} if job.devices else {}),
     }
 
 

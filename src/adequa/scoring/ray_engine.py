@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -25,6 +26,8 @@ from adequa.errors import AdequaError
 from adequa.io.shards import Shard
 from adequa.runtime.cpus import available_cpus
 from adequa.scoring.job import Job
+from adequa.scoring.probe import in_words
+from adequa.scoring.seen_outputs import SeenOutputs
 from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
 
 _MOST_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
@@ -38,6 +41,8 @@ _WITHOUT = 5.0
 # second to give the next. With few, it could be waiting at a busy actor while another has none.
 _MANY = 4
 _PATIENCE = 10.0  # seconds that the board may take to answer, which may be starting again
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_PLACES = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)
 
 Outcomes: TypeAlias = Generator[Outcome, None, None]
 
@@ -54,12 +59,15 @@ def ray_engine(
             """What comes of each shard, in the order in which they are finished."""
             count = min(workers or room, len(shards))
             board = f"adequa {uuid4()}"
-            known = _Known(told)
+            known, outputs = _Known(told), SeenOutputs(job)
             with _watched(ray, board, known.say):
                 for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
                     outcome: Outcome = row["outcome"]
                     known.finish(outcome)
+                    if outcome.record is not None:
+                        outputs.expect(outcome.record)
                     yield outcome
+                outputs.await_all()
 
         yield run
 
@@ -111,7 +119,7 @@ def _mapped(
     ray_data: Any = import_module("ray.data")  # heavy
 
     for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what is wrong is raised, too
     context = ray_data.DataContext.get_current()
     context.enable_progress_bars = False
     rows = [{"shard": asdict(shard)} for shard in shards]
@@ -137,13 +145,21 @@ class _Actor:
     """A worker on Ray."""
 
     def __init__(self, job: Job, board: str) -> None:
-        self._scorer = ShardScorer(job)
+        self._scorer: ShardScorer | None = None
+        self._fault = ""  # why there is no scorer
+        try:
+            self._scorer = ShardScorer(job)
+        except Exception as error:  # noqa: BLE001  # raised here, it would be pages of Ray's words
+            node = import_module("ray").util.get_node_ip_address()
+            self._fault = f"A worker on {node} cannot begin: {in_words(error)}"
         self._name = board
         self._found: Any = None
         self._said = 0.0  # when the board was told last
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         shard = Shard(**row["shard"])
+        if self._scorer is None:
+            return {"outcome": Outcome(shard.name, error=self._fault, stops=True)}
         return {"outcome": self._scorer(shard, self._say, self._allowed)}
 
     def _say(self, progress: Progress) -> None:
@@ -294,8 +310,10 @@ def _room(ray: Any, gpus: float) -> int:
 def _cause(error: Exception) -> str:
     """What is behind an error of Ray's, whose own words are pages of places in code."""
     cause = getattr(error, "cause", None) or error
-    lines = str(cause).strip().splitlines() or [type(cause).__name__]
-    return lines[0].strip().rstrip(".") + "."
+    text = _COLOURS.sub("", str(cause)).strip()
+    lines = text.splitlines() or [type(cause).__name__]
+    at = -1 if _PLACES.search(text) else 0  # behind places in code stands what was raised there
+    return lines[at].strip().rstrip(".:, ") + "."
 
 
 def _last_line(error: Exception) -> str:

@@ -155,7 +155,8 @@ def _difference(before: Any, now: Mapping[str, Any]) -> str | None:
             return _changed("the order of metrics", [*was], [*is_])
         if was == is_:
             continue
-        if isinstance(was, dict) and isinstance(is_, dict):
+        if isinstance(was, dict | None) and isinstance(is_, dict):
+            was = was or {}  # an earlier version said nothing of it
             for name in dict.fromkeys([*was, *is_]):
                 if was.get(name) != is_.get(name):
                     return _changed(f"{key} {name}", was.get(name), is_.get(name))

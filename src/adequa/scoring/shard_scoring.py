@@ -15,8 +15,9 @@ from adequa.io.storage import Content, Written, reading, storage_of
 from adequa.io.tables import Layout, table_layout
 from adequa.metrics.contract import Metric
 from adequa.scoring.job import Job, unsized
+from adequa.scoring.probe import SickMetricError, check_works, in_words
 from adequa.scoring.records import MetricSums, Record, kept_record, write_record
-from adequa.scoring.unit_scoring import RowScorer, Sums, in_words
+from adequa.scoring.unit_scoring import RowScorer, Sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,17 @@ class Outcome:
 
 
 class ShardScorer:
-    """Scores shards one after the other; metrics are loaded once."""
+    """Scores shards one after the other; metrics are loaded once.
+
+    Those that are given were found to work; those that are loaded here are tried here.
+    """
 
     def __init__(self, job: Job, metrics: dict[str, Metric] | None = None) -> None:
         self._job = job
         self._metrics = job.load() if metrics is None else metrics
+        if metrics is None:
+            for column, metric in self._metrics.items():
+                check_works(column, metric)
 
     def __call__(self, shard: Shard, told: Told, allowed: Allowed | None = None) -> Outcome:
         """Score a shard, unless it is finished, or `allowed` has a sentence against it."""
@@ -58,6 +65,11 @@ class ShardScorer:
             return self._outcome(shard, told, allowed)
         except UnwritableError as error:
             return Outcome(shard.name, error=str(error), stops=True)
+        except SickMetricError as error:
+            sentence = (
+                f"{shard.name}: {error} What is finished stays; the same command does the rest."
+            )
+            return Outcome(shard.name, error=sentence, stops=True)
         except AdequaError as error:
             return Outcome(shard.name, error=str(error))
         except (OSError, MemoryError) as error:  # of the machine

@@ -1,6 +1,7 @@
 """Scores a unit of rows with several metrics; a row that cannot be scored harms no other.
 
-What fails as a whole is tried again in halves, down to the rows that are to blame.
+What fails as a whole is tried again in halves, down to the rows that are to blame. None is blamed
+for a metric that does not work: where rows fail, it scores a plain sentence too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from adequa.errors import AdequaError
 from adequa.io.shard_rows import NewColumns, Unit
 from adequa.io.tables import Chunk, Layout, chunk_segments
 from adequa.metrics.contract import Metric
+from adequa.scoring.probe import SickMetricError, check_works, in_words
 from adequa.segments import FloatArray, Segments, concatenate
 
 Made = TypeVar("Made")
@@ -80,31 +82,49 @@ class RowScorer:
         if rows:
             segments = concatenate([part for _, part in parts])
             for column, metric in self.metrics.items():
-                failed = _scored(metric, segments, rows, scores[column], self.sums[column])
-                for row, error in failed.items():
+                found, failed = _scored(column, metric, segments, self.sums[column])
+                scores[column][rows] = found
+                for at, error in failed.items():
+                    row = rows[at]
                     told = f"{chunk.place(row)}: {column} cannot score it: {in_words(error)}"
                     reasons.setdefault(row, told)
         return NewColumns(scores, [reasons.get(row) for row in range(count)])
 
 
 def _scored(
-    metric: Metric, segments: Segments, rows: Sequence[int], scores: FloatArray, sums: Sums
-) -> dict[int, Exception]:
-    """Fill in the scores of one metric, and say which rows have none."""
+    column: str, metric: Metric, segments: Segments, sums: Sums
+) -> tuple[FloatArray, dict[int, Exception]]:
+    """The scores of one metric, NaN where there is none, and why there is none."""
+    blamed = 0
 
     def attempt(chosen: Sequence[int]) -> tuple[Segments, FloatArray, FloatArray]:
+        nonlocal blamed
         some = segments if len(chosen) == len(segments) else segments.select(chosen)
-        statistics = metric.checked_statistics(some)
-        found = metric.segment_scores(statistics)
-        if not np.isfinite(found).all():
-            raise AdequaError("the score is no number.")
-        return some, statistics, found
+        try:
+            return some, *_numbers(metric, some)
+        except Exception:
+            if len(chosen) == 1:
+                blamed += 1
+                if blamed == 1:  # at once: all others would be tried in vain
+                    check_works(column, metric)
+            raise
 
     parts, failed = sifted(range(len(segments)), attempt)
+    if blamed > 1:  # it may have gone after the first
+        check_works(column, metric)
+    scores = np.full(len(segments), np.nan)
     for chosen, (some, statistics, found) in parts:
-        scores[[rows[at] for at in chosen]] = found
+        scores[chosen] = found
         sums.add(statistics, some)
-    return {rows[at]: error for at, error in failed.items()}
+    return scores, failed
+
+
+def _numbers(metric: Metric, segments: Segments) -> tuple[FloatArray, FloatArray]:
+    statistics = metric.checked_statistics(segments)
+    scores = metric.segment_scores(statistics)
+    if not np.isfinite(scores).all():
+        raise AdequaError("the score is no number.")
+    return statistics, scores
 
 
 def sifted(
@@ -119,7 +139,7 @@ def sifted(
         return [], {}
     try:
         return [(rows, attempt(rows))], {}
-    except (MemoryError, OSError):
+    except (MemoryError, OSError, SickMetricError):
         raise  # no row is to blame for the machine
     except Exception as error:  # noqa: BLE001  # whatever it is, it shall not stop a long job
         if len(rows) == 1:
@@ -159,10 +179,3 @@ def _too_long(chunk: Chunk, count: int, layout: Layout, most: int) -> dict[int, 
                     f"{most:,} of --max-characters.",
                 )
     return found
-
-
-def in_words(error: Exception) -> str:
-    """What went wrong, on one line."""
-    if isinstance(error, AdequaError):
-        return str(error)
-    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
