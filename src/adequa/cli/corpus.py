@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.notes import tell_notes
+from adequa.cli.notes import notes_on, tell_notes
 from adequa.cli.options import Device
 from adequa.cli.progress import Work, progress
 from adequa.errors import AdequaError
@@ -150,7 +150,7 @@ def _notes(scored: CorpusScores, output: str) -> list[str]:
         )
     if scored.scoreless:
         notes.append(f"no row at all has a score of {', '.join(scored.scoreless)}")
-    return notes
+    return [*notes, *notes_on(scored.results), *scored.remarks]
 
 
 def _counted(count: int, one: str) -> str:

@@ -26,6 +26,7 @@ from adequa.learned.references import OfSeveral, one_a_segment
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings, whole_number
+from adequa.remarks import Remark
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, Segments
 from adequa.training.plan import Plan, plan_from
@@ -220,14 +221,10 @@ class PairRegressor(LearnedMetric):
         """What counts where a segment has several; known for certain once it is trained."""
         return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
-    def remarks(self) -> tuple[str, ...]:
-        count = self.model_.cut
-        if not count:
-            return ()
-        return (
-            f"{self.name} read the first {self.model_.max_length} tokens only of "
-            f"{count:,} pair{'s'[: count != 1]} of hypothesis and reference.",
-        )
+    def noticed(self) -> tuple[Remark, ...]:
+        before = f"{self.name} read the first {self.model_.max_length} tokens only of "
+        one, several = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
+        return (Remark((before, several), (before, one), (self.model_.cut,)),)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -5,8 +5,9 @@ What fails as a whole is tried again in halves, down to the rows that are to bla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from adequa.errors import AdequaError
 from adequa.io.shard_rows import NewColumns, Unit
 from adequa.io.tables import Chunk, Layout, chunk_segments
 from adequa.metrics.contract import Metric
+from adequa.remarks import Remark, since, together
 from adequa.segments import FloatArray, Segments, concatenate
 
 Made = TypeVar("Made")
@@ -29,16 +31,20 @@ class Sums:
     scored: int = 0
     total: FloatArray | None = None
     reference_counts: set[int] = field(default_factory=set)
+    noticed: tuple[Remark, ...] = ()
 
-    def add(self, statistics: FloatArray, segments: Segments) -> None:
+    def add(
+        self, statistics: FloatArray, segments: Segments, noticed: Iterable[Remark] = ()
+    ) -> None:
         """Count these rows in."""
         added = statistics.sum(axis=0)
         self.total = added if self.total is None else self.total + added
         self.scored += len(statistics)
         self.reference_counts.update(map(len, segments.references))
+        self.noticed = together((*self.noticed, *noticed))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class RowScorer:
     """Scores the rows of a shard, and adds up what its metrics need to know of all."""
 
@@ -46,6 +52,7 @@ class RowScorer:
     metrics: Mapping[str, Metric]
     max_characters: int
     sums: Mapping[str, Sums]
+    empty: int = 0  # rows with a blank hypothesis that all metrics scored
 
     @classmethod
     def of(cls, layout: Layout, metrics: Mapping[str, Metric], max_characters: int) -> RowScorer:
@@ -84,6 +91,8 @@ class RowScorer:
                 for row, error in failed.items():
                     told = f"{chunk.place(row)}: {column} cannot score it: {in_words(error)}"
                     reasons.setdefault(row, told)
+            blank = (not hypothesis.strip() for hypothesis in segments.hypotheses)
+            self.empty += sum(row not in reasons for row in compress(rows, blank))
         return NewColumns(scores, [reasons.get(row) for row in range(count)])
 
 
@@ -92,18 +101,21 @@ def _scored(
 ) -> dict[int, Exception]:
     """Fill in the scores of one metric, and say which rows have none."""
 
-    def attempt(chosen: Sequence[int]) -> tuple[Segments, FloatArray, FloatArray]:
+    def attempt(
+        chosen: Sequence[int],
+    ) -> tuple[Segments, FloatArray, FloatArray, tuple[Remark, ...]]:
         some = segments if len(chosen) == len(segments) else segments.select(chosen)
+        before = metric.noticed()
         statistics = metric.checked_statistics(some)
         found = metric.segment_scores(statistics)
         if not np.isfinite(found).all():
             raise AdequaError("the score is no number.")
-        return some, statistics, found
+        return some, statistics, found, since(before, metric.noticed())
 
     parts, failed = sifted(range(len(segments)), attempt)
-    for chosen, (some, statistics, found) in parts:
+    for chosen, (some, statistics, found, noticed) in parts:
         scores[[rows[at] for at in chosen]] = found
-        sums.add(statistics, some)
+        sums.add(statistics, some, noticed)
     return {rows[at]: error for at, error in failed.items()}
 
 
