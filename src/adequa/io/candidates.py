@@ -7,7 +7,6 @@ its sentence, as n-best lists are written; lines of one sentence then follow eac
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -105,15 +104,17 @@ def _id(row: dict[str, Any], place: str) -> Any:
     name = row.get("id")
     if name is None:
         raise AdequaError(f'{place} has no "id".')
-    if isinstance(name, float) and not math.isfinite(name):
-        raise AdequaError(f'{place}: "id" is no number that JSON has.')
-    refuse_half_characters([_as_json(name)], lambda _: f'{place}: "id"')
+    try:
+        written = _as_json(name)
+    except ValueError as error:  # NaN and infinity, which Python reads
+        raise AdequaError(f'{place}: "id" holds a number that JSON has not.') from error
+    refuse_half_characters([written], lambda _: f'{place}: "id"')
     return name
 
 
 def _as_json(name: Any) -> str:
     """What tells names apart: to Python, true and 1 are one, and 1 and 1.0."""
-    return json.dumps(name, ensure_ascii=False, sort_keys=True)
+    return json.dumps(name, ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
 def _text(row: dict[str, Any], place: str) -> str:
