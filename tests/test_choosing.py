@@ -220,6 +220,19 @@ def test_one_candidate_a_line(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_not_needed_may_be_anything(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"candidates": ["a", "a b"], "ref": "", "id": None}]
+    rows += [{"candidates": ["c"], "ref": [1]}]
+    lists = write_jsonl(tmp_path / "a.jsonl", rows)
+    (tmp_path / "ref.txt").write_text("a b\nc\n")
+    against_files = ("rerank", "-i", lists, "-m", "chrf", "-r", tmp_path / "ref.txt")
+    for words in (("mbr", "-i", lists, "-m", "chrf"), against_files):
+        shown = run(*words).stdout.splitlines()
+        assert [json.loads(line)["id"] for line in shown] == [1, 2]
+    lines = [{"id": 1, "mt": "a", "ref": "x"}, {"id": 1, "mt": "b", "ref": "y"}]
+    assert run("mbr", "-i", write_jsonl(tmp_path / "b.jsonl", lines), "-m", "chrf").stdout
+
+
 def test_true_is_not_one(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"id": 1, "mt": "a"}, {"id": True, "mt": "b"}]
     found = list(read_candidates(write_jsonl(tmp_path / "a.jsonl", rows)))

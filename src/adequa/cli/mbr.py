@@ -72,7 +72,7 @@ def mbr(
     with progress("Choosing", total_bytes([input_]), quiet=quiet) as work:
 
         def texts() -> Iterator[tuple[str, ...]]:
-            for found in read_candidates(input_, advance=work.read):
+            for found in read_candidates(input_, with_references=False, advance=work.read):
                 held.append(found)
                 work.scored(1)
                 yield found.candidates

@@ -30,9 +30,16 @@ class CandidateList:
     place: str
 
 
-def read_candidates(path: FilePath, *, advance: Advance = ignore) -> Iterator[CandidateList]:
-    """The lists of candidates of a file, one after the other."""
+def read_candidates(
+    path: FilePath, *, with_references: bool = True, advance: Advance = ignore
+) -> Iterator[CandidateList]:
+    """The lists of candidates of a file, one after the other.
+
+    Whoever does without references is not told what is wrong with them.
+    """
     rows = _rows(path, advance)
+    if not with_references:
+        rows = ((place, {**row, "ref": None}) for place, row in rows)
     first = next(rows, None)
     if first is None:
         raise AdequaError(f"{shown(path)} is empty: there are no candidates in it.")
@@ -69,7 +76,7 @@ def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
         if not isinstance(text, str):
             raise AdequaError(f"{place}: candidate {at} is no text.")
     refuse_half_characters(texts, lambda at: f"{place}: candidate {at + 1}")
-    name = _id(found, place) if "id" in found else number
+    name = number if found.get("id") is None else _id(found, place)
     return CandidateList(name, tuple(texts), _references(found, place), place)
 
 
