@@ -209,6 +209,13 @@ def test_rerank_from_the_command_line(nbest: Path) -> None:
     assert best[0] == first["candidates"][0]["mt"]
 
 
+@pytest.mark.parametrize("verb", ["mbr", "rerank"])
+def test_lines_of_text_end_where_those_that_are_read_do(tmp_path: Path, verb: str) -> None:
+    lists = [{"candidates": [text], "ref": "a"} for text in ("a\u2028b\x85c\x0b", "a\r\nb\rc\n")]
+    words = (verb, "-i", write_jsonl(tmp_path / "a.jsonl", lists), "-m", "chrf", "--format", "text")
+    assert run(*words).stdout == "a\u2028b\x85c\x0b\na b c\n"
+
+
 def test_one_candidate_a_line(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "s1", "mt": "a", "ref": "r"}, {"id": "s1", "mt": "b"}, {"id": 2, "mt": "c"},
