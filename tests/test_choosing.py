@@ -192,7 +192,7 @@ def test_mbr_from_the_command_line(nbest: Path, tmp_path: Path) -> None:
 
 def test_pruning_from_the_command_line(nbest: Path) -> None:
     shown = run("mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "2")
-    assert "scoring 1 candidates a sentence: in 18 sentences that were checked" in shown.stderr
+    assert "scoring 1 candidate a sentence, as checked in 18 sentences: the choice" in shown.stderr
     assert "was not checked" in run(
         "mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "0"
     ).stderr  # fmt: skip
