@@ -240,6 +240,14 @@ def test_what_is_not_needed_may_be_anything(tmp_path: Path) -> None:
     assert run("mbr", "-i", write_jsonl(tmp_path / "b.jsonl", lines), "-m", "chrf").stdout
 
 
+def test_references_may_come_again_in_another_order(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "mt": "a", "ref": ["r", "s"]}, {"id": 1, "mt": "b", "ref": ["s", "r"]},
+    ]  # fmt: skip
+    (found,) = read_candidates(write_jsonl(tmp_path / "a.jsonl", rows))
+    assert found.references == ("r", "s")
+
+
 def test_true_is_not_one(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"id": 1, "mt": "a"}, {"id": True, "mt": "b"}]
     found = list(read_candidates(write_jsonl(tmp_path / "a.jsonl", rows)))

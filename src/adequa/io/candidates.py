@@ -92,7 +92,7 @@ def _joined(
         if _as_json(name) == _as_json(now):
             texts.append(_text(row, where))
             others = _references(row, where)
-            if references and others and others != references:
+            if references and others and sorted(others) != sorted(references):
                 raise AdequaError(
                     f'{where}: "ref" is another than before for the same sentence, "{now}".'
                 )
