@@ -208,8 +208,9 @@ class PairRegressor(LearnedMetric):
         from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415  # needs PyTorch
 
         precision = chosen_precision(self.scoring_precision, self.model_.network.device)
-        scores = self.model_.scores(pairs, precision, self.most_tokens)[at]
-        return one_a_segment(scores, segments, self.references)
+        times = np.bincount(at, minlength=len(pairs)).tolist()
+        scores = self.model_.scores(pairs, precision, self.most_tokens, times)
+        return one_a_segment(scores[at], segments, self.references)
 
     @property
     def encoder(self) -> str:
