@@ -39,6 +39,15 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
+def write_german(folder: Path) -> Path:
+    """Two shards of 5 rows: 3 hypotheses in German, 1 in English and a blank one."""
+    german = "Das ist nicht die Antwort, die ich von dir und deiner Schwester erwartet habe."
+    same = [{"mt": text, "ref": text} for text in (german, "So it is.", german, german)]
+    write_jsonl(folder / "a.jsonl", same[:2])
+    write_jsonl(folder / "b.jsonl", [*same[2:], {"mt": " ", "ref": german}])
+    return folder
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """All files of a folder, by place."""
     return {

@@ -20,6 +20,7 @@ from adequa.learned.blend import LEXICAL, Blend
 from adequa.learned.contract import Training
 from adequa.learned.regression import fit_svr
 from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.remarks import plain
 from adequa.segments import Segments
 from adequa.training.distances import Features
 from test_cli import EXAMPLES, adequa
@@ -280,7 +281,7 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     metric = Blend(("chrf", "wer", "ter"))
     assert metric.remarks() == ()
     for part in metric.parts[1:]:
-        monkeypatch.setattr(type(part), "remarks", lambda self: (f"{self.name} cut texts",))
+        monkeypatch.setattr(type(part), "noticed", lambda self: plain([f"{self.name} cut texts"]))
     assert metric.remarks() == ("wer cut texts", "ter cut texts")
 
 

@@ -192,7 +192,7 @@ def test_mbr_from_the_command_line(nbest: Path, tmp_path: Path) -> None:
 
 def test_pruning_from_the_command_line(nbest: Path) -> None:
     shown = run("mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "2")
-    assert "scoring 1 candidates a sentence: in 18 sentences that were checked" in shown.stderr
+    assert "scoring 1 candidate a sentence, as checked in 18 sentences: the choice" in shown.stderr
     assert "was not checked" in run(
         "mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "0"
     ).stderr  # fmt: skip
@@ -209,6 +209,13 @@ def test_rerank_from_the_command_line(nbest: Path) -> None:
     assert best[0] == first["candidates"][0]["mt"]
 
 
+@pytest.mark.parametrize("verb", ["mbr", "rerank"])
+def test_lines_of_text_end_where_those_that_are_read_do(tmp_path: Path, verb: str) -> None:
+    lists = [{"candidates": [text], "ref": "a"} for text in ("a\u2028b\x85c\x0b", "a\r\nb\rc\n")]
+    words = (verb, "-i", write_jsonl(tmp_path / "a.jsonl", lists), "-m", "chrf", "--format", "text")
+    assert run(*words).stdout == "a\u2028b\x85c\x0b\na b c\n"
+
+
 def test_one_candidate_a_line(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "s1", "mt": "a", "ref": "r"}, {"id": "s1", "mt": "b"}, {"id": 2, "mt": "c"},
@@ -218,6 +225,27 @@ def test_one_candidate_a_line(tmp_path: Path) -> None:
         ("s1", ("a", "b"), ("r",)),
         (2, ("c",), ()),
     ]
+
+
+def test_what_is_not_needed_may_be_anything(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"candidates": ["a", "a b"], "ref": "", "id": None}]
+    rows += [{"candidates": ["c"], "ref": [1]}]
+    lists = write_jsonl(tmp_path / "a.jsonl", rows)
+    (tmp_path / "ref.txt").write_text("a b\nc\n")
+    against_files = ("rerank", "-i", lists, "-m", "chrf", "-r", tmp_path / "ref.txt")
+    for words in (("mbr", "-i", lists, "-m", "chrf"), against_files):
+        shown = run(*words).stdout.splitlines()
+        assert [json.loads(line)["id"] for line in shown] == [1, 2]
+    lines = [{"id": 1, "mt": "a", "ref": "x"}, {"id": 1, "mt": "b", "ref": "y"}]
+    assert run("mbr", "-i", write_jsonl(tmp_path / "b.jsonl", lines), "-m", "chrf").stdout
+
+
+def test_references_may_come_again_in_another_order(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "mt": "a", "ref": ["r", "s"]}, {"id": 1, "mt": "b", "ref": ["s", "r"]},
+    ]  # fmt: skip
+    (found,) = read_candidates(write_jsonl(tmp_path / "a.jsonl", rows))
+    assert found.references == ("r", "s")
 
 
 def test_true_is_not_one(tmp_path: Path) -> None:
@@ -241,7 +269,18 @@ def test_true_is_not_one(tmp_path: Path) -> None:
             'line 3: the lines of sentence "1" do not follow each other',
         ),
         ([{"id": None, "mt": "a", "ref": "r"}], 'line 1 has no "id"'),
-        ([{"id": math.nan, "mt": "a", "ref": "r"}], '"id" is no number that JSON has'),
+        (
+            [{"id": math.nan, "mt": "a", "ref": "r"}],
+            'line 1: "id" holds a number that JSON has not',
+        ),
+        (
+            [{"id": [math.nan], "candidates": ["a"]}],
+            'line 1: "id" holds a number that JSON has not',
+        ),
+        (
+            [{"id": {"x": math.inf}, "mt": "a", "ref": "r"}],
+            'line 1: "id" holds a number that JSON has not',
+        ),
         (
             [{"id": 1, "mt": "a", "ref": "r"}, {"id": 1, "mt": "b", "ref": "s"}],
             'line 2: "ref" is another than before for the same sentence, "1"',

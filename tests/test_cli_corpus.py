@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from adequa.cli.main import app
 from adequa.errors import AdequaError
-from corpora import read_jsonl, rows_of, write_corpus, write_jsonl
+from corpora import read_jsonl, rows_of, write_corpus, write_german, write_jsonl
 
 
 def run(*words: str | Path) -> Result:
@@ -48,6 +48,28 @@ def test_rows_without_a_score_are_told(tmp_path: Path) -> None:
     assert shown.stderr.splitlines()[1] == (
         'note: 1 row could not be scored; the first: a.jsonl, line 37 has no "mt".'
     )
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_the_metric_remarks_is_told_as_of_one_file(tmp_path: Path, workers: str) -> None:
+    corpus = write_german(tmp_path / "corpus")
+    rows = [*read_jsonl(corpus / "a.jsonl"), *read_jsonl(corpus / "b.jsonl")]
+    whole = write_jsonl(tmp_path / "corpus.jsonl", rows)
+    expected = run("score", "-i", whole, "-m", "adequa").stderr.splitlines()
+    assert [line[:33] for line in expected] == [
+        "note: 1 of 5 hypotheses of corpus",
+        "note: 3 hypotheses of 4 that adeq",
+    ]
+    out = tmp_path / "out"
+    command = ("score", "-i", corpus, "-o", f"{out}/", "-m", "adequa", "--workers", workers)
+    assert run(*command).stderr.splitlines()[1:] == expected
+    assert run(*command).stderr.splitlines()[1:] == expected  # of shards that are kept
+    # A record from before there were counts says nothing of them: its shard is scored anew.
+    record = out / "_adequa" / "shards" / "b.jsonl.json"
+    before = json.loads(record.read_text())
+    record.write_text(json.dumps({key: before[key] for key in before if key != "empty"}))
+    assert run(*command).stderr.splitlines()[1:] == expected
+    assert json.loads(record.read_text()) == before
 
 
 def test_one_file_and_a_table_stay_what_they_were(corpus: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from adequa.encoders.registry import ENCODERS, Entry, load_encoder
 from adequa.encoders.word_vectors import load_word_vectors
 from adequa.errors import AdequaError
 from adequa.metrics.registry import load_metric
+from adequa.remarks import Remark, plain
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import Counting, write_vectors, write_words
 
@@ -212,8 +213,8 @@ def test_a_blend_is_trained(run: Run) -> None:
 class Cut(Counting):
     """An encoder that has cut texts, and has no list of words."""
 
-    def remarks(self) -> tuple[str, ...]:
-        return ("the encoder cut 3 sentences.",)
+    def noticed(self) -> tuple[Remark, ...]:
+        return plain(["the encoder cut 3 sentences."])
 
     @classmethod
     def load(cls, path: str) -> Cut:

@@ -25,6 +25,7 @@ from adequa.learned.embedding_regressor import EmbeddingRegressor
 from adequa.learned.features import feature_count, features
 from adequa.learned.references import reference_groups
 from adequa.metrics.registry import load_metric
+from adequa.remarks import Remark
 from adequa.segments import IntArray, Segments
 from adequa.training.folds import grouped_folds
 from adequa.training.mlp_training import PerceptronGrid
@@ -277,8 +278,8 @@ def test_held_out_agreement_is_by_segment(several: str, monkeypatch: pytest.Monk
 class Remarking(Counting):
     """An encoder that has something to say of what it has encoded."""
 
-    def remarks(self) -> tuple[str, ...]:
-        return (f"{len(self.seen)} texts",)
+    def noticed(self) -> tuple[Remark, ...]:
+        return (Remark(("", " texts"), counts=(len(self.seen),)),)
 
 
 def test_remarks_are_those_of_the_encoders_and_of_their_caches(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from adequa.learned.features import feature_count
 from adequa.learned.support_vectors import SupportVectors
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
+from adequa.remarks import plain
 from adequa.segments import Segments
 from tiny_encoders import write_words
 from tiny_packed import tiny_packed
@@ -431,5 +432,5 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     blend("two", 4.0, lexical="chrf")
     made = Ensemble.of(["one", "two"])
     assert made.remarks() == ()
-    monkeypatch.setattr(Chrf, "remarks", lambda _: ("texts were cut",))
+    monkeypatch.setattr(Chrf, "noticed", lambda _: plain(["texts were cut"]))
     assert made.remarks() == ("texts were cut",)  # both say the same

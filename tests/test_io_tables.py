@@ -244,6 +244,7 @@ GOOD = '{"mt": "h", "ref": "r"}\n'
         ("{", "is not JSON: Expecting property name enclosed in double quotes at character 2."),
         ('{"mt": "h"} {}', "is not JSON: Extra data at character 13."),
         ("\n{}", "is not JSON: Expecting value at character 1."),
+        ('{"mt": "h', "is not JSON: Unterminated string starting at character 8."),
         ("[" * 100_000, "cannot be read as JSON: too deeply nested."),
         ('{"mt": ' + "1" * 5000 + "}", "cannot be read as JSON: too long a number."),
         ("[]", "is not a JSON object with mt and ref."),

@@ -240,6 +240,9 @@ def test_windows_are_told_of(folder: Path) -> None:
     )
     scores(metric, ("the dog ran far. " * 5, "a dog ran. " * 5), ("the cat sat", "a cat"))
     assert "tiny read 2 pairs of" in metric.remarks()[0]
+    # Each time that it comes, in one call or in several.
+    scores(metric, *[("the dog ran far. " * 5, "a dog ran. " * 5)] * 2)
+    assert "tiny read 4 pairs of" in metric.remarks()[0]
     assert 0 < first[0] < 1
 
 

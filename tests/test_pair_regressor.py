@@ -291,6 +291,8 @@ def test_long_texts_are_cut_with_a_remark(fitted: PairRegressor, saved: str) -> 
         f"pair-regressor read the first {POSITIONS} tokens only of 1 pair of hypothesis and "
         "reference."
     )
+    metric.score(long.select([0, 0, 1]))  # each time that it comes, in one call or in several
+    assert "only of 3 pairs of" in metric.remarks()[0]
     assert fitted.remarks() == ()
 
 

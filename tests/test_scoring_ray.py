@@ -22,7 +22,7 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.scoring.corpus import Tally, score_corpus
-from corpora import contents, rows_of, write_corpus, write_jsonl
+from corpora import contents, rows_of, write_corpus, write_german, write_jsonl
 
 pytest.importorskip("ray", reason="needs the extra [ray]")
 pytestmark = [
@@ -81,6 +81,16 @@ def test_the_bytes_of_the_local_engine(
     )
     assert contents(tmp_path / "out") == expected
     assert found.rows == told[-1].rows == 3 * 36
+
+
+def test_what_actors_notice_is_told(cluster: Any, tmp_path: Path) -> None:
+    inputs = str(write_german(tmp_path / "corpus"))
+    found = score_corpus(
+        inputs, tmp_path / "out", "adequa", engine="ray", workers=2, address=cluster.address
+    )
+    (remark,) = found.remarks
+    assert remark.startswith("3 hypotheses of 4 that adequa scored are plainly not in English")
+    assert found.results.empty_hypotheses == {"corpus": 1}
 
 
 def test_faults_of_shards_and_disks_are_sentences(
@@ -143,7 +153,12 @@ def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     size = 3
     outputs = seen_outputs.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
-    outputs.expect(Record("a", 1, 0, None, Content(1, ""), Content(size, ""), {}))
+    outputs.expect(
+        Record(
+            shard="a", rows=1, unscored=0, first_reason=None, empty=0,
+            input=Content(1, ""), output=Content(size, ""), metrics={},
+        )
+    )  # fmt: skip
     late = tmp_path / "o u t" / "a"
     late.parent.mkdir()
 

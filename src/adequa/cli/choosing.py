@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from enum import Enum
 from typing import Annotated
 
@@ -52,5 +53,9 @@ def or_null(score: float) -> float | None:
 
 
 def text_line(text: str) -> str:
-    """A candidate as a line of its own, whatever line ends are in it."""
-    return " ".join(text.splitlines()) + "\n"
+    """A candidate as a line of its own, whatever line ends are in it.
+
+    >>> text_line("a\\r\\nb\\u2028c\\n")
+    'a b\\u2028c\\n'
+    """
+    return re.sub(r"\r\n|\r|\n", " ", text.rstrip("\r\n")) + "\n"

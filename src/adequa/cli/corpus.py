@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.notes import tell_notes
+from adequa.cli.notes import counted, notes_on, tell_notes
 from adequa.cli.options import Device
 from adequa.cli.progress import Work, progress
 from adequa.errors import AdequaError
@@ -143,16 +143,12 @@ def _shown(work: Work) -> Callable[[Tally], None]:
 
 def _notes(scored: CorpusScores, output: str) -> list[str]:
     shards = len(scored.records)
-    notes = [f"{_counted(shards, 'shard')} with {_counted(scored.rows, 'row')} in {output}"]
+    notes = [f"{counted(shards, 'shard')} with {counted(scored.rows, 'row')} in {output}"]
     if scored.unscored:
         notes.append(
-            f"{_counted(scored.unscored, 'row')} could not be scored; the first: "
+            f"{counted(scored.unscored, 'row')} could not be scored; the first: "
             f"{scored.first_reason}"
         )
     if scored.scoreless:
         notes.append(f"no row at all has a score of {', '.join(scored.scoreless)}")
-    return notes
-
-
-def _counted(count: int, one: str) -> str:
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
+    return [*notes, *notes_on(scored.results), *scored.remarks]

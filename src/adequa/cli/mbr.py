@@ -17,7 +17,7 @@ from adequa.cli.choosing import (
     text_line,
 )
 from adequa.cli.loading import Loading
-from adequa.cli.notes import tell_notes
+from adequa.cli.notes import counted, tell_notes
 from adequa.cli.options import DeviceOption, Output, Quiet
 from adequa.cli.output import check_output, write
 from adequa.cli.progress import progress
@@ -72,7 +72,7 @@ def mbr(
     with progress("Choosing", total_bytes([input_]), quiet=quiet) as work:
 
         def texts() -> Iterator[tuple[str, ...]]:
-            for found in read_candidates(input_, advance=work.read):
+            for found in read_candidates(input_, with_references=False, advance=work.read):
                 held.append(found)
                 work.scored(1)
                 yield found.candidates
@@ -95,10 +95,11 @@ def _written(found: CandidateList, choice: Choice, name: str, format_: ChoiceFor
 
 
 def _told(loss: PruningLoss, keep: int, name: str) -> str:
+    kept = f"scoring {counted(keep, 'candidate')} a sentence"
     if not loss.checked:
-        return f"of each sentence {keep} candidates were scored; what that costs was not checked"
+        return f"{kept}: what that costs was not checked"
     return (
-        f"scoring {keep} candidates a sentence: in {loss.checked} sentences that were checked, "
-        f"{loss.same} choices are those of all candidates, and {loss.mean:.4g} of {name} is lost "
-        f"on the average, {loss.most:.4g} at the most"
+        f"{kept}, as checked in {counted(loss.checked, 'sentence')}: the choice is that of all "
+        f"candidates in {loss.same:,}, and {loss.mean:.4g} of {name} is lost on the average, "
+        f"{loss.most:.4g} at the most"
     )

@@ -55,7 +55,7 @@ def rerank(
     with progress("Ordering", total_bytes([input_]), quiet=quiet) as work:
 
         def sentences() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-            lists = read_candidates(input_, advance=work.read)
+            lists = read_candidates(input_, with_references=not reference, advance=work.read)
             for found, references in _with_references(lists, reference or []):
                 held.append(found)
                 work.scored(1)

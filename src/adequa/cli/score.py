@@ -23,7 +23,7 @@ from adequa.cli.corpus import (
 )
 from adequa.cli.formats import ScoreFormat, ScoreFormatOption, format_of
 from adequa.cli.loading import Loading
-from adequa.cli.notes import tell
+from adequa.cli.notes import notes_on, tell_notes
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
 from adequa.cli.output import check_output, write
 from adequa.cli.reading import Columns, Hypotheses, Input, Read, References, SourceText, reader
@@ -113,10 +113,8 @@ def score(
     if output is not None:
         check_output(output, paths)
     results = _score(read, paths, metrics, segments, by, quiet)
-    if not quiet:
-        remarks = (remark for found in metrics.values() for remark in found.remarks())
-        for note in dict.fromkeys((*_notes(results), *remarks)):
-            tell(f"note: {note}")
+    remarks = (remark for found in metrics.values() for remark in found.remarks())
+    tell_notes((*notes_on(results), *remarks), quiet=quiet)
     write(_rendered(results, format_ or format_of(output, ScoreFormat), decimals), output)
 
 
@@ -141,16 +139,6 @@ def _reported(batches: Iterator[Segments], scored: Callable[[int], None]) -> Ite
     for batch in batches:
         yield batch
         scored(len(batch))  # whoever took the batch has come back for the next one
-
-
-def _notes(results: Results) -> Iterator[str]:
-    """What a reader of the scores should know."""
-    for name, empty in results.empty_hypotheses.items():
-        count = results.segment_counts[name]
-        yield f"{empty} of {count} hypotheses of {name} are empty; they are scored as they are."
-    if len(set(results.segment_counts.values())) > 1:
-        counts = ", ".join(f"{name} {count}" for name, count in results.segment_counts.items())
-        yield f"the systems have different numbers of segments ({counts})."
 
 
 def _rendered(results: Results, format_: ScoreFormat, decimals: int | None) -> Iterator[str]:

@@ -19,6 +19,7 @@ from adequa.encoders.contract import (
     checked_vectors,
     paired,
 )
+from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 from adequa.runtime.vector_cache import DEFAULT_LIMIT, VectorCache, text_key
 
@@ -92,8 +93,8 @@ class CachedEncoder(Encoder):
         vectors = _through(self.name, self.cache, keys, encoded, self._progress)
         return vectors if len(texts) == len(at) else vectors[at]
 
-    def remarks(self) -> tuple[str, ...]:
-        return (*self.encoder.remarks(), *_of_cache(self.cache))
+    def noticed(self) -> tuple[Remark, ...]:
+        return (*self.encoder.noticed(), *_of_cache(self.cache))
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
         return self.encoder.coverage(sentences)
@@ -108,8 +109,8 @@ class CachedPairEncoder(PairEncoder):
         self.cache = cache
         self._progress = progress
 
-    def remarks(self) -> tuple[str, ...]:
-        return (*self.encoder.remarks(), *_of_cache(self.cache))
+    def noticed(self) -> tuple[Remark, ...]:
+        return (*self.encoder.noticed(), *_of_cache(self.cache))
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         pairs, at = distinct(paired(self.name, firsts, seconds))
@@ -124,8 +125,8 @@ class CachedPairEncoder(PairEncoder):
         return vectors if len(pairs) == len(at) else vectors[at]
 
 
-def _of_cache(cache: VectorCache) -> tuple[str, ...]:
-    return () if cache.problem is None else (cache.problem,)
+def _of_cache(cache: VectorCache) -> tuple[Remark, ...]:
+    return () if cache.problem is None else plain([cache.problem])
 
 
 def _take_over(wrapper: AnyEncoder, encoder: AnyEncoder) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
 from adequa.errors import AdequaError
+from adequa.remarks import Remark
 
 
 class Concatenation(Encoder):
@@ -26,8 +27,8 @@ class Concatenation(Encoder):
         described = json.dumps(["concatenation", *(part.fingerprint for part in self.parts)])
         self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
 
-    def remarks(self) -> tuple[str, ...]:
-        return tuple(remark for part in self.parts for remark in part.remarks())
+    def noticed(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.noticed())
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)

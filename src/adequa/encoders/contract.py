@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
+from adequa.remarks import Remark, sentences
 
 Vectors: TypeAlias = npt.NDArray[np.float32]  # one row a sentence
 
@@ -58,6 +59,10 @@ class AnyEncoder(ABC):
 
     def remarks(self) -> tuple[str, ...]:
         """What a user should know of the vectors that were made, such as texts that were cut."""
+        return sentences(self.noticed())
+
+    def noticed(self) -> tuple[Remark, ...]:
+        """The same with its counts, for whoever adds up what several workers noticed."""
         return ()
 
 

@@ -26,6 +26,7 @@ from adequa.encoders.parses import Parser, Parses, cached_parser, load_parser
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
+from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 
 DIMENSION = 25
@@ -65,8 +66,8 @@ class Syntax(Encoder):
         table = load_word_vectors(words) if words else None
         return cls(cached_parser(load_parser(path)), features, table)
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.parser.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return plain(self.parser.remarks())
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         texts, at = distinct(sentences)

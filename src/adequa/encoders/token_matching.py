@@ -17,6 +17,7 @@ import numpy as np
 from adequa.encoders.contract import PairEncoder, Vectors, checked_vectors, paired
 from adequa.encoders.text_network import TokenStates
 from adequa.encoders.transformer import Transformer
+from adequa.remarks import Remark
 from adequa.runtime.batches import distinct
 
 FIGURES = ("precision", "recall", "f1", "cosine")  # of each layer
@@ -73,8 +74,8 @@ class TokenMatching(PairEncoder):
             )
         )
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.transformer.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.transformer.noticed()
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         pairs = paired(self.name, firsts, seconds)

@@ -24,6 +24,7 @@ from adequa.encoders.registry import load_from, written_out
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
+from adequa.remarks import Remark, sentences
 from adequa.runtime.batches import distinct
 from adequa.segments import IntArray
 
@@ -67,6 +68,10 @@ class TokenVectors(ABC):
 
     def remarks(self) -> tuple[str, ...]:
         """What a user should know of the vectors."""
+        return sentences(self.noticed())
+
+    def noticed(self) -> tuple[Remark, ...]:
+        """The same with its counts."""
         return ()
 
 
@@ -201,5 +206,5 @@ class JoinedVectors(TokenVectors):
         known = np.any([lexicon.known for lexicon in found], axis=0)
         return Lexicon(table, at.reshape(-1), known)
 
-    def remarks(self) -> tuple[str, ...]:
-        return tuple(remark for part in self.parts for remark in part.remarks())
+    def noticed(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.noticed())

@@ -91,12 +91,16 @@ class Reader:
         )
 
     def count_cut(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> int:
-        """How many texts have more tokens than fit; only those that fill all are looked at."""
-        full = [texts[at] for at in np.flatnonzero(rows.lengths >= self.max_length).tolist()]
+        """How many texts have more tokens than fit."""
+        return len(self.cut_among(texts, rows))
+
+    def cut_among(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> list[int]:
+        """Which texts have more tokens than fit; only those that fill all are looked at."""
+        full = np.flatnonzero(rows.lengths >= self.max_length).tolist()
         if not full:
-            return 0
-        whole = self._tokenized(full, truncation=False)["input_ids"]
-        return sum(len(row) > self.max_length for row in whole)
+            return []
+        whole = self._tokenized([texts[at] for at in full], truncation=False)["input_ids"]
+        return [at for at, row in zip(full, whole, strict=True) if len(row) > self.max_length]
 
     def _tokenized(self, texts: Sequence[tuple[str, ...]], **settings: Any) -> Any:
         columns = [list(column) for column in zip(*texts, strict=True)]

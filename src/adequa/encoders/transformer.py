@@ -27,6 +27,7 @@ from adequa.encoders.text_network import TextNetwork, TokenStates, longest_input
 from adequa.encoders.transformer_files import digests, load_model, model_files, model_folder
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
+from adequa.remarks import Remark
 from adequa.runtime.batches import distinct
 
 _BATCH_TOKENS = 8192
@@ -112,7 +113,7 @@ class Transformer(Encoder):
             )
         )
 
-    def remarks(self) -> tuple[str, ...]:
+    def noticed(self) -> tuple[Remark, ...]:
         return _cut(self.name, self.truncated, self._loaded.network.max_length, "sentence")
 
     def states(self, sentences: Sequence[str]) -> list[TokenStates]:
@@ -185,7 +186,7 @@ class TransformerPair(PairEncoder):
             )
         )
 
-    def remarks(self) -> tuple[str, ...]:
+    def noticed(self) -> tuple[Remark, ...]:
         return _cut(self.name, self.truncated, self._loaded.network.max_length, "pair")
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
@@ -220,13 +221,10 @@ class _Use:
     batch_size: int
 
 
-def _cut(name: str, count: int, length: int, what: str) -> tuple[str, ...]:
-    if not count:
-        return ()
-    texts = f"{count:,} {what}{'s'[: count != 1]}"
-    return (
-        f"{name} read the first {length} tokens only of {texts}, as far as they were encoded now.",
-    )
+def _cut(name: str, count: int, length: int, what: str) -> tuple[Remark, ...]:
+    before = f"{name} read the first {length} tokens only of "
+    one, several = (f" {texts}, as far as they were encoded now." for texts in (what, f"{what}s"))
+    return (Remark((before, several), (before, one), (count,)),)
 
 
 def _describe(encoder: AnyEncoder, loaded: _Loaded) -> None:

@@ -29,6 +29,7 @@ from adequa.encoders.transformer_files import (
     model_folder,
 )
 from adequa.errors import AdequaError
+from adequa.remarks import Remark
 from adequa.runtime.batches import batches_by_length
 from adequa.runtime.half_characters import refuse_halves
 
@@ -176,11 +177,9 @@ class TransformerTokens(TokenVectors):
             vectors = (sums / counts[:, None])[:-1].cpu().numpy()
         return places, vectors
 
-    def remarks(self) -> tuple[str, ...]:
-        if not self.cut:
-            return ()
-        what = f"{self.cut:,} sentence{'s'[: self.cut != 1]}"
-        return (f"{self.name} read the first {self._longest} tokens only of {what}.",)
+    def noticed(self) -> tuple[Remark, ...]:
+        before = f"{self.name} read the first {self._longest} tokens only of "
+        return (Remark((before, " sentences."), (before, " sentence."), (self.cut,)),)
 
 
 def _over_bytes(tokenizer: Any) -> bool:

@@ -28,14 +28,15 @@ def atomic_folder(path: FilePath) -> Iterator[Path]:
         temporary.replace(target)  # over an empty folder this is allowed
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        _remove_empty(absent)
+        remove_empty(absent)
         if isinstance(error, OSError):
             reason = error.strerror or error
             raise AdequaError(f"{Path(path)} cannot be written: {reason}.") from error
         raise
 
 
-def _remove_empty(folders: Iterable[Path]) -> None:
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Take back folders that were made for nothing, the innermost first."""
     for folder in folders:
         with suppress(OSError):  # someone else has put something there, or it never was
             folder.rmdir()

@@ -7,7 +7,6 @@ its sentence, as n-best lists are written; lines of one sentence then follow eac
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -31,9 +30,16 @@ class CandidateList:
     place: str
 
 
-def read_candidates(path: FilePath, *, advance: Advance = ignore) -> Iterator[CandidateList]:
-    """The lists of candidates of a file, one after the other."""
+def read_candidates(
+    path: FilePath, *, with_references: bool = True, advance: Advance = ignore
+) -> Iterator[CandidateList]:
+    """The lists of candidates of a file, one after the other.
+
+    Whoever does without references is not told what is wrong with them.
+    """
     rows = _rows(path, advance)
+    if not with_references:
+        rows = ((place, {**row, "ref": None}) for place, row in rows)
     first = next(rows, None)
     if first is None:
         raise AdequaError(f"{shown(path)} is empty: there are no candidates in it.")
@@ -70,7 +76,7 @@ def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
         if not isinstance(text, str):
             raise AdequaError(f"{place}: candidate {at} is no text.")
     refuse_half_characters(texts, lambda at: f"{place}: candidate {at + 1}")
-    name = _id(found, place) if "id" in found else number
+    name = number if found.get("id") is None else _id(found, place)
     return CandidateList(name, tuple(texts), _references(found, place), place)
 
 
@@ -86,7 +92,7 @@ def _joined(
         if _as_json(name) == _as_json(now):
             texts.append(_text(row, where))
             others = _references(row, where)
-            if references and others and others != references:
+            if references and others and sorted(others) != sorted(references):
                 raise AdequaError(
                     f'{where}: "ref" is another than before for the same sentence, "{now}".'
                 )
@@ -105,15 +111,17 @@ def _id(row: dict[str, Any], place: str) -> Any:
     name = row.get("id")
     if name is None:
         raise AdequaError(f'{place} has no "id".')
-    if isinstance(name, float) and not math.isfinite(name):
-        raise AdequaError(f'{place}: "id" is no number that JSON has.')
-    refuse_half_characters([_as_json(name)], lambda _: f'{place}: "id"')
+    try:
+        written = _as_json(name)
+    except ValueError as error:  # NaN and infinity, which Python reads
+        raise AdequaError(f'{place}: "id" holds a number that JSON has not.') from error
+    refuse_half_characters([written], lambda _: f'{place}: "id"')
     return name
 
 
 def _as_json(name: Any) -> str:
     """What tells names apart: to Python, true and 1 are one, and 1 and 1.0."""
-    return json.dumps(name, ensure_ascii=False, sort_keys=True)
+    return json.dumps(name, ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
 def _text(row: dict[str, Any], place: str) -> str:

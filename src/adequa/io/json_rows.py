@@ -81,8 +81,9 @@ def _parsed(text: str, place: str) -> object:
         within = f", line {error.lineno}" if "\n" in text else ""
         hint = "; with one object a line, its name should end in .jsonl" if within else ""
         hint = hint if error.msg == "Extra data" else ""
+        reason = error.msg.removesuffix(" at")
         raise AdequaError(
-            f"{place}{within} is not JSON: {error.msg} at character {error.colno}{hint}."
+            f"{place}{within} is not JSON: {reason} at character {error.colno}{hint}."
         ) from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; deep nesting
         reason = "too deeply nested" if isinstance(error, RecursionError) else "too long a number"

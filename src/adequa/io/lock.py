@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from adequa.errors import AdequaError
+from adequa.io.atomic_folder import remove_empty
 
 Holder: TypeAlias = Literal["us", "others", "unknown"]
 
@@ -35,7 +36,7 @@ def locked(folder: Path) -> Iterator[Holder]:
     try:
         descriptor, holder = _opened(folder)
     except OSError as error:
-        _remove_empty(absent)
+        remove_empty(absent)
         raise AdequaError(f"{folder} cannot be written: {error.strerror or error}.") from error
     try:
         yield holder
@@ -45,7 +46,7 @@ def locked(folder: Path) -> Iterator[Holder]:
             with suppress(OSError):
                 (folder / LOCK).unlink()
         os.close(descriptor)
-        _remove_empty(absent)
+        remove_empty(absent)
 
 
 def _opened(folder: Path) -> tuple[int, Holder]:
@@ -84,9 +85,3 @@ def _is_there(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    for folder in folders:
-        with suppress(OSError):  # something is in it, or it never was
-            folder.rmdir()

@@ -28,6 +28,7 @@ from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.settings import check_choice, check_settings
+from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 from adequa.training.distances import Features
 
@@ -123,8 +124,8 @@ class Blend(LearnedMetric):
         scores += [numbers_of(name, segments.ids[name]) for name in self._there(segments.ids)]
         return np.column_stack(scores).astype(np.float32)
 
-    def remarks(self) -> tuple[str, ...]:
-        return tuple(remark for part in self.parts for remark in part.remarks())
+    def noticed(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.noticed())
 
     def keep_scores(self, file: Path, limit: int) -> None:
         for part in self.parts:

@@ -38,6 +38,7 @@ from adequa.learned.support_vectors import SupportVectors
 from adequa.learned.training_data import data_facts, rated_texts
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice
+from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
 MODELS: dict[str, type[SupportVectors] | type[Perceptron]] = {
@@ -120,8 +121,8 @@ class EmbeddingRegressor(LearnedMetric):
             scores[some] = self.regressor_.predict(seen)
         return one_a_segment(scores, segments, self.references)
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.encoder.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.encoder.noticed()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

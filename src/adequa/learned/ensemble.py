@@ -28,6 +28,7 @@ from adequa.metrics import saved
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import MeanMetric, Metric
 from adequa.metrics.registry import in_full, load_metric
+from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 
@@ -129,9 +130,9 @@ class Ensemble(MeanMetric):
             total += part.share * part.metric.segment_scores(found)
         return total / sum(part.share for part in self.parts)
 
-    def remarks(self) -> tuple[str, ...]:
+    def noticed(self) -> tuple[Remark, ...]:
         # Parts with one encoder say the same of it.
-        return tuple(dict.fromkeys(r for part in self.parts for r in part.metric.remarks()))
+        return tuple(dict.fromkeys(r for part in self.parts for r in part.metric.noticed()))
 
     def learnt_from(self) -> tuple[str, ...]:
         """The names of all ratings that a part was trained on."""

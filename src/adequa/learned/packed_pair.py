@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +29,7 @@ from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
 from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.settings import check_between, check_choice, check_settings, whole_number
+from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 from adequa.runtime.kept_scores import through
 from adequa.runtime.onnx_model import Device
@@ -167,7 +168,10 @@ class PackedPair(MeanMetric):
         if len(unruled):
             left = [pairs[row] for row in unruled.tolist()]
             raw = raw_scores(left, self._scored, self.surface, lowercase=self.lowercase)
-            scores[unruled] = self.score_map(raw)
+            scores[unruled] = self.score_map(raw.scores)
+            # Each time that a pair comes: how texts are put into batches shall not count.
+            times = np.bincount(at, minlength=len(pairs))[unruled]
+            self.too_long_ += int(times[raw.windows > 1].sum())
         return one_a_segment(scores[at], segments, self.references)
 
     def _look_for_others(self, hypotheses: Sequence[str]) -> None:
@@ -177,9 +181,7 @@ class PackedPair(MeanMetric):
         self.foreign_ += foreign
 
     def _scored(self, pairs: list[Pair]) -> PairScores:
-        scored = through(self._recent, pairs, self._kept_or_made)
-        self.too_long_ += scored.too_long
-        return scored
+        return through(self._recent, pairs, self._kept_or_made)
 
     def _kept_or_made(self, pairs: list[Pair]) -> PairScores:
         if self._disk is None:
@@ -189,16 +191,11 @@ class PackedPair(MeanMetric):
     def _made(self, pairs: list[Pair]) -> PairScores:
         return self.session.score(pairs)
 
-    def remarks(self) -> tuple[str, ...]:
-        found = []
-        if self.too_long_:
-            found.append(
-                f"{self.name} read {_counted(self.too_long_, 'pair')} of hypothesis and reference "
-                f"in windows, as they are longer than {self.session.reader.max_length} tokens."
-            )
-        if self.foreign_:
-            found.append(foreign_remark(self.name, self.foreign_, self.seen_))
-        return (*found, *(() if self._disk is None else self._disk.notes))
+    def noticed(self) -> tuple[Remark, ...]:
+        found = [foreign_remark(self.name, self.foreign_, self.seen_)]
+        if self.too_long_:  # or else the model need not be open
+            found.insert(0, _windows_remark(self.name, self.too_long_, self.session))
+        return (*found, *plain(() if self._disk is None else self._disk.notes))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -218,13 +215,23 @@ def foreign_among(hypotheses: Sequence[str]) -> tuple[int, int]:
     return int(looks_foreign(said)[at].sum()), len(at)
 
 
-def foreign_remark(name: str, foreign: int, seen: int) -> str:
+def foreign_remark(name: str, foreign: int, seen: int) -> Remark:
     """What a user is told of them."""
-    return (
-        f"{_counted(foreign, 'hypothesis', 'hypotheses')} of {seen:,} that {name} scored "
-        f"{'is' if foreign == 1 else 'are'} plainly not in English, the one language that it "
-        "knows; -m chrf is for every language."
+    one, several = (
+        f" that {name} scored {are} plainly not in English, the one language that it knows; "
+        "-m chrf is for every language."
+        for are in ("is", "are")
     )
+    return Remark(("", " hypotheses of ", several), ("", " hypothesis of ", one), (foreign, seen))
+
+
+def _windows_remark(name: str, count: int, session: PairSession) -> Remark:
+    one, several = (
+        f" {pairs} of hypothesis and reference in windows, as they are longer than "
+        f"{session.reader.max_length} tokens."
+        for pairs in ("pair", "pairs")
+    )
+    return Remark((f"{name} read ", several), (f"{name} read ", one), (count,))
 
 
 def by_rule(reference: str, hypothesis: str) -> float:
@@ -257,17 +264,17 @@ def raw_scores(
     surface: SurfaceWeights | None,
     *,
     lowercase: bool,
-) -> FloatArray:
+) -> PairScores:
     """The raw scores of pairs: what the model says of them, and what surface features add.
 
     The reference comes first in a pair, as in the network's training.
     """
     read, at = distinct(cased(pairs, lowercase=lowercase))
-    raw = score(read).scores[at]
+    raw = score(read).at(at)
     if surface is None:
         return raw
     references, hypotheses = zip(*pairs, strict=True)
-    return np.asarray(raw + surface(hypotheses, references))
+    return replace(raw, scores=raw.scores + surface(hypotheses, references))
 
 
 def cased(pairs: Sequence[Pair], *, lowercase: bool) -> list[Pair]:
@@ -277,10 +284,6 @@ def cased(pairs: Sequence[Pair], *, lowercase: bool) -> list[Pair]:
 
 def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _counted(count: int, one: str, several: str = "") -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def _onnxruntime_version() -> str:

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
@@ -105,7 +104,10 @@ def packed(
     with _opened(model, graph) as session:
         _check_tokens(session, model, chosen, rows)
         surface = surface_of(model.network)
-        raw = partial(raw_scores, score=session.score, surface=surface, lowercase=model.lowercase)
+
+        def raw(pairs: Sequence[Pair]) -> FloatArray:
+            return raw_scores(pairs, session.score, surface, lowercase=model.lowercase).scores
+
         training.stage("Scoring references")
         score_map = _score_map(raw, references, called)
         training.stage("Comparing with the network")

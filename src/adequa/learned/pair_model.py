@@ -47,7 +47,7 @@ class PairModel:
     max_length: int
     lowercase: bool
     origin: Mapping[str, str] = field(default_factory=dict)  # digests of the encoder's first files
-    cut: int = 0  # different pairs, over all calls, that had more tokens than were read
+    cut: int = 0  # pairs, over all calls, that had more tokens than were read
 
     @classmethod
     def begun(
@@ -95,12 +95,19 @@ class PairModel:
         """Raise where it cannot be trained on a device."""
         check_training_memory(self.network, device, _COPIES)
 
-    def inputs(self, pairs: Sequence[Pair], precision: Precision, most_tokens: int) -> PairInputs:
-        """Pairs as the network reads them."""
+    def inputs(
+        self,
+        pairs: Sequence[Pair],
+        precision: Precision,
+        most_tokens: int,
+        times: Sequence[int] | None = None,
+    ) -> PairInputs:
+        """Pairs as the network reads them; `times` says how often each counts if it is cut."""
         reader = Reader.of(self.network.encoder, self.tokenizer, self.max_length)
         prepared = [(self._prepared(one), self._prepared(other)) for one, other in pairs]
         rows = reader.read(prepared)
-        self.cut += reader.count_cut(prepared, rows)
+        cut = reader.cut_among(prepared, rows)
+        self.cut += len(cut) if times is None else sum(times[at] for at in cut)
         surface = None
         if self.head.surface:
             surface = surface_features([h for _, h in pairs], [r for r, _ in pairs])
@@ -109,12 +116,19 @@ class PairModel:
     def _prepared(self, text: str) -> str:
         return text.strip().lower() if self.lowercase else text.strip()
 
-    def scores(self, pairs: Sequence[Pair], precision: Precision, most_tokens: int) -> FloatArray:
+    def scores(
+        self,
+        pairs: Sequence[Pair],
+        precision: Precision,
+        most_tokens: int,
+        times: Sequence[int] | None = None,
+    ) -> FloatArray:
         """One score a pair, on the scale of what it learnt from."""
         found = np.empty(len(pairs))
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
-            inputs = self.inputs(chunk, precision, most_tokens)
+            often = None if times is None else times[start : start + len(chunk)]
+            inputs = self.inputs(chunk, precision, most_tokens, often)
             found[start : start + len(chunk)] = predict(self.network, inputs, np.arange(len(chunk)))
         return found * float(self.network.scale) + float(self.network.shift)
 

@@ -26,6 +26,7 @@ from adequa.learned.references import OfSeveral, one_a_segment
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings, whole_number
+from adequa.remarks import Remark
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, Segments
 from adequa.training.plan import Plan, plan_from
@@ -207,8 +208,9 @@ class PairRegressor(LearnedMetric):
         from adequa.learned.pair_model import chosen_precision  # noqa: PLC0415  # needs PyTorch
 
         precision = chosen_precision(self.scoring_precision, self.model_.network.device)
-        scores = self.model_.scores(pairs, precision, self.most_tokens)[at]
-        return one_a_segment(scores, segments, self.references)
+        times = np.bincount(at, minlength=len(pairs)).tolist()
+        scores = self.model_.scores(pairs, precision, self.most_tokens, times)
+        return one_a_segment(scores[at], segments, self.references)
 
     @property
     def encoder(self) -> str:
@@ -220,14 +222,10 @@ class PairRegressor(LearnedMetric):
         """What counts where a segment has several; known for certain once it is trained."""
         return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
-    def remarks(self) -> tuple[str, ...]:
-        count = self.model_.cut
-        if not count:
-            return ()
-        return (
-            f"{self.name} read the first {self.model_.max_length} tokens only of "
-            f"{count:,} pair{'s'[: count != 1]} of hypothesis and reference.",
-        )
+    def noticed(self) -> tuple[Remark, ...]:
+        before = f"{self.name} read the first {self.model_.max_length} tokens only of "
+        one, several = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
+        return (Remark((before, several), (before, one), (self.model_.cut,)),)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -26,6 +26,7 @@ from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full, load_metric
+from adequa.remarks import Remark
 from adequa.runtime.vector_cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments
 
@@ -51,7 +52,7 @@ class ScoreInput(ABC):
     def identity(self) -> str:
         """What tells this input from another one, wherever its files lie."""
 
-    def remarks(self) -> tuple[str, ...]:
+    def noticed(self) -> tuple[Remark, ...]:
         """What a user should know of the scores."""
         return ()
 
@@ -90,8 +91,8 @@ class MetricInput(ScoreInput):
         single = self.metric.segment_scores(statistics).astype(np.float32)[:, None]
         return single.astype(np.float64)  # as the cache keeps them
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.metric.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.metric.noticed()
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,8 @@ class PairInput(ScoreInput):
         starts = np.cumsum(counts) - counts
         return np.column_stack([reduced(column, starts, "best") for column in vectors.T])
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.encoder.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.encoder.noticed()
 
 
 @dataclass(frozen=True)
@@ -175,9 +176,9 @@ class VectorInput:
         """What tells this input from another one, wherever its files lie."""
         return self.encoder.fingerprint
 
-    def remarks(self) -> tuple[str, ...]:
+    def noticed(self) -> tuple[Remark, ...]:
         """What a user should know of the vectors."""
-        return self.encoder.remarks()
+        return self.encoder.noticed()
 
 
 AnyInput = ScoreInput | VectorInput
@@ -217,9 +218,9 @@ class NamedInputs:
         """The same inputs, which neither read nor keep anything on disk."""
         return NamedInputs(tuple(map(_uncached, self.inputs)))
 
-    def remarks(self) -> tuple[str, ...]:
+    def noticed(self) -> tuple[Remark, ...]:
         """What a user should know of the inputs."""
-        return tuple(remark for each in self.inputs for remark in each.remarks())
+        return tuple(remark for each in self.inputs for remark in each.noticed())
 
     def scores_of(
         self,

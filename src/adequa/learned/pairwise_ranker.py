@@ -31,6 +31,7 @@ from adequa.learned.pairwise_saved import (
 from adequa.learned.pairwise_split import Learnt, check_learnable, learnt_and_held_out
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice
+from adequa.remarks import Remark
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
 from adequa.training.pairwise_costs import Loss, stages
@@ -248,8 +249,8 @@ class PairwiseRanker(LearnedMetric):
             return f"{epoch} of {epochs}"
         return f"{epoch} of the {('logistic', 'Kendall')[chosen['cost']]} cost, {epochs} of both,"
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.named.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.named.noticed()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -48,6 +48,7 @@ from adequa.learned.tree_words import (
 )
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings
+from adequa.remarks import Remark, plain
 from adequa.runtime.batches import batches_by_length, distinct
 from adequa.segments import FloatArray, Segments
 from adequa.training.forests import plant
@@ -244,10 +245,10 @@ class TreeLstm(LearnedMetric):
         forest = plant(words.rows, parses.parents, parses.starts)
         return composed(self.network_, to_device(words.table, self.network_.w.device), forest)
 
-    def remarks(self) -> tuple[str, ...]:
-        outside = () if self.vectors is None else self.vectors.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        outside = () if self.vectors is None else self.vectors.noticed()
         another = other_parser(self.parser, self.parser_facts_)
-        return (*self.parser.remarks(), *another, *outside)
+        return (*plain(self.parser.remarks()), *plain(another), *outside)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

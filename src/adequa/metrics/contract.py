@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.remarks import Remark, sentences
 from adequa.segments import FloatArray, Scores, Segments, Signature
 from adequa.version import __version__
 
@@ -97,6 +98,10 @@ class Metric(ABC):
 
         Trained metrics count over all calls so far.
         """
+        return sentences(self.noticed())
+
+    def noticed(self) -> tuple[Remark, ...]:
+        """The same with its counts, for whoever adds up what several workers noticed."""
         return ()
 
     def keep_scores(self, file: Path, limit: int) -> None:

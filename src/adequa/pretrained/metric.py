@@ -13,6 +13,7 @@ from adequa.learned.references import OfSeveral
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.settings import check_between, check_choice
+from adequa.remarks import Remark
 from adequa.runtime.onnx_model import Device
 from adequa.segments import FloatArray, Segments
 
@@ -66,8 +67,8 @@ class Adequa(MeanMetric):
     def keep_scores(self, file: Path, limit: int) -> None:
         self.packed.keep_scores(file, limit)
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.packed.remarks()
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.packed.noticed()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return self.packed.signature_fields()

@@ -45,8 +45,3 @@ class PairScores:
         """Write scores into their places."""
         self.scores[rows] = scored.scores
         self.windows[rows] = scored.windows
-
-    @property
-    def too_long(self) -> int:
-        """How many pairs were read in windows."""
-        return int((self.windows > 1).sum())

@@ -27,6 +27,7 @@ from adequa.io.tables import refuse_equal_names
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full
 from adequa.metrics.settings import no_device
+from adequa.remarks import sentences, together
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local
 from adequa.scoring.probe import check_works
@@ -78,6 +79,17 @@ class CorpusScores:
         """Metrics that scored no row at all; their corpus score is NaN."""
         metrics = self.results.metrics
         return tuple(each.name for each in metrics if math.isnan(each.systems[0].score))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know of the scores, such as how many texts were cut."""
+        by_metric = (
+            together(
+                remark for record in self.records for remark in record.metrics[each.name].noticed
+            )
+            for each in self.results.metrics
+        )
+        return sentences(dict.fromkeys(remark for remarks in by_metric for remark in remarks))
 
 
 def score_corpus(
@@ -304,10 +316,11 @@ def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]
 
 
 def _results(metrics: Mapping[str, Metric], records: Sequence[Record]) -> Results:
+    empty = sum(record.empty for record in records)
     return Results(
         metrics=tuple(_result(column, metric, records) for column, metric in metrics.items()),
         segment_counts={CORPUS: sum(record.rows for record in records)},
-        empty_hypotheses={},
+        empty_hypotheses={CORPUS: empty} if empty else {},
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard, literal
 from adequa.io.storage import Content, storage_of
+from adequa.remarks import Remark
 from adequa.scoring.job import FOLDER, Job
 
 JOB, MANIFEST = "job.json", "manifest.json"
@@ -29,6 +30,7 @@ class MetricSums:
     scored: int
     total: tuple[float, ...]
     reference_counts: tuple[int, ...]
+    noticed: tuple[Remark, ...] = ()  # what a user is told of its scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Record:
     rows: int
     unscored: int
     first_reason: str | None  # of the first row without a score
+    empty: int  # rows whose hypothesis is blank, and scored as it is
     input: Content
     output: Content
     metrics: Mapping[str, MetricSums]
@@ -55,15 +58,23 @@ class Record:
             rows=int(kept["rows"]),
             unscored=int(kept["unscored"]),
             first_reason=kept["first_reason"],
+            empty=int(kept["empty"]),
             input=Content(**kept["input"]),
             output=Content(**kept["output"]),
             metrics={
                 name: MetricSums(
-                    int(each["scored"]), tuple(each["total"]), tuple(each["reference_counts"])
+                    int(each["scored"]),
+                    tuple(each["total"]),
+                    tuple(each["reference_counts"]),
+                    tuple(map(_remark, each["noticed"])),
                 )
                 for name, each in kept["metrics"].items()
             },
         )
+
+
+def _remark(kept: Mapping[str, Any]) -> Remark:
+    return Remark(tuple(kept["several"]), tuple(kept["one"]), tuple(kept["counts"]))
 
 
 def kept_record(path: str) -> Record | None:

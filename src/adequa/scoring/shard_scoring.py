@@ -120,6 +120,7 @@ class ShardScorer:
                     rows=counted.rows,
                     unscored=counted.unscored,
                     first_reason=first_reason,
+                    empty=rows.empty,
                     input=content,
                     output=file.content,
                     metrics={column: _kept_sums(each) for column, each in rows.sums.items()},
@@ -174,7 +175,7 @@ class _Counted:
 
 def _kept_sums(sums: Sums) -> MetricSums:
     total = () if sums.total is None else tuple(sums.total.tolist())
-    return MetricSums(sums.scored, total, tuple(sorted(sums.reference_counts)))
+    return MetricSums(sums.scored, total, tuple(sorted(sums.reference_counts)), sums.noticed)
 
 
 @contextmanager

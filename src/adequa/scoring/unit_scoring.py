@@ -6,9 +6,10 @@ for a metric that does not work: where rows fail, it scores a plain sentence too
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from itertools import compress
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from adequa.errors import AdequaError
 from adequa.io.shard_rows import NewColumns, Unit
 from adequa.io.tables import Chunk, Layout, chunk_segments
 from adequa.metrics.contract import Metric
+from adequa.remarks import Remark, since, together
 from adequa.scoring.probe import SickMetricError, check_works, in_words
 from adequa.segments import FloatArray, Segments, concatenate
 
@@ -31,16 +33,20 @@ class Sums:
     scored: int = 0
     total: FloatArray | None = None
     reference_counts: set[int] = field(default_factory=set)
+    noticed: tuple[Remark, ...] = ()
 
-    def add(self, statistics: FloatArray, segments: Segments) -> None:
+    def add(
+        self, statistics: FloatArray, segments: Segments, noticed: Iterable[Remark] = ()
+    ) -> None:
         """Count these rows in."""
         added = statistics.sum(axis=0)
         self.total = added if self.total is None else self.total + added
         self.scored += len(statistics)
         self.reference_counts.update(map(len, segments.references))
+        self.noticed = together((*self.noticed, *noticed))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class RowScorer:
     """Scores the rows of a shard, and adds up what its metrics need to know of all."""
 
@@ -48,6 +54,7 @@ class RowScorer:
     metrics: Mapping[str, Metric]
     max_characters: int
     sums: Mapping[str, Sums]
+    empty: int = 0  # rows with a blank hypothesis that all metrics scored
 
     @classmethod
     def of(cls, layout: Layout, metrics: Mapping[str, Metric], max_characters: int) -> RowScorer:
@@ -88,6 +95,8 @@ class RowScorer:
                     row = rows[at]
                     told = f"{chunk.place(row)}: {column} cannot score it: {in_words(error)}"
                     reasons.setdefault(row, told)
+            blank = (not hypothesis.strip() for hypothesis in segments.hypotheses)
+            self.empty += sum(row not in reasons for row in compress(rows, blank))
         return NewColumns(scores, [reasons.get(row) for row in range(count)])
 
 
@@ -97,11 +106,11 @@ def _scored(
     """The scores of one metric, NaN where there is none, and why there is none."""
     blamed = 0
 
-    def attempt(chosen: Sequence[int]) -> tuple[Segments, FloatArray, FloatArray]:
+    def attempt(chosen: Sequence[int]) -> _Part:
         nonlocal blamed
         some = segments if len(chosen) == len(segments) else segments.select(chosen)
         try:
-            return some, *_numbers(metric, some)
+            return _part(metric, some)
         except Exception:
             if len(chosen) == 1:
                 blamed += 1
@@ -113,18 +122,28 @@ def _scored(
     if blamed > 1:  # it may have gone after the first
         check_works(column, metric)
     scores = np.full(len(segments), np.nan)
-    for chosen, (some, statistics, found) in parts:
-        scores[chosen] = found
-        sums.add(statistics, some)
+    for chosen, part in parts:
+        scores[chosen] = part.scores
+        sums.add(part.statistics, part.segments, part.noticed)
     return scores, failed
 
 
-def _numbers(metric: Metric, segments: Segments) -> tuple[FloatArray, FloatArray]:
+class _Part(NamedTuple):
+    """What one metric makes of some rows."""
+
+    segments: Segments
+    statistics: FloatArray
+    scores: FloatArray
+    noticed: tuple[Remark, ...]
+
+
+def _part(metric: Metric, segments: Segments) -> _Part:
+    before = metric.noticed()
     statistics = metric.checked_statistics(segments)
     scores = metric.segment_scores(statistics)
     if not np.isfinite(scores).all():
         raise AdequaError("the score is no number.")
-    return statistics, scores
+    return _Part(segments, statistics, scores, since(before, metric.noticed()))
 
 
 def sifted(

@@ -155,7 +155,7 @@ def _remarks(outputs: Outputs, lanes: Mapping[str, Lane]) -> list[str]:
     if not english:
         return []
     foreign, seen = foreign_among([text for texts in outputs.hypotheses for text in texts])
-    return [foreign_remark(label, foreign, seen) for label in english if foreign]
+    return [str(foreign_remark(label, foreign, seen)) for label in english if foreign]
 
 
 class Rankers:
