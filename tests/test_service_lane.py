@@ -12,8 +12,9 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.metrics.contract import MeanMetric
 from adequa.segments import FloatArray, Segments
-from adequa.service.lane import BATCH, SLICE, Held, Lane
+from adequa.service.lane import _FIRST_RATE, BATCH, SLICE, Held, Lane
 from adequa.service.limits import Limits, Refusal
+from live_service import until
 
 
 @dataclass(eq=False)
@@ -63,7 +64,7 @@ def test_requests_that_arrive_together_share_a_batch() -> None:
     """An idle lane waits for company."""
     metric = Slow()
     metric.go.set()
-    lane = Lane(metric, Limits(), Held(100), deadline=10.0)
+    lane = Lane(metric, Limits(), Held(2 * BATCH), deadline=10.0)
     job = lane.submit(some("a"))
     others = [
         lane.submit(some("b")) for _ in range(BATCH - 1)
@@ -142,6 +143,26 @@ def test_what_nobody_waits_for_is_dropped() -> None:
     lane.close()
     assert all("gone" not in batch for batch in metric.batches)
     assert lane._held.count == 0
+
+
+def test_only_what_was_scored_is_counted() -> None:
+    """Batches that were dropped take no time, and would promise that the queue is empty soon."""
+    seen: list[int] = []
+    metric = Slow()
+    lane = Lane(metric, Limits(), Held(1000), seen=lambda count, _, seconds: seen.append(count))
+    with lane.using:  # nothing is scored until it is released
+        taken = lane.submit(some(*["gone"] * BATCH))
+        until(lambda: taken.left == 0)
+        taken.cancel()
+    until(lambda: lane.idle)
+    bad = lane.submit(some("bad"))
+    with pytest.raises(AdequaError):
+        bad.done.result(30)
+    assert (seen, lane._rate) == ([], _FIRST_RATE)
+    metric.go.set()
+    lane.submit(some("a", "b")).done.result(30)
+    lane.close()
+    assert seen == [2]
 
 
 def test_one_bad_request_fails_alone() -> None:
