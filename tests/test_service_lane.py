@@ -130,6 +130,14 @@ def test_all_lanes_together_hold_so_much() -> None:
     assert held.count == 0
 
 
+def test_the_largest_request_is_taken_whatever_its_metrics() -> None:
+    """It fills the lanes of all its metrics, and leaves room for others."""
+    for limits in (Limits(), Limits(segments=1_000_000), Limits(segments=1)):
+        held = Held(limits.held)
+        assert all(held.add(limits.segments, always=False) for _ in range(limits.metrics))
+        assert held.add(limits.segments, always=False)
+
+
 def test_what_nobody_waits_for_is_dropped() -> None:
     metric, lane = busy(Limits(queue=20))
     gone = lane.submit(some(*["gone"] * 500))
