@@ -599,6 +599,36 @@ def test_a_client_that_leaves_stops_costing() -> None:
         assert counted(live, 'adequa_segments_total{metric="wer"}') == 2
 
 
+@pytest.mark.parametrize("accept", ["application/x-ndjson", "application/json"])
+def test_a_comparison_that_nobody_waits_for_ends(
+    live: Live, accept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the client leaves before anything of the answer was sent."""
+    begin = live.service.pieces.begin
+
+    def begun(work: Any, total: int) -> Any:
+        piece = begin(work, total)
+        until(lambda: live.connections == 0)  # the client has left
+        return piece
+
+    until(lambda: live.connections == 0)
+    monkeypatch.setattr(live.service.pieces, "begin", begun)
+    asked = {"systems": SYSTEMS, "references": REFERENCES}
+    for path, named in (("/v1/compare", {"metrics": ["wer"]}), ("/v1/rank", {"metric": "wer"})):
+        body = json.dumps({**asked, **named}).encode()
+        with live.service.offered.lane("wer").using:  # nothing is scored until it is released
+            with socket.create_connection(("127.0.0.1", live.port)) as raw:
+                raw.sendall(_head(path, body, accept) + body)
+                until(lambda: live.service.pieces.count == 1)
+            until(lambda: live.service.pieces.count == 0)
+
+
+def _head(path: str, body: bytes, accept: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Accept: {accept}"]
+    lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
 def test_a_full_server_refuses_and_ends_well() -> None:
     """What was accepted is finished while the server ends; what is too much may come back."""
     answers: list[Any] = []

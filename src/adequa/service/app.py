@@ -266,8 +266,6 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             yield await asyncio.to_thread(line, {"result": piece.done.result()})
         except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
             yield _last(error)
-        finally:
-            piece.stop()
 
     @app.post(
         "/v1/compare",
@@ -282,6 +280,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         asked = await service.request(CompareRequest, request)
         lanes = await service.lanes(request, asked.metrics)
         piece = await asyncio.to_thread(begun, asked, lanes)
+        request.scope[HELD].callback(piece.stop)  # however the request ends
         request.scope[SEGMENTS] = piece.total
         if LINES in request.headers.get("accept", ""):
             return Stream(progressing(piece))
@@ -314,6 +313,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         if asked.metric is not None:
             (lane,) = (await service.lanes(request, [asked.metric])).values()
         piece = await asyncio.to_thread(begun, asked, lane)
+        request.scope[HELD].callback(piece.stop)  # however the request ends
         request.scope[SEGMENTS] = piece.total
         content = await while_connected(left(request.receive), piece.wait())
         return await asyncio.to_thread(answer, content)

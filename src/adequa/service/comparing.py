@@ -53,12 +53,8 @@ class Piece(Generic[Result]):
         return {"stage": self.asked.stage, "scored": self.asked.scored, "total": self.total}
 
     async def wait(self) -> Result:
-        """What came of it; where nobody waits any more, it is stopped."""
-        try:
-            return await asyncio.wrap_future(self.done)
-        except asyncio.CancelledError:
-            self.stop()
-            raise
+        """What came of it."""
+        return await asyncio.wrap_future(self.done)
 
     async def moves(self) -> AsyncGenerator[dict[str, Any], None]:
         """How far it is, whenever that is something else, until it is done."""
