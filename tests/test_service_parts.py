@@ -47,6 +47,31 @@ def test_all_metrics_are_offered_unless_some_are_named() -> None:
     some.close()
 
 
+def test_a_metric_is_opened_once_however_it_is_written() -> None:
+    found = Offered(("chrf", "bleu"), Limits())
+    for metric, several in (
+        ("chrf:beta=3", ("chrf: beta  =  03", "chrf:beta=+3,", " chrf :beta=3, lowercase=no")),
+        ("chrf", ("chrf:", "chrf:beta=2", "chrf: , ", "chrf:lowercase=FALSE,char_order=6")),
+        ("bleu:smooth_value=0.5", ("bleu:smooth_value=5e-1", "bleu:smooth_value=.50,tokenize=13a")),
+        ("bleu", ("bleu:smooth_value=None",)),
+        ("chrf:whitespace=true", ("chrf:whitespace=yes", "chrf:whitespace=1")),
+    ):
+        lane = found.lane(metric)
+        assert all(found.lane(written) is lane for written in several)
+    assert len(found._places) == 5
+    assert found.lane("bleu:smooth_value=0.5").metric.smooth_value == 0.5  # type: ignore[attr-defined]
+    for wrong, sentence in (
+        ("chrf:beta", "is not a setting"),
+        ("chrf:beta=1,beta=1", "more than once"),
+        ("chrf:beta=x", "whole number"),
+        ("chrf:bta=1", 'Did you mean "beta"'),
+        ("bleu:tokenize=flores200", "tokenize that a request may give"),
+    ):
+        with pytest.raises(AdequaError, match=sentence):
+            found.lane(wrong)
+    found.close()
+
+
 def test_a_trained_metric_is_offered_under_its_name(tmp_path: Path) -> None:
     folder = tiny_packed(tmp_path / "folder", name="mine")
     found = Offered((str(folder), "wer"), Limits(), workers=2)
