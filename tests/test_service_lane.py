@@ -199,6 +199,17 @@ def test_a_whole_corpus_is_a_batch_of_its_own() -> None:
     lane.close()
 
 
+def test_texts_with_and_without_documents_share_a_batch() -> None:
+    metric, lane = busy()
+    with_document = lane.submit(Segments(("a",), (("r",),), ids={"doc": ("d",)}))
+    without = lane.submit(some("b"))
+    metric.go.set()
+    with_document.done.result(30)
+    without.done.result(30)
+    assert metric.batches[1:] == [("a", "b")]
+    lane.close()
+
+
 def test_texts_with_and_without_sources_are_apart() -> None:
     metric, lane = busy()
     with_source = lane.submit(Segments(("a",), (("r",),), ("s",)))

@@ -93,8 +93,9 @@ class _Part(NamedTuple):
 
     @property
     def segments(self) -> Segments:
+        """Its texts alone: other columns are not the same in all requests."""
         job = self.job.segments
-        if self.end - self.start == len(job):
+        if self.end - self.start == len(job) and not job.ids:
             return job
         rows = slice(self.start, self.end)
         sources = None if job.sources is None else job.sources[rows]
