@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 
 from adequa.errors import AdequaError
+from adequa.pretrained.ranker import ranker_folder
 from adequa.service import app, connections, offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
 from adequa.service.kept import KeptComparison
+from adequa.service.lane import Lane
 from adequa.service.limits import Limits
 from adequa.service.server import Address, check_open, prepared, read_token
 from live_service import JSON, LINES, Live, served, until
@@ -695,6 +697,33 @@ def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
     assert read_token(str(file)) == "0123456789abcdef"
     with pytest.raises(AdequaError, match="No such file"):
         read_token(str(tmp_path / "none"))
+
+
+def test_a_server_may_have_a_ranker_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """It scores no single hypothesis, so that it cannot be tried, nor be a default for scoring."""
+    with (
+        caplog.at_level(logging.INFO, "adequa.service"),
+        served(Settings(metrics=(ranker_folder(),))) as live,
+    ):
+        assert f"adequa serves at {live.url}" in caplog.text
+        assert live.get("/v1/metrics").json["defaults"] == []
+        asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
+        assert live.post("/v1/rank", {**asked, "metric": "ranker"}).status == 200
+        one = live.post("/v1/score", {"rows": [ROW], "metrics": ["ranker"]})
+        assert "ranks hypotheses of one segment against each other" in error(one, 422)
+        assert "no metric that scores" in error(live.post("/v1/score", json.dumps(ROW), LINES), 422)
+
+
+def test_a_metric_that_cannot_be_tried_is_served(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Lane) -> None:
+        raise AdequaError("Every segment needs a source.")
+
+    monkeypatch.setattr(Lane, "warm", refused)
+    with served(Settings(metrics=("wer",))) as live:
+        assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
+    assert "wer was not tried before the first request: Every segment needs" in caplog.text
 
 
 def test_what_cannot_be_served_is_told(live: Live) -> None:

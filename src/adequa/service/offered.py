@@ -16,6 +16,7 @@ from typing import Any
 
 from adequa.comparison.defaults import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
+from adequa.learned.pairwise_ranker import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import (
     METRICS,
@@ -48,6 +49,7 @@ class Offer:
     specification: str  # as the operator wrote it
     summary: str
     settings: Mapping[str, object] | None = None  # that requests may add, with their defaults
+    only_ranks: bool = False  # as a pairwise ranker, which says nothing of one hypothesis
 
 
 @dataclass(eq=False, slots=True)
@@ -139,7 +141,8 @@ class Offered:
     @property
     def defaults(self) -> list[str]:
         """What is taken where nothing is asked for: as on the command line, if it is offered."""
-        return [name for name in DEFAULTS if name in self.offers] or list(self.offers)[:1]
+        scoring = [name for name, offer in self.offers.items() if not offer.only_ranks]
+        return [name for name in DEFAULTS if name in scoring] or scoring[:1]
 
     @property
     def waiting(self) -> int:
@@ -228,7 +231,12 @@ def _offer(specification: str) -> Offer:
     metric = load_metric(specification)  # which says at once what is wrong
     if name in METRICS:
         return Offer(specification, specification, METRICS[name].summary)
-    return Offer(metric.name, specification, "a trained metric of this server")
+    return Offer(
+        metric.name,
+        specification,
+        "a trained metric of this server",
+        only_ranks=isinstance(metric, PairwiseRanker),
+    )
 
 
 def _loaded(offer: Offer, settings: str, workers: int | None) -> Metric:
