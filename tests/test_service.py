@@ -20,6 +20,8 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.pretrained.ranker import ranker_folder
+from adequa.scoring.stream import RunningScores
+from adequa.segments import Segments
 from adequa.service import app, connections, offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
@@ -191,6 +193,48 @@ def test_a_stream_ends_with_what_is_wrong_in_it(live: Live) -> None:
     assert "segment 301 has 2,000 characters" in live.post(path, long, LINES).lines[-1]["error"]
     whole = error(live.post("/v1/score?metric=nist", good, LINES), 422)
     assert whole.startswith("nist looks at a whole corpus")
+
+
+def test_a_stream_is_the_same_however_it_arrives(live: Live) -> None:
+    """Rows are held against those before them, whether they came together or not."""
+    path = "/v1/score?metric=wer"
+
+    def sent(rows: list[dict[str, str]], *, apart: bool) -> Any:
+        lines = [json.dumps(row).encode() + b"\n" for row in rows]
+        if not apart:
+            return live.post(path, b"".join(lines), LINES).lines
+        connection = HTTPConnection("127.0.0.1", live.port, timeout=30)
+        scored = threading.Event()
+
+        def one_by_one() -> Iterator[bytes]:
+            yield lines[0]
+            until(scored.is_set)
+            yield from lines[1:]
+
+        add = RunningScores.add
+
+        def noted(running: RunningScores, batch: Segments) -> None:
+            add(running, batch)
+            scored.set()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunningScores, "add", noted)
+            connection.request("POST", path, one_by_one(), LINES, encode_chunked=True)
+            found = connection.getresponse().read().splitlines()
+        connection.close()
+        return [json.loads(line) for line in found]
+
+    for apart in (False, True):
+        found = sent([{**ROW, "doc": "d"}, ROW, {**ROW, "system": "b", "src": "x"}], apart=apart)
+        assert [line.get("segment") for line in found] == [1, 2, 3, None]
+        for first, second in ((ROW, {**ROW, "src": "x"}), ({**ROW, "src": "x"}, ROW)):
+            one, error_ = sent([first, second], apart=apart)
+            assert one["segment"] == 1
+            assert error_["error"].startswith("Line 2: Some rows of a system have src")
+    many = [{**ROW, "system": str(number)} for number in range(1_001)]
+    found = sent(many, apart=False)
+    assert found[999]["segment"] == 1000
+    assert "Line 1,001: This server takes 1,000 systems" in found[1000]["error"]
 
 
 def test_the_client_asks_as_a_program_does(live: Live) -> None:
