@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import logging
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.pretrained.ranker import ranker_folder
 from adequa.scoring.stream import RunningScores
@@ -25,6 +27,7 @@ from adequa.segments import Segments
 from adequa.service import app, connections, offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
+from adequa.service.delegating import Asked
 from adequa.service.kept import KeptComparison
 from adequa.service.lane import Lane
 from adequa.service.limits import Limits
@@ -667,6 +670,54 @@ def test_a_comparison_that_nobody_waits_for_ends(
                 raw.sendall(_head(path, body, accept) + body)
                 until(lambda: live.service.pieces.count == 1)
             until(lambda: live.service.pieces.count == 0)
+
+
+def test_clients_that_leave_are_not_in_the_log(
+    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that their comparison was stopped, nor what it failed with."""
+
+    def refused(*_: object) -> None:
+        raise AdequaError("Geheimtext")
+
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
+    body = json.dumps(asked).encode()
+    lane = live.service.offered.lane("wer")
+    for fails in (False, True):
+        with lane.using, socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+            raw.sendall(_head("/v1/compare", body, "application/x-ndjson") + body)
+            while b"progress" not in raw.recv(4096):
+                pass
+            if fails:
+                monkeypatch.setattr(Asked, "stop", lambda _: None)
+                monkeypatch.setattr(Comparison, "to_dict", refused)
+        until(lambda: live.service.pieces.count == 0)
+        assert live.get("/healthz").status == 200  # the server has noticed
+    gc.collect()
+    assert {record.name for record in caplog.records} <= {"adequa.service"}
+    assert "Geheimtext" not in caplog.text
+
+
+def test_a_stream_that_is_no_longer_http_is_cut(
+    live: Live, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = json.dumps(ROW).encode() + b"\n"
+    head = b"POST /v1/score?metric=wer HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(head + b"%x\r\n%s\r\n" % (len(row), row))
+        while b'"segment"' not in raw.recv(4096):
+            pass
+        raw.sendall(b"zz\r\nGeheimtext\r\n")
+        with suppress(ConnectionResetError):
+            while raw.recv(4096):
+                pass
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(b"no HTTP\r\n\r\n")
+        assert raw.recv(4096).startswith(b"HTTP/1.1 400 ")
+    until(lambda: live.connections == 0)
+    assert not [record for record in caplog.records if record.exc_info]
+    assert "Geheimtext" not in caplog.text
 
 
 def _head(path: str, body: bytes, accept: str) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -67,6 +68,13 @@ class Connection(H11Protocol):
             self._waited()
         elif self._due is None:
             self._wait_for_headers()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; an answer that has begun can only be cut."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
 
     def _linked(self, app: Any) -> Any:
         async def linked(scope: Scope, receive: Receive, send: Send) -> None:
