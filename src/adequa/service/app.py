@@ -208,8 +208,8 @@ def _add_score(app: FastAPI, service: Service) -> None:
             async with aclosing(found):
                 try:
                     while not isinstance(at, Results):
-                        request.scope[SEGMENTS] += 1
-                        yield line(at)
+                        request.scope[SEGMENTS] += len(at)
+                        yield b"".join(map(line, at))
                         at = await anext(found)
                     yield line(json.loads(await _shown(at)))
                 except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is

@@ -74,8 +74,8 @@ def _count(asked: ScoreRequest) -> int:
 
 async def scored_lines(
     given: AsyncIterator[list[bytes]], lanes: Mapping[str, Lane], limits: Limits
-) -> AsyncGenerator[dict[str, Any] | Results, None]:
-    """A line for each row of a stream, in its order, and in the end the results of all.
+) -> AsyncGenerator[list[dict[str, Any]] | Results, None]:
+    """Lines, one for each row of a stream in its order, and in the end the results of all.
 
     What is read of the stream is scored before more of it is, so that it never fills the memory.
     """
@@ -103,12 +103,14 @@ async def scored_lines(
         for name, (_, part) in systems.items():
             running.add(_named(name, part))
         columns = {label: column.tolist() for label, column in scores.items()}
-        for place in range(len(window)):
-            count += 1
-            yield {
-                "segment": count,
+        yield [
+            {
+                "segment": count + place + 1,
                 "scores": {label: column[place] for label, column in columns.items()},
             }
+            for place in range(len(window))
+        ]
+        count += len(window)
     yield running.results()
 
 
