@@ -6,6 +6,8 @@ import socket
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
@@ -242,3 +244,29 @@ def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPat
             raw.sendall(b"GET /healthz HTTP/1.1\r\n")
             while raw.recv(65536):
                 pass
+
+
+def test_an_answer_that_is_taken_slowly_is_not_cut() -> None:
+    """Only one of which nothing was taken between two looks."""
+
+    class Transport:
+        size, aborted = 0, False
+
+        def is_closing(self) -> bool:
+            return True
+
+        def get_write_buffer_size(self) -> int:
+            return self.size
+
+        def abort(self) -> None:
+            self.aborted = True
+
+    connection = connections.Connection.__new__(connections.Connection)
+    sending: Any = Transport()
+    looking: Any = SimpleNamespace(call_later=lambda *_: None)
+    connection.transport, connection.loop = sending, looking
+    for sending.size in (0, 900, 500, 499, 0, 100):
+        connection._look()
+        assert not sending.aborted
+    connection._look()
+    assert sending.aborted
