@@ -258,8 +258,9 @@ def test_the_client_asks_as_a_program_does(live: Live) -> None:
         list(client.score_stream(({"mt": 1 / 0} for _ in range(2)), ["wer"]))
     with pytest.raises(AdequaError, match="does not answer"):
         Client("http://127.0.0.1:1").metrics()
-    with pytest.raises(AdequaError, match="no address of a server"):
-        Client("127.0.0.1:8000")
+    for wrong in ("127.0.0.1:8000", "http://host:port", "http://host:99999", "http://[::1"):
+        with pytest.raises(AdequaError, match="no address of a server"):
+            Client(wrong)
 
 
 BAD: dict[str, tuple[object, int, str]] = {
@@ -285,6 +286,11 @@ BAD: dict[str, tuple[object, int, str]] = {
     "an unknown metric": ({"rows": [ROW], "metrics": ["wre"]}, 422, 'Did you mean "wer"?'),
     "a metric twice": ({"rows": [ROW], "metrics": ["wer", "wer"]}, 422, "more than once"),
     "a setting": ({"rows": [ROW], "metrics": ["wer:tokenize=x"]}, 422, "not a value of tokenize"),
+    "a system twice": (
+        '{"systems": {"a": ["x"], "b": [], "a": ["y"]}, "references": ["x"], "metrics": ["wer"]}',
+        422,
+        '"a" is given more than once',
+    ),
     "unequal": (
         {"systems": {"a": ["x"]}, "references": ["x", "y"], "metrics": ["wer"]},
         422,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import sys
 from dataclasses import dataclass
@@ -112,14 +111,10 @@ def _bound(address: Address) -> socket.socket:
     """A socket that listens; a port of 0 is any that is free."""
     try:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        found = socket.create_server(
-            (address.host, address.port), family=family, backlog=256, reuse_port=False
-        )
+        return socket.create_server((address.host, address.port), family=family, backlog=256)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise AdequaError(f"{address.url} cannot be listened on: {reason}.") from error
-    os.set_inheritable(found.fileno(), False)
-    return found
 
 
 def _log_to_standard_error() -> None:
