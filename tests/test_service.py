@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import logging
@@ -18,11 +19,17 @@ from typing import Any
 
 import pytest
 
+from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
+from adequa.pretrained.ranker import ranker_folder
+from adequa.scoring.stream import RunningScores
+from adequa.segments import Segments
 from adequa.service import app, connections, offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
+from adequa.service.delegating import Asked
 from adequa.service.kept import KeptComparison
+from adequa.service.lane import Lane
 from adequa.service.limits import Limits
 from adequa.service.server import Address, check_open, prepared, read_token
 from live_service import JSON, LINES, Live, served, until
@@ -191,6 +198,48 @@ def test_a_stream_ends_with_what_is_wrong_in_it(live: Live) -> None:
     assert whole.startswith("nist looks at a whole corpus")
 
 
+def test_a_stream_is_the_same_however_it_arrives(live: Live) -> None:
+    """Rows are held against those before them, whether they came together or not."""
+    path = "/v1/score?metric=wer"
+
+    def sent(rows: list[dict[str, str]], *, apart: bool) -> Any:
+        lines = [json.dumps(row).encode() + b"\n" for row in rows]
+        if not apart:
+            return live.post(path, b"".join(lines), LINES).lines
+        connection = HTTPConnection("127.0.0.1", live.port, timeout=30)
+        scored = threading.Event()
+
+        def one_by_one() -> Iterator[bytes]:
+            yield lines[0]
+            until(scored.is_set)
+            yield from lines[1:]
+
+        add = RunningScores.add
+
+        def noted(running: RunningScores, batch: Segments) -> None:
+            add(running, batch)
+            scored.set()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunningScores, "add", noted)
+            connection.request("POST", path, one_by_one(), LINES, encode_chunked=True)
+            found = connection.getresponse().read().splitlines()
+        connection.close()
+        return [json.loads(line) for line in found]
+
+    for apart in (False, True):
+        found = sent([{**ROW, "doc": "d"}, ROW, {**ROW, "system": "b", "src": "x"}], apart=apart)
+        assert [line.get("segment") for line in found] == [1, 2, 3, None]
+        for first, second in ((ROW, {**ROW, "src": "x"}), ({**ROW, "src": "x"}, ROW)):
+            one, error_ = sent([first, second], apart=apart)
+            assert one["segment"] == 1
+            assert error_["error"].startswith("Line 2: Some rows of a system have src")
+    many = [{**ROW, "system": str(number)} for number in range(1_001)]
+    found = sent(many, apart=False)
+    assert found[999]["segment"] == 1000
+    assert "Line 1,001: This server takes 1,000 systems" in found[1000]["error"]
+
+
 def test_the_client_asks_as_a_program_does(live: Live) -> None:
     client = Client(live.url)
     assert [metric["name"] for metric in client.metrics()["metrics"]][:2] == ["chrf", "wer"]
@@ -209,8 +258,9 @@ def test_the_client_asks_as_a_program_does(live: Live) -> None:
         list(client.score_stream(({"mt": 1 / 0} for _ in range(2)), ["wer"]))
     with pytest.raises(AdequaError, match="does not answer"):
         Client("http://127.0.0.1:1").metrics()
-    with pytest.raises(AdequaError, match="no address of a server"):
-        Client("127.0.0.1:8000")
+    for wrong in ("127.0.0.1:8000", "http://host:port", "http://host:99999", "http://[::1"):
+        with pytest.raises(AdequaError, match="no address of a server"):
+            Client(wrong)
 
 
 BAD: dict[str, tuple[object, int, str]] = {
@@ -236,6 +286,11 @@ BAD: dict[str, tuple[object, int, str]] = {
     "an unknown metric": ({"rows": [ROW], "metrics": ["wre"]}, 422, 'Did you mean "wer"?'),
     "a metric twice": ({"rows": [ROW], "metrics": ["wer", "wer"]}, 422, "more than once"),
     "a setting": ({"rows": [ROW], "metrics": ["wer:tokenize=x"]}, 422, "not a value of tokenize"),
+    "a system twice": (
+        '{"systems": {"a": ["x"], "b": [], "a": ["y"]}, "references": ["x"], "metrics": ["wer"]}',
+        422,
+        '"a" is given more than once',
+    ),
     "unequal": (
         {"systems": {"a": ["x"]}, "references": ["x", "y"], "metrics": ["wer"]},
         422,
@@ -594,9 +649,87 @@ def test_a_client_that_leaves_stops_costing() -> None:
         until(lambda: all(job.done.done() for job in list(lane._jobs)))
         lane.using.release()
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
-        assert (
-            counted(live, 'adequa_segments_total{metric="wer"}') < 100
-        )  # the first batch was taken before the client left
+        until(lambda: lane.idle)
+        # The first batch was taken before the client left. One segment was the server's own.
+        assert counted(live, 'adequa_segments_total{metric="wer"}') == 2
+
+
+@pytest.mark.parametrize("accept", ["application/x-ndjson", "application/json"])
+def test_a_comparison_that_nobody_waits_for_ends(
+    live: Live, accept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the client leaves before anything of the answer was sent."""
+    begin = live.service.pieces.begin
+
+    def begun(work: Any, total: int) -> Any:
+        piece = begin(work, total)
+        until(lambda: live.connections == 0)  # the client has left
+        return piece
+
+    until(lambda: live.connections == 0)
+    monkeypatch.setattr(live.service.pieces, "begin", begun)
+    asked = {"systems": SYSTEMS, "references": REFERENCES}
+    for path, named in (("/v1/compare", {"metrics": ["wer"]}), ("/v1/rank", {"metric": "wer"})):
+        body = json.dumps({**asked, **named}).encode()
+        with live.service.offered.lane("wer").using:  # nothing is scored until it is released
+            with socket.create_connection(("127.0.0.1", live.port)) as raw:
+                raw.sendall(_head(path, body, accept) + body)
+                until(lambda: live.service.pieces.count == 1)
+            until(lambda: live.service.pieces.count == 0)
+
+
+def test_clients_that_leave_are_not_in_the_log(
+    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that their comparison was stopped, nor what it failed with."""
+
+    def refused(*_: object) -> None:
+        raise AdequaError("Geheimtext")
+
+    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
+    body = json.dumps(asked).encode()
+    lane = live.service.offered.lane("wer")
+    for fails in (False, True):
+        with lane.using, socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+            raw.sendall(_head("/v1/compare", body, "application/x-ndjson") + body)
+            while b"progress" not in raw.recv(4096):
+                pass
+            if fails:
+                monkeypatch.setattr(Asked, "stop", lambda _: None)
+                monkeypatch.setattr(Comparison, "to_dict", refused)
+        until(lambda: live.service.pieces.count == 0)
+        assert live.get("/healthz").status == 200  # the server has noticed
+    gc.collect()
+    assert {record.name for record in caplog.records} <= {"adequa.service"}
+    assert "Geheimtext" not in caplog.text
+
+
+def test_a_stream_that_is_no_longer_http_is_cut(
+    live: Live, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = json.dumps(ROW).encode() + b"\n"
+    head = b"POST /v1/score?metric=wer HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(head + b"%x\r\n%s\r\n" % (len(row), row))
+        while b'"segment"' not in raw.recv(4096):
+            pass
+        raw.sendall(b"zz\r\nGeheimtext\r\n")
+        with suppress(ConnectionResetError):
+            while raw.recv(4096):
+                pass
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        raw.sendall(b"no HTTP\r\n\r\n")
+        assert raw.recv(4096).startswith(b"HTTP/1.1 400 ")
+    until(lambda: live.connections == 0)
+    assert not [record for record in caplog.records if record.exc_info]
+    assert "Geheimtext" not in caplog.text
+
+
+def _head(path: str, body: bytes, accept: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Accept: {accept}"]
+    lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 def test_a_full_server_refuses_and_ends_well() -> None:
@@ -665,6 +798,33 @@ def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
     assert read_token(str(file)) == "0123456789abcdef"
     with pytest.raises(AdequaError, match="No such file"):
         read_token(str(tmp_path / "none"))
+
+
+def test_a_server_may_have_a_ranker_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """It scores no single hypothesis, so that it cannot be tried, nor be a default for scoring."""
+    with (
+        caplog.at_level(logging.INFO, "adequa.service"),
+        served(Settings(metrics=(ranker_folder(),))) as live,
+    ):
+        assert f"adequa serves at {live.url}" in caplog.text
+        assert live.get("/v1/metrics").json["defaults"] == []
+        asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
+        assert live.post("/v1/rank", {**asked, "metric": "ranker"}).status == 200
+        one = live.post("/v1/score", {"rows": [ROW], "metrics": ["ranker"]})
+        assert "ranks hypotheses of one segment against each other" in error(one, 422)
+        assert "no metric that scores" in error(live.post("/v1/score", json.dumps(ROW), LINES), 422)
+
+
+def test_a_metric_that_cannot_be_tried_is_served(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Lane) -> None:
+        raise AdequaError("Every segment needs a source.")
+
+    monkeypatch.setattr(Lane, "warm", refused)
+    with served(Settings(metrics=("wer",))) as live:
+        assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
+    assert "wer was not tried before the first request: Every segment needs" in caplog.text
 
 
 def test_what_cannot_be_served_is_told(live: Live) -> None:

@@ -12,8 +12,9 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.metrics.contract import MeanMetric
 from adequa.segments import FloatArray, Segments
-from adequa.service.lane import BATCH, SLICE, Held, Lane
+from adequa.service.lane import _FIRST_RATE, BATCH, SLICE, Held, Lane
 from adequa.service.limits import Limits, Refusal
+from live_service import until
 
 
 @dataclass(eq=False)
@@ -63,7 +64,7 @@ def test_requests_that_arrive_together_share_a_batch() -> None:
     """An idle lane waits for company."""
     metric = Slow()
     metric.go.set()
-    lane = Lane(metric, Limits(), Held(100), deadline=10.0)
+    lane = Lane(metric, Limits(), Held(2 * BATCH), deadline=10.0)
     job = lane.submit(some("a"))
     others = [
         lane.submit(some("b")) for _ in range(BATCH - 1)
@@ -129,6 +130,14 @@ def test_all_lanes_together_hold_so_much() -> None:
     assert held.count == 0
 
 
+def test_the_largest_request_is_taken_whatever_its_metrics() -> None:
+    """It fills the lanes of all its metrics, and leaves room for others."""
+    for limits in (Limits(), Limits(segments=1_000_000), Limits(segments=1)):
+        held = Held(limits.held)
+        assert all(held.add(limits.segments, always=False) for _ in range(limits.metrics))
+        assert held.add(limits.segments, always=False)
+
+
 def test_what_nobody_waits_for_is_dropped() -> None:
     metric, lane = busy(Limits(queue=20))
     gone = lane.submit(some(*["gone"] * 500))
@@ -142,6 +151,26 @@ def test_what_nobody_waits_for_is_dropped() -> None:
     lane.close()
     assert all("gone" not in batch for batch in metric.batches)
     assert lane._held.count == 0
+
+
+def test_only_what_was_scored_is_counted() -> None:
+    """Batches that were dropped take no time, and would promise that the queue is empty soon."""
+    seen: list[int] = []
+    metric = Slow()
+    lane = Lane(metric, Limits(), Held(1000), seen=lambda count, _, seconds: seen.append(count))
+    with lane.using:  # nothing is scored until it is released
+        taken = lane.submit(some(*["gone"] * BATCH))
+        until(lambda: taken.left == 0)
+        taken.cancel()
+    until(lambda: lane.idle)
+    bad = lane.submit(some("bad"))
+    with pytest.raises(AdequaError):
+        bad.done.result(30)
+    assert (seen, lane._rate) == ([], _FIRST_RATE)
+    metric.go.set()
+    lane.submit(some("a", "b")).done.result(30)
+    lane.close()
+    assert seen == [2]
 
 
 def test_one_bad_request_fails_alone() -> None:
@@ -167,6 +196,17 @@ def test_a_whole_corpus_is_a_batch_of_its_own() -> None:
     assert len(large.done.result(30)) == 200
     small.done.result(30)
     assert list(map(len, metric.batches)) == [1, 200, 1]
+    lane.close()
+
+
+def test_texts_with_and_without_documents_share_a_batch() -> None:
+    metric, lane = busy()
+    with_document = lane.submit(Segments(("a",), (("r",),), ids={"doc": ("d",)}))
+    without = lane.submit(some("b"))
+    metric.go.set()
+    with_document.done.result(30)
+    without.done.result(30)
+    assert metric.batches[1:] == [("a", "b")]
     lane.close()
 
 

@@ -6,6 +6,8 @@ import socket
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
@@ -45,6 +47,31 @@ def test_all_metrics_are_offered_unless_some_are_named() -> None:
     with pytest.raises(AdequaError, match="has the settings that this server gives it|no metric"):
         some.lane("bleu:tokenize=intl,lowercase=true")
     some.close()
+
+
+def test_a_metric_is_opened_once_however_it_is_written() -> None:
+    found = Offered(("chrf", "bleu"), Limits())
+    for metric, several in (
+        ("chrf:beta=3", ("chrf: beta  =  03", "chrf:beta=+3,", " chrf :beta=3, lowercase=no")),
+        ("chrf", ("chrf:", "chrf:beta=2", "chrf: , ", "chrf:lowercase=FALSE,char_order=6")),
+        ("bleu:smooth_value=0.5", ("bleu:smooth_value=5e-1", "bleu:smooth_value=.50,tokenize=13a")),
+        ("bleu", ("bleu:smooth_value=None",)),
+        ("chrf:whitespace=true", ("chrf:whitespace=yes", "chrf:whitespace=1")),
+    ):
+        lane = found.lane(metric)
+        assert all(found.lane(written) is lane for written in several)
+    assert len(found._places) == 5
+    assert found.lane("bleu:smooth_value=0.5").metric.smooth_value == 0.5  # type: ignore[attr-defined]
+    for wrong, sentence in (
+        ("chrf:beta", "is not a setting"),
+        ("chrf:beta=1,beta=1", "more than once"),
+        ("chrf:beta=x", "whole number"),
+        ("chrf:bta=1", 'Did you mean "beta"'),
+        ("bleu:tokenize=flores200", "tokenize that a request may give"),
+    ):
+        with pytest.raises(AdequaError, match=sentence):
+            found.lane(wrong)
+    found.close()
 
 
 def test_a_trained_metric_is_offered_under_its_name(tmp_path: Path) -> None:
@@ -217,3 +244,29 @@ def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPat
             raw.sendall(b"GET /healthz HTTP/1.1\r\n")
             while raw.recv(65536):
                 pass
+
+
+def test_an_answer_that_is_taken_slowly_is_not_cut() -> None:
+    """Only one of which nothing was taken between two looks."""
+
+    class Transport:
+        size, aborted = 0, False
+
+        def is_closing(self) -> bool:
+            return True
+
+        def get_write_buffer_size(self) -> int:
+            return self.size
+
+        def abort(self) -> None:
+            self.aborted = True
+
+    connection = connections.Connection.__new__(connections.Connection)
+    sending: Any = Transport()
+    looking: Any = SimpleNamespace(call_later=lambda *_: None)
+    connection.transport, connection.loop = sending, looking
+    for sending.size in (0, 900, 500, 499, 0, 100):
+        connection._look()
+        assert not sending.aborted
+    connection._look()
+    assert sending.aborted

@@ -81,7 +81,6 @@ def serve(
         segments=max_segments,
         characters=max_characters,
         queue=queue,
-        held=max(Limits().held, 2 * max_segments),
     )
     settings = Settings(
         metrics=tuple(metric or ()),

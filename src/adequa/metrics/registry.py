@@ -93,13 +93,24 @@ def load_metric(specification: str, **settings: object) -> Metric:
 
 def named_metric(specification: str, **settings: object) -> Metric:
     """The same from a name alone: nothing of the words is ever looked up as a path."""
+    found = metric_class(specification.partition(":")[0].strip())
+    assigned = parsed_settings(specification)
+    _refuse_twice(found.name, {*assigned} & {*settings})
+    return found(
+        **{key: _checked(found, key, value) for key, value in settings.items()}, **assigned
+    )
+
+
+def parsed_settings(specification: str) -> dict[str, object]:
+    """The settings behind a metric's name as it takes them, in whatever way they are written.
+
+    >>> parsed_settings("chrf: beta =03, lowercase=Yes")
+    {'beta': 3, 'lowercase': True}
+    """
     name, _, written = specification.partition(":")
     found = metric_class(name.strip())
     assigned = _assigned(name, specification, written)
-    _refuse_twice(found.name, {*assigned} & {*settings})
-    return found(
-        **{key: _checked(found, key, value) for key, value in (settings | assigned).items()}
-    )
+    return {key: _checked(found, key, value) for key, value in assigned.items()}
 
 
 def in_full(specification: str) -> str:
@@ -168,7 +179,7 @@ def _is_folder(path: str) -> bool:
 def _assigned(name: str, specification: str, written: str) -> dict[str, str]:
     """Settings as they are written: NAME=VALUE,NAME=VALUE."""
     assigned: dict[str, str] = {}
-    for assignment in filter(None, written.split(",")):
+    for assignment in filter(None, map(str.strip, written.split(","))):
         key, equals, value = (part.strip() for part in assignment.partition("="))
         if not equals:
             raise AdequaError(

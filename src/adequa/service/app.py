@@ -22,7 +22,7 @@ from adequa.service.body import LINES, Gone, Reading, kind_of, lines, whole
 from adequa.service.comparing import Piece, Pieces, Rankers, comparison, settings_of
 from adequa.service.connections import link_of
 from adequa.service.delegating import Asked, Stopped
-from adequa.service.guard import HELD, OUR_FAULT, SEGMENTS, Guard, log_failure
+from adequa.service.guard import HELD, LOG, OUR_FAULT, SEGMENTS, Guard, log_failure
 from adequa.service.kept import Kept
 from adequa.service.lane import Lane
 from adequa.service.limits import Limits, Refusal
@@ -78,7 +78,10 @@ class Service:
         """Open the metrics that are asked for most, so that the first request does not wait."""
         for name in self.offered.defaults:
             lane = self.offered.lane(name)
-            lane.warm()
+            try:
+                lane.warm()
+            except AdequaError as error:  # of our text: a metric may want more of a request's
+                LOG.warning("%s was not tried before the first request: %s", name, error)
         self.ready = True
 
     def close(self) -> None:
@@ -205,8 +208,8 @@ def _add_score(app: FastAPI, service: Service) -> None:
             async with aclosing(found):
                 try:
                     while not isinstance(at, Results):
-                        request.scope[SEGMENTS] += 1
-                        yield line(at)
+                        request.scope[SEGMENTS] += len(at)
+                        yield b"".join(map(line, at))
                         at = await anext(found)
                     yield line(json.loads(await _shown(at)))
                 except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
@@ -232,8 +235,10 @@ def _add_score(app: FastAPI, service: Service) -> None:
     )
     async def score(request: Request) -> Response:
         if kind_of(request) == LINES:
-            named = request.query_params.getlist("metric")
-            return await streamed(request, named or service.offered.defaults)
+            named = request.query_params.getlist("metric") or service.offered.defaults
+            if not named:
+                raise AdequaError("This server ranks, and has no metric that scores.")
+            return await streamed(request, named)
         return await answered(request)
 
 
@@ -266,8 +271,6 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             yield await asyncio.to_thread(line, {"result": piece.done.result()})
         except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
             yield _last(error)
-        finally:
-            piece.stop()
 
     @app.post(
         "/v1/compare",
@@ -282,6 +285,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         asked = await service.request(CompareRequest, request)
         lanes = await service.lanes(request, asked.metrics)
         piece = await asyncio.to_thread(begun, asked, lanes)
+        request.scope[HELD].callback(piece.stop)  # however the request ends
         request.scope[SEGMENTS] = piece.total
         if LINES in request.headers.get("accept", ""):
             return Stream(progressing(piece))
@@ -314,6 +318,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         if asked.metric is not None:
             (lane,) = (await service.lanes(request, [asked.metric])).values()
         piece = await asyncio.to_thread(begun, asked, lane)
+        request.scope[HELD].callback(piece.stop)  # however the request ends
         request.scope[SEGMENTS] = piece.total
         content = await while_connected(left(request.receive), piece.wait())
         return await asyncio.to_thread(answer, content)

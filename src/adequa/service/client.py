@@ -31,11 +31,16 @@ class Client:
     def __init__(
         self, url: str, *, token: str | None = None, timeout: float = 300.0, patience: float = 60.0
     ) -> None:
-        parts = urlsplit(url)
+        wrong = AdequaError(f"{url} is no address of a server, such as http://127.0.0.1:8000.")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:  # of a port, or of brackets
+            raise wrong from None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise AdequaError(f"{url} is no address of a server, such as http://127.0.0.1:8000.")
+            raise wrong
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._host, self._port = parts.hostname, parts.port
+        self._host, self._port = parts.hostname, port
         self._base = parts.path.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout, self._patience = timeout, patience

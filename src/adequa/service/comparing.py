@@ -53,22 +53,19 @@ class Piece(Generic[Result]):
         return {"stage": self.asked.stage, "scored": self.asked.scored, "total": self.total}
 
     async def wait(self) -> Result:
-        """What came of it; where nobody waits any more, it is stopped."""
-        try:
-            return await asyncio.wrap_future(self.done)
-        except asyncio.CancelledError:
-            self.stop()
-            raise
+        """What came of it."""
+        return await asyncio.wrap_future(self.done)
 
     async def moves(self) -> AsyncGenerator[dict[str, Any], None]:
         """How far it is, whenever that is something else, until it is done."""
         waited = asyncio.wrap_future(self.done)
+        # What went wrong is told where the result is asked for, and logged nowhere.
+        waited.add_done_callback(lambda each: each.cancelled() or each.exception())
         said = None
         while not (await asyncio.wait({waited}, timeout=_LOOK))[0]:
             if self.told != said:
                 said = self.told
                 yield said
-        waited.exception()  # which is raised where the result is asked for
 
     def stop(self) -> None:
         """Nobody waits for it."""

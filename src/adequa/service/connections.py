@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -43,7 +44,7 @@ class Connection(H11Protocol):
 
     _due: asyncio.TimerHandle | None = None
     _looking: asyncio.TimerHandle | None = None
-    _stuck = False
+    _left = 0  # bytes of an answer at the last look, where all of it was made
     _link: Link
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -67,6 +68,13 @@ class Connection(H11Protocol):
             self._waited()
         elif self._due is None:
             self._wait_for_headers()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; an answer that has begun can only be cut."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
 
     def _linked(self, app: Any) -> Any:
         async def linked(scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,11 +100,11 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def _look(self) -> None:
-        """Cut it where the end of an answer has not been taken since the last look."""
+        """Cut it where nothing of the end of an answer has been taken since the last look."""
         over = self.transport.is_closing() or not self._answering()
-        stuck = over and self.transport.get_write_buffer_size() > 0
-        if stuck and self._stuck:
+        left = self.transport.get_write_buffer_size() if over else 0
+        if 0 < self._left <= left:
             self.transport.abort()
             return
-        self._stuck = stuck
+        self._left = left
         self._looking = self.loop.call_later(PATIENCE, self._look)

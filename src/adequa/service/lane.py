@@ -93,8 +93,9 @@ class _Part(NamedTuple):
 
     @property
     def segments(self) -> Segments:
+        """Its texts alone: other columns are not the same in all requests."""
         job = self.job.segments
-        if self.end - self.start == len(job):
+        if self.end - self.start == len(job) and not job.ids:
             return job
         rows = slice(self.start, self.end)
         sources = None if job.sources is None else job.sources[rows]
@@ -199,11 +200,13 @@ class Lane:
                 return
             began = time.monotonic()
             with self.using:
-                self._score(parts)
-            count = sum(part.end - part.start for part in parts)
+                scored = self._score(parts)
+            if not scored:
+                continue
+            count = sum(part.end - part.start for part in scored)
             seconds = max(time.monotonic() - began, 1e-6)
             self._rate += _SHARE * (count / seconds - self._rate)
-            self._seen(count, sum(map(_size, parts)), seconds)
+            self._seen(count, sum(map(_size, scored)), seconds)
 
     def _next(self) -> list[_Part]:
         """The parts of the next batch, after a short wait for company; none at the end."""
@@ -251,10 +254,11 @@ class Lane:
                 break
         return parts
 
-    def _score(self, parts: list[_Part]) -> None:
+    def _score(self, parts: list[_Part]) -> list[_Part]:
+        """Score those that somebody still waits for; which of them have scores."""
         parts = [part for part in parts if not part.job.done.done()]
         if not parts:
-            return
+            return []
         segments = [part.segments for part in parts]
         try:
             found = self.metric.checked_statistics(
@@ -264,15 +268,15 @@ class Lane:
             if len(parts) == 1:
                 with suppress(InvalidStateError):  # it was cancelled
                     parts[0].job.done.set_exception(error)
-                return
-            for part in parts:  # one request's texts are no concern of the others
-                self._score([part])
-            return
+                return []
+            # One request's texts are no concern of the others.
+            return [scored for part in parts for scored in self._score([part])]
         start = 0
         for part in parts:
             end = start + part.end - part.start
             _fill(part.job, found[start:end])
             start = end
+        return parts
 
 
 def _alike(first: Job, other: Job) -> bool:

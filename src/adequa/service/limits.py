@@ -11,6 +11,8 @@ LONGEST_METRIC = 500  # characters of a metric's name and settings
 LONGEST_NAME = 200  # characters of the name of a system or a document
 MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
 
+_HELD = 200_000  # segments that may wait, where requests are small
+
 
 class Refusal(Exception):  # noqa: N818 - not all are errors: a full queue is none
     """An answer other than a result: its status, one sentence, and headers."""
@@ -34,7 +36,6 @@ class Limits:
     resamples: int = 10_000  # of intervals
     drawn: int = 10_000_000_000  # outputs that are drawn for them and for tests, in all
     queue: int = 1_024  # segments that a newcomer may have to wait for
-    held: int = 200_000  # segments that wait, of all metrics
     comparisons: int = 8  # comparisons and rankings that are made or wait
     patience: float = 30.0  # seconds that a client may let the server wait for its next bytes
     pace: int = 10_000  # bytes a second that a body comes with at least, after that time
@@ -42,6 +43,11 @@ class Limits:
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= MOST_ROWS:
             raise AdequaError(f"A request may have 1 to {MOST_ROWS:,} segments at most.")
+
+    @property
+    def held(self) -> int:
+        """Segments that may wait, of all metrics; one request alone never keeps others out."""
+        return max(_HELD, 2 * self.metrics * self.segments)
 
     def check_body(self, size: int) -> None:
         """Raise where a body is too large, as far as it was read."""

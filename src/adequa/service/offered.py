@@ -16,8 +16,16 @@ from typing import Any
 
 from adequa.comparison.defaults import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
+from adequa.learned.pairwise_ranker import PairwiseRanker
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, load_metric, metric_class, named_metric, settings_of
+from adequa.metrics.registry import (
+    METRICS,
+    load_metric,
+    metric_class,
+    named_metric,
+    parsed_settings,
+    settings_of,
+)
 from adequa.metrics.remembered import forget_texts
 from adequa.metrics.words import TOKENIZERS
 from adequa.service.lane import Held, Lane
@@ -41,6 +49,7 @@ class Offer:
     specification: str  # as the operator wrote it
     summary: str
     settings: Mapping[str, object] | None = None  # that requests may add, with their defaults
+    only_ranks: bool = False  # as a pairwise ranker, which says nothing of one hypothesis
 
 
 @dataclass(eq=False, slots=True)
@@ -132,7 +141,8 @@ class Offered:
     @property
     def defaults(self) -> list[str]:
         """What is taken where nothing is asked for: as on the command line, if it is offered."""
-        return [name for name in DEFAULTS if name in self.offers] or list(self.offers)[:1]
+        scoring = [name for name, offer in self.offers.items() if not offer.only_ranks]
+        return [name for name in DEFAULTS if name in scoring] or scoring[:1]
 
     @property
     def waiting(self) -> int:
@@ -158,11 +168,7 @@ class Offered:
                 f'This server has no metric "{_short(name)}".{nearest(name, self.offers)} It has: '
                 f"{', '.join(self.offers)}."
             )
-        assignments = sorted(part.strip() for part in written.split(",") if part.strip())
-        for assignment in assignments:
-            key, _, value = assignment.partition("=")
-            _check_open(offer, key.strip(), value.strip())
-        return offer, ",".join(assignments)
+        return offer, _settings(offer, written) if written.strip() else ""
 
     def _opened(self, offer: Offer, settings: str) -> Lane:
         metric = _loaded(offer, settings, self._workers)
@@ -225,7 +231,12 @@ def _offer(specification: str) -> Offer:
     metric = load_metric(specification)  # which says at once what is wrong
     if name in METRICS:
         return Offer(specification, specification, METRICS[name].summary)
-    return Offer(metric.name, specification, "a trained metric of this server")
+    return Offer(
+        metric.name,
+        specification,
+        "a trained metric of this server",
+        only_ranks=isinstance(metric, PairwiseRanker),
+    )
 
 
 def _loaded(offer: Offer, settings: str, workers: int | None) -> Metric:
@@ -243,12 +254,19 @@ def _loaded(offer: Offer, settings: str, workers: int | None) -> Metric:
     return load(written)
 
 
-def _check_open(offer: Offer, key: str, value: str) -> None:
+def _settings(offer: Offer, written: str) -> str:
+    """Settings of a request in one spelling, so that a metric is not opened once for each."""
     if offer.settings is None:
         raise AdequaError(f"{offer.name} has the settings that this server gives it, and no other.")
-    if key not in offer.settings:
-        return  # loading it says what is wrong
-    is_text = isinstance(offer.settings[key], str)
+    found = parsed_settings(f"{offer.name}:{written}")
+    for key, value in found.items():
+        _check_open(offer, key, value)
+    changed = {key: value for key, value in found.items() if value != offer.settings[key]}
+    return ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
+
+
+def _check_open(offer: Offer, key: str, value: object) -> None:
+    is_text = isinstance((offer.settings or {})[key], str)
     if key in _OF_OPERATORS or (is_text and key not in _WORDS):
         raise AdequaError(
             f"{offer.name}: {key} is for whoever runs the server, and not for a request."
@@ -256,8 +274,8 @@ def _check_open(offer: Offer, key: str, value: str) -> None:
     # Others download what they need, or want packages.
     if key == "tokenize" and value not in TOKENIZERS:
         raise AdequaError(
-            f'{offer.name}: "{_short(value)}" is not a value of tokenize that a request may give; '
-            f"choose one of {', '.join(TOKENIZERS)}."
+            f'{offer.name}: "{_short(str(value))}" is not a value of tokenize that a request may '
+            f"give; choose one of {', '.join(TOKENIZERS)}."
         )
 
 

@@ -19,7 +19,7 @@ from adequa.service.lane import Job, Lane
 from adequa.service.limits import Limits, Refusal
 from adequa.service.offered import Offered
 from adequa.service.shapes import Row, ScoreRequest, parsed
-from adequa.service.texts import by_system, segments_from, systems_of
+from adequa.service.texts import by_system, check_row, systems_of
 
 WINDOW = 256  # rows of a stream that are scored at a time
 MANY = 250  # segments that are not looked through between other requests
@@ -74,8 +74,8 @@ def _count(asked: ScoreRequest) -> int:
 
 async def scored_lines(
     given: AsyncIterator[list[bytes]], lanes: Mapping[str, Lane], limits: Limits
-) -> AsyncGenerator[dict[str, Any] | Results, None]:
-    """A line for each row of a stream, in its order, and in the end the results of all.
+) -> AsyncGenerator[list[dict[str, Any]] | Results, None]:
+    """Lines, one for each row of a stream in its order, and in the end the results of all.
 
     What is read of the stream is scored before more of it is, so that it never fills the memory.
     """
@@ -88,10 +88,9 @@ async def scored_lines(
             )
     metrics = {label: Answered(lane) for label, lane in lanes.items()}
     running = RunningScores(metrics)
-    seen: set[str] = set()
     count = 0
     async for window in _windows(given, limits):
-        systems = _parted(window, limits, seen)
+        systems = _parted(window)
         # The stream as a whole was let in, and takes its turns.
         parts = [part for _, part in systems.values()]
         found = await _statistics(parts, lanes, admitted=True)
@@ -104,12 +103,14 @@ async def scored_lines(
         for name, (_, part) in systems.items():
             running.add(_named(name, part))
         columns = {label: column.tolist() for label, column in scores.items()}
-        for place in range(len(window)):
-            count += 1
-            yield {
-                "segment": count,
+        yield [
+            {
+                "segment": count + place + 1,
                 "scores": {label: column[place] for label, column in columns.items()},
             }
+            for place in range(len(window))
+        ]
+        count += len(window)
     yield running.results()
 
 
@@ -119,13 +120,15 @@ async def _windows(given: AsyncIterator[list[bytes]], limits: Limits) -> AsyncIt
     Those before a line that is wrong are scored.
     """
     count = 0
+    has_source: dict[str | None, bool] = {}  # by system
     async for lines in given:
         window: list[Row] = []
         for line in lines:
             count += 1
             try:
                 row = parsed(Row, line)
-                segments_from([row], limits, count)  # which checks it
+                check_row(row, limits, count)
+                _check_system(row, has_source)
             except Refusal as error:
                 if window:
                     yield window
@@ -138,18 +141,35 @@ async def _windows(given: AsyncIterator[list[bytes]], limits: Limits) -> AsyncIt
             yield window
 
 
-def _parted(
-    window: Sequence[Row], limits: Limits, seen: set[str]
-) -> dict[str, tuple[list[int], Segments]]:
-    """The rows of a window by system: which they are, and their segments."""
-    places = by_system(window)
-    seen |= places.keys()
-    if len(seen) > _MOST_OF_STREAM:
+def _check_system(row: Row, has_source: dict[str | None, bool]) -> None:
+    """Raise where a row is not like those of its system before it, or there are many systems.
+
+    Rows are held against all before them, not those that came with them: how the bytes of a stream
+    arrive makes no difference.
+    """
+    if has_source.setdefault(row.system, row.src is not None) != (row.src is not None):
+        raise Refusal(
+            422,
+            "Some rows of a system have src and others have none; give it to all, or to none.",
+        )
+    if len(has_source) > _MOST_OF_STREAM:
         raise Refusal(422, f"This server takes {_MOST_OF_STREAM:,} systems in one stream at most.")
+
+
+def _parted(window: Sequence[Row]) -> dict[str, tuple[list[int], Segments]]:
+    """The rows of a window by system: which they are, and their segments."""
     return {
-        name: (rows, segments_from([window[row] for row in rows], limits))
-        for name, rows in places.items()
+        name: (places, _segments([window[place] for place in places]))
+        for name, places in by_system(window).items()
     }
+
+
+def _segments(rows: Sequence[Row]) -> Segments:
+    """Rows of one system that were checked; a stream has no scores by document."""
+    sources = tuple(row.src for row in rows if row.src is not None)
+    return Segments(
+        tuple(row.mt for row in rows), tuple(tuple(row.ref) for row in rows), sources or None
+    )
 
 
 async def _statistics(

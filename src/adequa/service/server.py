@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import sys
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import uvicorn
 from adequa.errors import AdequaError
 from adequa.service.app import Settings, create_app
 from adequa.service.connections import Connection
+from adequa.service.guard import LOG
 
 _SHORTEST_TOKEN = 16  # characters; fewer could be tried one by one
 _CONNECTIONS = 1_000  # at once; beyond them clients are told to come back
@@ -73,10 +73,22 @@ def serve(settings: Settings, address: Address) -> None:
     """Answer requests until a signal comes, and then finish those that are there."""
     server, listening = prepared(settings, address)
     _log_to_standard_error()
-    actual = Address(address.host, listening.getsockname()[1])
-    logging.getLogger("adequa.service").info("adequa serves at %s", actual.url)
     with listening:
         server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """One that says where it is, once it can be asked."""
+
+    def __init__(self, config: uvicorn.Config, host: str) -> None:
+        super().__init__(config)
+        self._host = host
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or ():
+            actual = Address(self._host, each.getsockname()[1])
+            LOG.info("adequa serves at %s", actual.url)
 
 
 def prepared(settings: Settings, address: Address) -> tuple[uvicorn.Server, socket.socket]:
@@ -92,21 +104,17 @@ def prepared(settings: Settings, address: Address) -> tuple[uvicorn.Server, sock
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_LAST_REQUESTS,
     )
-    return uvicorn.Server(config), _bound(address)
+    return _Server(config, address.host), _bound(address)
 
 
 def _bound(address: Address) -> socket.socket:
     """A socket that listens; a port of 0 is any that is free."""
     try:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        found = socket.create_server(
-            (address.host, address.port), family=family, backlog=256, reuse_port=False
-        )
+        return socket.create_server((address.host, address.port), family=family, backlog=256)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise AdequaError(f"{address.url} cannot be listened on: {reason}.") from error
-    os.set_inheritable(found.fileno(), False)
-    return found
 
 
 def _log_to_standard_error() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -140,7 +142,10 @@ Model = TypeVar("Model", bound=BaseModel)
 def parsed(model: type[Model], body: bytes) -> Model:
     """A request from its JSON; a sentence where it is none, or another."""
     try:
-        return model.model_validate_json(body)
+        found = model.model_validate_json(body)
+        if isinstance(found, Input) and found.systems is not None:
+            json.loads(body, object_pairs_hook=_refuse_twice)
+        return found
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
@@ -149,6 +154,13 @@ def parsed(model: type[Model], body: bytes) -> Model:
         raise Refusal(422, f"{place}: {first['msg']}." if place else f"{first['msg']}.") from None
     except RecursionError:
         raise Refusal(400, "This JSON is too deeply nested.") from None
+
+
+def _refuse_twice(pairs: list[tuple[str, object]]) -> None:
+    """Raise where an object has a name twice: of two systems of one name, one would be lost."""
+    if len(dict(pairs)) < len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Refusal(422, f'"{name[:40]}" is given more than once.')
 
 
 def _reason(error: Any) -> str:

@@ -54,19 +54,24 @@ def outputs_from(asked: Input, limits: Limits) -> Outputs:
     )
 
 
-def segments_from(rows: Sequence[Row], limits: Limits, first: int = 1) -> Segments:
-    """Rows as segments; `first` is the number of the first of them."""
+def segments_from(rows: Sequence[Row], limits: Limits) -> Segments:
+    """Rows as segments."""
     hypotheses = [row.mt for row in rows]
     references = [tuple(row.ref) for row in rows]
     sources = [row.src for row in rows]
     documents = [row.doc for row in rows]
-    _check_columns(hypotheses, references, sources, limits, first)
+    _check_columns(hypotheses, references, sources, limits, 1)
     return Segments(
         tuple(hypotheses),
         tuple(references),
         _all_or_none("src", sources),
         {name: column for name, column in [("doc", _all_or_none("doc", documents))] if column},
     )
+
+
+def check_row(row: Row, limits: Limits, number: int) -> None:
+    """Raise where a row that is scored by itself goes beyond the limits, or has no reference."""
+    _check_columns([row.mt], [tuple(row.ref)], [row.src], limits, number)
 
 
 def _check_one_way(asked: Input) -> None:
