@@ -204,6 +204,42 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         assert page.inner_text("#status") == ""
 
 
+def skip(page: Page) -> None:
+    """Follow the skip link, and wait until all that this sets off is over."""
+    page.evaluate(
+        """() => {
+          window.moved = new Promise((done) =>
+            addEventListener("popstate", () => setTimeout(done), { once: true }));
+        }"""
+    )
+    page.focus("a.skip")
+    page.keyboard.press("Enter")
+    page.evaluate("window.moved")
+
+
+def test_the_skip_link_leaves_what_was_found_and_told(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live) as seen:
+        page = seen.page
+        paste(page, {"mine": "The cat sat."}, "A cat sat.")
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        skip(page)
+        assert page.url == f"{live.url}/#main"
+        assert page.locator("#single").is_visible()
+        page.goto(live.url)
+        page.wait_for_selector("html[data-page=ready]")
+        page.click("#go")
+        skip(page)
+        assert page.inner_text("#problem").startswith("There is no reference")
+        page.click("#example")
+        compare(page)
+        skip(page)
+        assert page.locator("#result").is_visible()
+        page.go_back()  # from the fragment
+        page.go_back()
+        page.wait_for_selector("#ask:not([hidden])")
+
+
 def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
     with visited(chromium, live, "/c/gone") as seen:
         page = seen.page
