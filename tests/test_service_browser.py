@@ -183,6 +183,48 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
         assert "Source" in page.locator("#list .segment").first.locator("dt").all_text_contents()
 
 
+def drag(page: Page, where: str, data: dict[str, Any]) -> None:
+    """Drag and drop as a person does, with what the browser makes of it by itself."""
+    page.locator(where).scroll_into_view_if_needed()
+    box = page.locator(where).bounding_box()
+    assert box is not None
+    session = page.context.new_cdp_session(page)
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        moved = {"type": kind, **at, "data": {"dragOperationsMask": 1, **data}}
+        session.send("Input.dispatchDragEvent", moved)
+
+
+def test_what_is_dropped_beside_the_form_loses_nothing(
+    chromium: Browser, live: Live, tmp_path: Path
+) -> None:
+    file = tmp_path / "ref.txt"
+    file.write_text("A dog.\n")
+    link = {"items": [{"mimeType": "text/uri-list", "data": f"{live.url}/healthz"}]}
+    text = {"items": [{"mimeType": "text/plain", "data": "A cat."}]}
+    with visited(chromium, live) as seen:
+        page = seen.page
+        reference = page.locator("#references textarea").first
+        for where in ("header", "footer"):
+            reference.fill("")
+            drag(page, where, {"items": [], "files": [str(file)]})
+            page.locator("#status").filter(has_text="ref.txt was read").wait_for()
+            assert reference.input_value() == "A dog.\n"
+            page.evaluate("document.getElementById('status').textContent = ''")
+            drag(page, where, link)
+        reference.fill("")
+        drag(page, "#box-1", text)
+        assert reference.input_value() == "A cat."
+        assert page.locator("#ask.over").count() == 0
+        page.click("#example")
+        compare(page)
+        for where in ("#title", "#query"):
+            drag(page, where, {"items": [], "files": [str(file)]})
+            drag(page, where, link)
+        assert page.locator("#result").is_visible()
+        assert page.url.startswith(f"{live.url}/c/")
+
+
 def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
     with visited(chromium, live, accept_downloads=True) as seen:
         page = seen.page
