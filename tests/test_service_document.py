@@ -67,6 +67,17 @@ def test_options_exist() -> None:
     assert {"--token-file", "--host", "--workers", "--insecure"} <= named
 
 
+def test_an_image_is_built_of_the_package_alone() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if not line.startswith("#")]
+    assert rules[0] == "*"
+    taken = {rule[1:] for rule in rules if rule.startswith("!")}
+    assert taken == {"LICENSE", "README.md", "pyproject.toml", "src"}
+    assert all((ROOT / name).exists() for name in taken)
+    container = (ROOT / "examples" / "service" / "Containerfile").read_text(encoding="utf-8")
+    assert not re.search(r"^(COPY|ADD) ", container, flags=re.MULTILINE)
+
+
 def test_limits_are_those_of_the_server(live: Live) -> None:
     limits = live.service.limits
     for shown in (
