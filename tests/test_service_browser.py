@@ -377,10 +377,20 @@ def test_a_token_is_asked_for(chromium: Browser) -> None:
         visited(chromium, live) as seen,
     ):
         page = seen.page
-        page.locator("#problem").filter(has_text="wants a token").wait_for()
-        page.fill("#token", token)
+        told = page.locator("#problem")
+        told.filter(has_text="This server wants a token; enter it above.").wait_for()
+        for wrong, words in (
+            ("Schlüssel-密码", "A token has ASCII letters"),
+            ("fedcba9876543210", "This is not the token of this server"),
+        ):
+            page.fill("#token", wrong)
+            page.keyboard.press("Tab")
+            told.filter(has_text=words).wait_for()
+        page.fill("#token", f" {token}")  # as it may be pasted
         page.keyboard.press("Tab")
         page.wait_for_selector("#metric-list input")
+        assert page.locator("#token").is_hidden()
+        assert told.is_hidden()
         page.click("#example")
         compare(page)
         page.reload()
