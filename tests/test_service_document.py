@@ -49,6 +49,12 @@ def test_every_endpoint_has_a_line(live: Live) -> None:
         assert any(f"{HERE}{path.partition('/{')[0]}" in block for block in LINES), path
 
 
+def test_every_line_has_an_endpoint(live: Live) -> None:
+    paths = live.get("/openapi.json").json["paths"]
+    for path in re.findall(rf"{HERE}(/[\w$./]*)", "".join(LINES)):
+        assert path.replace("$ID", "{name}") in paths
+
+
 def test_the_client_of_the_document(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```py\n(.*?)```", TEXT, flags=re.DOTALL)
     exec(compile(block.replace(HERE, live.url), "service.md", "exec"), {})
