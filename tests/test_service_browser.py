@@ -183,6 +183,48 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
         assert "Source" in page.locator("#list .segment").first.locator("dt").all_text_contents()
 
 
+def drag(page: Page, where: str, data: dict[str, Any]) -> None:
+    """Drag and drop as a person does, with what the browser makes of it by itself."""
+    page.locator(where).scroll_into_view_if_needed()
+    box = page.locator(where).bounding_box()
+    assert box is not None
+    session = page.context.new_cdp_session(page)
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        moved = {"type": kind, **at, "data": {"dragOperationsMask": 1, **data}}
+        session.send("Input.dispatchDragEvent", moved)
+
+
+def test_what_is_dropped_beside_the_form_loses_nothing(
+    chromium: Browser, live: Live, tmp_path: Path
+) -> None:
+    file = tmp_path / "ref.txt"
+    file.write_text("A dog.\n")
+    link = {"items": [{"mimeType": "text/uri-list", "data": f"{live.url}/healthz"}]}
+    text = {"items": [{"mimeType": "text/plain", "data": "A cat."}]}
+    with visited(chromium, live) as seen:
+        page = seen.page
+        reference = page.locator("#references textarea").first
+        for where in ("header", "footer"):
+            reference.fill("")
+            drag(page, where, {"items": [], "files": [str(file)]})
+            page.locator("#status").filter(has_text="ref.txt was read").wait_for()
+            assert reference.input_value() == "A dog.\n"
+            page.evaluate("document.getElementById('status').textContent = ''")
+            drag(page, where, link)
+        reference.fill("")
+        drag(page, "#box-1", text)
+        assert reference.input_value() == "A cat."
+        assert page.locator("#ask.over").count() == 0
+        page.click("#example")
+        compare(page)
+        for where in ("#title", "#query"):
+            drag(page, where, {"items": [], "files": [str(file)]})
+            drag(page, where, link)
+        assert page.locator("#result").is_visible()
+        assert page.url.startswith(f"{live.url}/c/")
+
+
 def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
     with visited(chromium, live, accept_downloads=True) as seen:
         page = seen.page
@@ -202,6 +244,42 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         assert page.inner_text("#problem").startswith("mine has 1 lines")
         assert page.locator("#single").is_hidden()
         assert page.inner_text("#status") == ""
+
+
+def skip(page: Page) -> None:
+    """Follow the skip link, and wait until all that this sets off is over."""
+    page.evaluate(
+        """() => {
+          window.moved = new Promise((done) =>
+            addEventListener("popstate", () => setTimeout(done), { once: true }));
+        }"""
+    )
+    page.focus("a.skip")
+    page.keyboard.press("Enter")
+    page.evaluate("window.moved")
+
+
+def test_the_skip_link_leaves_what_was_found_and_told(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live) as seen:
+        page = seen.page
+        paste(page, {"mine": "The cat sat."}, "A cat sat.")
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        skip(page)
+        assert page.url == f"{live.url}/#main"
+        assert page.locator("#single").is_visible()
+        page.goto(live.url)
+        page.wait_for_selector("html[data-page=ready]")
+        page.click("#go")
+        skip(page)
+        assert page.inner_text("#problem").startswith("There is no reference")
+        page.click("#example")
+        compare(page)
+        skip(page)
+        assert page.locator("#result").is_visible()
+        page.go_back()  # from the fragment
+        page.go_back()
+        page.wait_for_selector("#ask:not([hidden])")
 
 
 def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
@@ -299,10 +377,20 @@ def test_a_token_is_asked_for(chromium: Browser) -> None:
         visited(chromium, live) as seen,
     ):
         page = seen.page
-        page.locator("#problem").filter(has_text="wants a token").wait_for()
-        page.fill("#token", token)
+        told = page.locator("#problem")
+        told.filter(has_text="This server wants a token; enter it above.").wait_for()
+        for wrong, words in (
+            ("Schlüssel-密码", "A token has ASCII letters"),
+            ("fedcba9876543210", "This is not the token of this server"),
+        ):
+            page.fill("#token", wrong)
+            page.keyboard.press("Tab")
+            told.filter(has_text=words).wait_for()
+        page.fill("#token", f" {token}")  # as it may be pasted
         page.keyboard.press("Tab")
         page.wait_for_selector("#metric-list input")
+        assert page.locator("#token").is_hidden()
+        assert told.is_hidden()
         page.click("#example")
         compare(page)
         page.reload()

@@ -49,6 +49,12 @@ def test_every_endpoint_has_a_line(live: Live) -> None:
         assert any(f"{HERE}{path.partition('/{')[0]}" in block for block in LINES), path
 
 
+def test_every_line_has_an_endpoint(live: Live) -> None:
+    paths = live.get("/openapi.json").json["paths"]
+    for path in re.findall(rf"{HERE}(/[\w$./]*)", "".join(LINES)):
+        assert path.replace("$ID", "{name}") in paths
+
+
 def test_the_client_of_the_document(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```py\n(.*?)```", TEXT, flags=re.DOTALL)
     exec(compile(block.replace(HERE, live.url), "service.md", "exec"), {})
@@ -65,6 +71,17 @@ def test_options_exist() -> None:
     named = set(re.findall(r"--[a-z][a-z-]+", "\n".join([table, *commands])))
     assert named == {option for option in named if option in told}
     assert {"--token-file", "--host", "--workers", "--insecure"} <= named
+
+
+def test_an_image_is_built_of_the_package_alone() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if not line.startswith("#")]
+    assert rules[0] == "*"
+    taken = {rule[1:] for rule in rules if rule.startswith("!")}
+    assert taken == {"LICENSE", "README.md", "pyproject.toml", "src"}
+    assert all((ROOT / name).exists() for name in taken)
+    container = (ROOT / "examples" / "service" / "Containerfile").read_text(encoding="utf-8")
+    assert not re.search(r"^(COPY|ADD) ", container, flags=re.MULTILINE)
 
 
 def test_limits_are_those_of_the_server(live: Live) -> None:

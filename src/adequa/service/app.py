@@ -325,29 +325,35 @@ def _add_rank(app: FastAPI, service: Service) -> None:
 
 
 def _add_kept(app: FastAPI, service: Service) -> None:
-    responses = {
-        **told.success(told.COMPARISON, told.COMPARISON_EXAMPLE),
-        **told.ALWAYS,
-        **told.refusals(404),
-    }
+    refused = {**told.ALWAYS, **told.refusals(404)}
 
     def unpacked(packed: bytes, kind: str, ending: str) -> Response:
         headers = {"content-disposition": _FILE + ending} if ending else {}
         return Response(gzip.decompress(packed), 200, headers, media_type=kind)
 
     @app.get(
-        "/v1/comparisons/{name}", summary="A comparison that is kept, as JSON", responses=responses
+        "/v1/comparisons/{name}",
+        summary="A comparison that is kept, as JSON",
+        responses={**told.success(told.COMPARISON, told.COMPARISON_EXAMPLE), **refused},
     )
     async def kept_json(name: str) -> Response:
         content = service.kept.get(name).content
         return await asyncio.to_thread(unpacked, content, "application/json", "json")
 
-    @app.get("/v1/comparisons/{name}/pairs.tsv", include_in_schema=False)
+    @app.get(
+        "/v1/comparisons/{name}/pairs.tsv",
+        summary="Its pairs of systems, as TSV",
+        responses={**told.file("text/tab-separated-values"), **refused},
+    )
     async def kept_tsv(name: str) -> Response:
         pairs = service.kept.get(name).pairs
         return await asyncio.to_thread(unpacked, pairs, "text/tab-separated-values", "tsv")
 
-    @app.get("/v1/comparisons/{name}/report.html", include_in_schema=False)
+    @app.get(
+        "/v1/comparisons/{name}/report.html",
+        summary="Its report, a page that needs no network",
+        responses={**told.file("text/html"), **refused},
+    )
     async def kept_report(name: str) -> Response:
         text = await asyncio.to_thread(service.kept.get(name).report)
         headers = {
@@ -444,7 +450,9 @@ def _describe(app: FastAPI, *, secured: bool) -> None:
     parts = content.setdefault("components", {})
     parts["schemas"] = told.components()
     # What FastAPI says of names in a path does not happen: any text is one.
-    content["paths"]["/v1/comparisons/{name}"]["get"]["responses"].pop("422")
+    for path, methods in content["paths"].items():
+        if "{name}" in path:
+            methods["get"]["responses"].pop("422")
     if secured:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         content["security"] = [{"token": []}]

@@ -49,6 +49,12 @@ def success(schema: dict[str, Any], example: object, lines: str = "") -> dict[in
     return {200: {"description": "The result.", "content": content}}
 
 
+def file(kind: str) -> dict[int | str, Any]:
+    """The result of an endpoint that is a file of text."""
+    content = {kind: {"schema": {"type": "string"}}}
+    return {200: {"description": "The file.", "content": content}}
+
+
 def body(model: type[BaseModel], *, lines: bool = False) -> dict[str, Any]:
     """The description of a body, with its shape written out."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")

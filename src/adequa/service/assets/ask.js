@@ -3,7 +3,7 @@
 const TOKEN = "adequa-token";
 
 function tokenNow() {
-  return byId("token").value || sessionStorage.getItem(TOKEN) || "";
+  return byId("token").value.trim() || sessionStorage.getItem(TOKEN) || "";
 }
 
 // What went wrong, as a sentence for people.
@@ -15,9 +15,18 @@ async function sentenceOf(response) {
   }
 }
 
+// Shows the field of the token, and says why.
+function asksForToken(words) {
+  byId("token-part").hidden = false;
+  byId("token").focus();
+  return new Error(words);
+}
+
 async function ask(path, settings = {}) {
   const token = tokenNow();
   const headers = { ...settings.headers };
+  if (/[^!-~]/.test(token)) // which no header can carry
+    throw asksForToken("A token has ASCII letters, digits and signs alone; enter it again.");
   if (token) headers.Authorization = `Bearer ${token}`;
   let response;
   try {
@@ -26,10 +35,15 @@ async function ask(path, settings = {}) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer. Is it still running?");
   }
-  if (response.status === 401) {
-    byId("token-part").hidden = false;
-    byId("token").focus();
-  } else if (token && response.ok) sessionStorage.setItem(TOKEN, token);
+  if (response.status === 401)
+    throw asksForToken(
+      token ? "This is not the token of this server; enter it again." : "This server wants a token; enter it above.",
+    );
+  if (token && response.ok) {
+    sessionStorage.setItem(TOKEN, token);
+    if (document.activeElement === byId("token")) byId("go").focus();
+    byId("token-part").hidden = true;
+  }
   if (!response.ok) throw new Error(await sentenceOf(response));
   return response;
 }

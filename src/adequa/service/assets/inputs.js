@@ -64,7 +64,6 @@ function addBox(kind, name = "", text = "") {
   file.addEventListener("change", async () => {
     if (file.files[0]) await fillBox(box, file.files[0]);
   });
-  node.addEventListener("drop", (event) => dropped(event, box));
   remove.addEventListener("click", () => removeBox(box));
   area.value = text;
   countLines(box);
@@ -110,12 +109,26 @@ function kindOf(name) {
   return "system";
 }
 
-async function dropped(event, box) {
-  const files = [...event.dataTransfer.files];
-  if (!files.length) return; // a text, which the browser puts where it was dropped
+const hasFiles = (event) => event.dataTransfer.types.includes("Files");
+
+// Files may be dropped anywhere, since a browser that is left to itself would open them in place of
+// the page; a text only into a field, where the browser puts it.
+function draggedOver(event) {
+  const form = byId("ask");
+  if (!hasFiles(event) && event.target.closest?.("textarea, input")) return;
+  if (hasFiles(event) && !form.hidden) form.classList.add("over");
+  else event.dataTransfer.dropEffect = "none";
   event.preventDefault();
-  event.stopPropagation();
-  byId("ask").classList.remove("over");
+}
+
+async function dropped(event) {
+  const form = byId("ask");
+  form.classList.remove("over");
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  if (form.hidden) return;
+  const files = [...event.dataTransfer.files];
+  const box = boxes.find((each) => each.node.contains(event.target));
   if (box && files.length === 1) return fillBox(box, files[0]);
   for (const file of files) {
     const kind = kindOf(file.name);
@@ -134,13 +147,9 @@ function prepareInputs() {
       addBox(kind).area.focus();
       showAdding();
     });
-  const form = byId("ask");
-  form.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    form.classList.add("over");
-  });
-  form.addEventListener("dragleave", () => form.classList.remove("over"));
-  form.addEventListener("drop", (event) => dropped(event, null));
+  addEventListener("dragover", draggedOver);
+  addEventListener("dragleave", () => byId("ask").classList.remove("over"));
+  addEventListener("drop", dropped);
   byId("example").addEventListener("click", fillExample);
 }
 

@@ -4,6 +4,7 @@ const KEPT = /^\/c\/([\w-]+)$/;
 const ASKED_TITLE = "How good are these translations?";
 const ASKED_ABOUT = byId("about").textContent;
 let shownId = null; // the comparison that is shown
+let shownPath = null; // the address whose view that is, without its fragment
 let stopping = null; // what ends the request that is being made
 
 async function loadMetrics() {
@@ -43,6 +44,7 @@ async function open(id, link = "") {
   const response = await ask(`/v1/comparisons/${encodeURIComponent(id)}/page`);
   const shown = await response.json();
   if (link) history.pushState(null, "", link);
+  shownPath = location.pathname;
   const minutes = Math.max(1, Math.round(response.headers.get("adequa-expires-in") / 60));
   const unit = minutes === 1 ? "minute" : "minutes";
   byId("expires").textContent = `The server keeps it for ${whole(minutes)} ${unit} at most.`;
@@ -126,6 +128,7 @@ async function copyLink() {
 async function route() {
   const asked = KEPT.exec(location.pathname);
   if (asked && asked[1] === shownId) return;
+  shownPath = location.pathname;
   problem("");
   if (!asked) {
     shownId = null;
@@ -152,7 +155,9 @@ async function startPage() {
   byId("token").addEventListener("change", () => loadMetrics().then(route, (error) => problem(error.message)));
   for (const button of document.querySelectorAll("[data-file]"))
     button.addEventListener("click", () => save(button.dataset.file));
-  addEventListener("popstate", route);
+  addEventListener("popstate", () => {
+    if (location.pathname !== shownPath) route(); // a fragment is a place within the same view
+  });
   try {
     await loadMetrics();
     await route();
