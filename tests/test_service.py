@@ -29,7 +29,7 @@ from adequa.service.app import Settings
 from adequa.service.client import Client
 from adequa.service.delegating import Asked
 from adequa.service.kept import KeptComparison
-from adequa.service.lane import Lane
+from adequa.service.lane import BATCH, Lane
 from adequa.service.limits import Limits
 from adequa.service.server import Address, check_open, prepared, read_token
 from live_service import JSON, LINES, Live, served, until
@@ -738,7 +738,7 @@ def test_a_full_server_refuses_and_ends_well() -> None:
     with served(Settings(metrics=("wer",), limits=Limits(queue=4))) as live:
         lane = live.service.offered.lane("wer")
         lane.using.acquire()
-        body = {"rows": [ROW] * 100, "metrics": ["wer"]}
+        body = {"rows": [ROW] * 2 * BATCH, "metrics": ["wer"]}
         asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
         asking.start()
         until(lambda: live.service.offered.waiting > 0)
@@ -755,7 +755,7 @@ def test_a_full_server_refuses_and_ends_well() -> None:
         threading.Timer(0.2, lane.using.release).start()
     asking.join()
     assert answers[0].status == 200
-    assert len(answers[0].json["metrics"][0]["systems"][0]["segments"]) == 100
+    assert len(answers[0].json["metrics"][0]["systems"][0]["segments"]) == 2 * BATCH
 
 
 def test_a_token_opens_the_server() -> None:
