@@ -127,6 +127,14 @@ def test_what_people_said_is_told_as_on_the_command_line(live: Live) -> None:
     asked = {"systems": {"a": german, "b": german}, "references": ["It is so."] * 2}
     found = live.post("/v1/compare", {**asked, "metrics": ["adequa"], "resamples": 10}).json
     assert found["notes"][-1].startswith("4 hypotheses of 4 that adequa scored are plainly not in")
+    rows = [{"mt": german[0], "ref": "It is so."}, {"mt": "It is so.", "ref": "It is so."}]
+    told = live.post("/v1/score", {"rows": rows, "metrics": ["adequa", "chrf"]}).headers
+    (note,) = json.loads(told["adequa-notes"])
+    assert note.startswith("1 hypothesis of 2 that adequa scored is plainly not in English")
+    columns = live.post("/v1/score", {**asked, "metrics": ["adequa"]}).headers
+    assert "4 hypotheses of 4" in columns["adequa-notes"]
+    for rest in ({"rows": rows, "metrics": ["chrf"]}, {"rows": rows[1:], "metrics": ["adequa"]}):
+        assert "adequa-notes" not in live.post("/v1/score", rest).headers
 
 
 def test_rankings_are_those_of_the_command_line(live: Live) -> None:

@@ -246,6 +246,20 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         assert page.inner_text("#status") == ""
 
 
+def test_a_metric_for_english_says_so_of_other_languages(chromium: Browser) -> None:
+    with served(Settings(metrics=("adequa",), workers=1)) as live, visited(chromium, live) as seen:
+        page = seen.page
+        note = page.locator("#single-remarks")
+        paste(page, {"mine": "Das ist nicht so gut, wie wir es alle erwartet haben."}, "It is so.")
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert "plainly not in English" in note.inner_text()
+        paste(page, {"mine": "It was so."}, "It is so.")
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert note.is_hidden()
+
+
 def skip(page: Page) -> None:
     """Follow the skip link, and wait until all that this sets off is over."""
     page.evaluate(

@@ -19,7 +19,7 @@ from adequa.scoring.results import Results
 from adequa.service import described as told
 from adequa.service.answers import Stream, answer, left, line, refusal, while_connected, written
 from adequa.service.body import LINES, Gone, Reading, kind_of, lines, whole
-from adequa.service.comparing import Piece, Pieces, Rankers, comparison, settings_of
+from adequa.service.comparing import Piece, Pieces, Rankers, comparison, remarks, settings_of
 from adequa.service.connections import link_of
 from adequa.service.delegating import Asked, Stopped
 from adequa.service.guard import HELD, LOG, OUR_FAULT, SEGMENTS, Guard, log_failure
@@ -183,6 +183,15 @@ async def _shown(results: Results) -> str:
     return shown() if is_small else await asyncio.to_thread(shown)
 
 
+async def _notes(asked: ScoreRequest, lanes: Mapping[str, Lane]) -> dict[str, str]:
+    """A header for what is to be said of the texts: the shape of scores has no place for it."""
+    said = [row.mt for row in asked.rows or ()]
+    said += [text for texts in (asked.systems or {}).values() for text in texts]
+    is_small = len(said) < MANY
+    notes = remarks(said, lanes) if is_small else await asyncio.to_thread(remarks, said, lanes)
+    return {"adequa-notes": json.dumps(notes)} if notes else {}
+
+
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
@@ -192,7 +201,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
         work = scored(asked, lanes, limits)
         results = await while_connected(left(request.receive), work)
         request.scope[SEGMENTS] = sum(results.segment_counts.values())
-        return written(await _shown(results))
+        return written(await _shown(results), headers=await _notes(asked, lanes))
 
     async def streamed(request: Request, metrics: Sequence[str]) -> Response:
         lanes = await service.lanes(request, metrics)
@@ -228,7 +237,9 @@ def _add_score(app: FastAPI, service: Service) -> None:
         "/v1/score",
         summary="Score translations against references",
         responses={
-            **told.success(told.SCORES, told.SCORES_EXAMPLE, told.SCORES_LINES),
+            **told.success(
+                told.SCORES, told.SCORES_EXAMPLE, told.SCORES_LINES, told.SCORES_HEADERS
+            ),
             **told.OF_BODIES,
         },
         openapi_extra={**told.body(ScoreRequest, lines=True), "parameters": [query]},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -138,20 +138,21 @@ def comparison(
         for label, lane in lanes.items()
     ]
     found = compared(outputs, sources, settings, progress=Progress(stage=asked.begin))
-    found = replace(found, notes=(*found.notes, *_remarks(outputs, lanes)))
+    said = [text for texts in outputs.hypotheses for text in texts]
+    found = replace(found, notes=(*found.notes, *remarks(said, lanes)))
     asked.begin("Looking where they differ")
     _ = found.dimensions  # which are part of every answer
     return found
 
 
-def _remarks(outputs: Outputs, lanes: Mapping[str, Lane]) -> list[str]:
+def remarks(hypotheses: Sequence[str], lanes: Mapping[str, Lane]) -> list[str]:
     """What metrics for one language say of others; they count themselves, but over all requests."""
     english = [
         label for label, lane in lanes.items() if isinstance(lane.metric, (Adequa, PackedPair))
     ]
     if not english:
         return []
-    foreign, seen = foreign_among([text for texts in outputs.hypotheses for text in texts])
+    foreign, seen = foreign_among(hypotheses)
     return [str(foreign_remark(label, foreign, seen)) for label in english if foreign]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -41,12 +42,22 @@ ALWAYS = refusals(401, 421)
 OF_BODIES = refusals(400, 401, 408, 413, 415, 421, 422, 429, 503)
 
 
-def success(schema: dict[str, Any], example: object, lines: str = "") -> dict[int | str, Any]:
+def success(
+    schema: dict[str, Any],
+    example: object,
+    lines: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> dict[int | str, Any]:
     """The result of an endpoint; `lines` says what it is as a stream, where it can be one."""
     content: dict[str, Any] = {JSON: {"schema": schema, "example": example}}
     if lines:
         content[LINES] = {"schema": {"type": "string", "description": lines}}
-    return {200: {"description": "The result.", "content": content}}
+    found: dict[str, Any] = {"description": "The result.", "content": content}
+    if headers:
+        found["headers"] = {
+            name: {"description": about, "schema": _TEXT} for name, about in headers.items()
+        }
+    return {200: found}
 
 
 def file(kind: str) -> dict[int | str, Any]:
@@ -124,6 +135,7 @@ SCORES_EXAMPLE = {
         }
     ]
 }
+SCORES_HEADERS = {"adequa-notes": "What is to be said of the texts: a JSON list of sentences."}
 SCORES_LINES = (
     'One line a row, {"segment": 1, "scores": {"chrf": 71.42}}, then one with the scores of '
     'systems as in JSON; or {"error": ...} as the last one.'

@@ -91,7 +91,8 @@ async function submit(event) {
     else {
       const response = await ask("/v1/score", asking(content, stopping.signal));
       asIt("single");
-      showSingle(await response.json(), content);
+      const notes = JSON.parse(response.headers.get("adequa-notes") ?? "[]");
+      showSingle(await response.json(), content, notes);
     }
     told("Done.");
   } catch (error) {

@@ -24,7 +24,7 @@ function showProgress(progress) {
 
 const SHOWN_ROWS = 200; // segments of one system; a comparison has a browser for all
 
-function showSingle(found, asked) {
+function showSingle(found, asked, notes) {
   const [[name, said]] = asked.systems;
   const headings = found.metrics.map((metric) =>
     element("th", { scope: "col", class: "number" }, metric.name),
@@ -78,6 +78,8 @@ function showSingle(found, asked) {
     ),
     element("tbody", {}, rows),
   );
+  byId("single-remarks").hidden = !notes.length;
+  byId("single-remarks").textContent = notes.join(" ");
   byId("single-json").onclick = () =>
     download(new Blob([JSON.stringify(found, null, 2)], { type: "application/json" }), "scores.json");
   byId("single-tsv").onclick = () => download(new Blob([singleRows(found, name)]), "scores.tsv");
