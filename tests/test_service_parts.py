@@ -6,11 +6,14 @@ import socket
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Barrier
 
+import numpy as np
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from adequa import ComparisonSettings, compare
+from adequa.comparison.ranking import Ranking, rank
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.metrics.contract import Metric
@@ -22,6 +25,8 @@ from adequa.segments import Segments
 from adequa.service import connections, offered
 from adequa.service.app import Settings
 from adequa.service.body import Reading
+from adequa.service.comparing import Pieces
+from adequa.service.delegating import Asked, Stopped
 from adequa.service.kept import Kept
 from adequa.service.limits import Limits, Refusal
 from adequa.service.offered import Forgetting, Offered
@@ -202,6 +207,28 @@ def test_draws_are_counted_for_all_systems_and_metrics() -> None:
         limits.check_draws(9, 1, segments=5, systems=2, metrics=2)
     with pytest.raises(Refusal, match="ask for fewer swaps"):
         limits.check_draws(1, 10, segments=5, systems=2)
+
+
+def test_long_arithmetic_ends_where_nobody_waits() -> None:
+    """A client that left stops costing, and a server that ends waits for no comparison."""
+    pieces, begun = Pieces(Limits()), Barrier(3)
+    won = np.full((2, 2, 2), 0.5)
+
+    def work(asked: Asked) -> Ranking:
+        begun.wait()
+        return rank(["a", "b"], won, resamples=10_000_000_000, done=asked.check)
+
+    one, other = (pieces.begin(work, total=4) for _ in range(2))
+    begun.wait()
+    third = pieces.begin(lambda _: 3, total=0)
+    one.stop()
+    assert third.done.result() == 3
+    with pytest.raises(Stopped):
+        one.done.result()
+    pieces.close()
+    with pytest.raises(Stopped):
+        other.done.result()
+    assert len(pieces) == 0
 
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ class Service:
         self.ready = True
 
     def close(self) -> None:
-        """Finish what was accepted."""
+        """Finish what was accepted; comparisons end, for whose answers nobody waits any more."""
         self.ready = False
         self.pieces.close()
         self.offered.close()
@@ -247,7 +247,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             lane.check_room()
 
         def work(waiting: Asked) -> dict[str, Any]:
-            found = comparison(outputs, lanes, settings, waiting)
+            found = comparison(outputs, lanes, settings, limits, waiting)
             waiting.begin("Writing")
             content = found.to_dict(segments=asked.segments)
             if asked.keep:
@@ -295,7 +295,8 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     def begun(asked: RankRequest, lane: Lane | None) -> Piece[dict[str, Any]]:
         systems = systems_of(asked, limits)
         texts = sum(map(len, systems.values()))
-        limits.check_draws(asked.resamples, 0, segments=texts)
+        segments = max(map(len, systems.values()))
+        limits.check_ranking(asked.resamples, systems=len(systems), segments=segments)
         if lane is not None:
             lane.check_room()
         return service.pieces.begin(

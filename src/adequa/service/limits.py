@@ -32,7 +32,10 @@ class Limits:
     references: int = 16  # of one segment
     metrics: int = 12  # of one request
     resamples: int = 10_000  # of intervals
+    swaps: int = 1_000_000  # of tests
     drawn: int = 10_000_000_000  # outputs that are drawn for them and for tests, in all
+    tested: int = 10_000_000_000  # numbers that tests between all pairs of systems score
+    beaten: int = 50_000_000  # times that a system meets another, in all resamples of a ranking
     queue: int = 1_024  # segments that a newcomer may have to wait for
     held: int = 200_000  # segments that wait, of all metrics
     comparisons: int = 8  # comparisons and rankings that are made or wait
@@ -86,11 +89,10 @@ class Limits:
         self, resamples: int, swaps: int, *, segments: int, systems: int = 1, metrics: int = 1
     ) -> None:
         """Raise where to draw from so many segments so often would take too long."""
-        if resamples > self.resamples:
-            raise Refusal(
-                422,
-                f"resamples is {resamples:,}, and this server takes {self.resamples:,} at most.",
-            )
+        for name, count in (("resamples", resamples), ("swaps", swaps)):
+            most = getattr(self, name)
+            if count > most:
+                raise Refusal(422, f"{name} is {count:,}, and this server takes {most:,} at most.")
         drawn = {
             "resamples": resamples * segments * systems * metrics,
             "swaps": swaps * segments * systems * metrics,  # which all pairs share
@@ -101,4 +103,26 @@ class Limits:
                 422,
                 f"This would draw {sum(drawn.values()):,} outputs, and this server draws "
                 f"{self.drawn:,} at most; ask for fewer {many}, systems, segments or metrics.",
+            )
+
+    def check_tests(self, swaps: int, *, systems: int, width: int, metrics: int = 1) -> None:
+        """Raise where tests between all pairs, by statistics so wide, would take too long."""
+        count = swaps * (systems * (systems - 1) // 2) * width * metrics
+        if count > self.tested:
+            raise Refusal(
+                422,
+                f"Tests between all pairs of {systems:,} systems would score {count:,} numbers "
+                f"in {swaps:,} swaps, and this server scores {self.tested:,} at most; ask for "
+                "fewer swaps, systems or metrics.",
+            )
+
+    def check_ranking(self, resamples: int, *, systems: int, segments: int) -> None:
+        """Raise where a ranking of so many systems so often would take too long."""
+        self.check_draws(resamples, 0, segments=segments, systems=systems)
+        count = resamples * systems**2
+        if count > self.beaten:
+            raise Refusal(
+                422,
+                f"{resamples:,} resamples of {systems:,} systems are {count:,} pairs, and this "
+                f"server looks at {self.beaten:,} at most; ask for fewer resamples or systems.",
             )
