@@ -373,6 +373,24 @@ def test_comparisons_have_limits_too(live: Live) -> None:
     assert "Only /v1/score takes a stream" in error(live.post("/v1/rank", "", LINES), 415)
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        ({str(at): 0 for at in range(20_000)}, 422, "has 20,001 keys"),
+        ({"rows": [{str(at): 0 for at in range(20_000)}]}, 422, "has 20,000 keys"),
+        ({"systems": {str(at): [] for at in range(20_000)}}, 422, "are 20,000 systems"),
+        ({"systems": {"a": [""] * 60_000}}, 413, "60,000 hypotheses"),
+        ({"rows": [{"mt": "", "ref": "a"}] * 9_000}, 413, "9,000 hypotheses"),
+        ({"systems": {str(at): [] for at in range(101)}, "references": []}, 422, "101 systems"),
+    ],
+)
+def test_large_bodies_are_refused_by_their_size(
+    live: Live, body: dict[str, object], status: int, sentence: str
+) -> None:
+    """Before each key and each row is looked at, which would take long."""
+    assert sentence in error(live.post("/v1/score", {**body, "metrics": ["wer"]}), status)
+
+
 def test_many_systems_have_limits(live: Live) -> None:
     """Few bytes may ask for much: pairs of systems, by wide statistics, in many swaps."""
     many = {"systems": {str(at): ["a", "b"] for at in range(100)}, "references": ["a"] * 2}

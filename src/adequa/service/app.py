@@ -35,6 +35,7 @@ from adequa.service.shapes import (
     Model,
     RankRequest,
     ScoreRequest,
+    check_sizes,
     parsed,
 )
 from adequa.service.texts import outputs_from, systems_of
@@ -99,7 +100,12 @@ class Service:
         body = await whole(request, self.limits, share)
         if len(body) < _LARGE:
             return parsed(model, body)
-        return await asyncio.to_thread(parsed, model, body)
+
+        def checked() -> Model:
+            check_sizes(body, self.limits)
+            return parsed(model, body)
+
+        return await asyncio.to_thread(checked)
 
     async def lanes(self, request: Request, metrics: Sequence[str]) -> dict[str, Lane]:
         """The lanes of metrics, which stay open until the request is answered."""

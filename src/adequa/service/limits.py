@@ -9,6 +9,7 @@ from adequa.errors import AdequaError
 
 LONGEST_METRIC = 500  # characters of a metric's name and settings
 LONGEST_NAME = 200  # characters of the name of a system or a document
+MOST_SYSTEMS = 100  # of a request that is not a stream
 MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
 
 
@@ -54,6 +55,13 @@ class Limits:
                 f"The body is larger than {self.body:,} bytes, the most that this server takes at "
                 "once; send fewer segments, or a stream of them to /v1/score.",
                 connection="close",
+            )
+
+    def check_systems(self, count: int) -> None:
+        """Raise where there are too many systems."""
+        if count > MOST_SYSTEMS:
+            raise Refusal(
+                422, f"There are {count:,} systems, and this server takes {MOST_SYSTEMS}."
             )
 
     def check_segments(self, count: int) -> None:
