@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import socket
 import threading
+import tracemalloc
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Barrier
@@ -23,7 +26,7 @@ from adequa.metrics.remembered import forget_texts
 from adequa.metrics.words import word_splitter
 from adequa.segments import Segments
 from adequa.service import connections, offered
-from adequa.service.app import Settings
+from adequa.service.app import Settings, _in_pieces
 from adequa.service.body import Reading
 from adequa.service.comparing import Pieces
 from adequa.service.delegating import Asked, Stopped
@@ -229,6 +232,26 @@ def test_long_arithmetic_ends_where_nobody_waits() -> None:
     with pytest.raises(Stopped):
         other.done.result()
     assert len(pieces) == 0
+
+
+def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
+    """A reader that takes little of a long answer costs little memory."""
+    text = bytes(50_000_000)
+
+    async def read() -> tuple[int, int]:
+        tracemalloc.start()
+        try:
+            found = _in_pieces(packed)
+            first = len(await anext(found))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        return first + sum([len(piece) async for piece in found]), peak
+
+    packed = gzip.compress(text)
+    count, peak = asyncio.run(read())
+    assert count == len(text)
+    assert peak < 5_000_000
 
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,14 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from adequa.errors import AdequaError
@@ -43,6 +46,8 @@ from adequa.version import __version__
 
 _LARGE = 200_000  # bytes whose JSON is not read between other requests
 _SHOWN_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
+_PIECE = 64_000  # bytes of what is kept that are sent at a time
+_REPORTS = 2  # that are written at a time
 _FILE = "attachment; filename=comparison."
 _CACHED = {"cache-control": "no-cache"}  # asked for again, and mostly not sent again
 
@@ -72,6 +77,8 @@ class Service:
         self.pieces = Pieces(self.limits)
         self.rankers = Rankers()
         self.reading = Reading(self.limits.bodies)
+        # Threads of their own, so that requests for scores do not wait for them.
+        self.reports = ThreadPoolExecutor(_REPORTS, thread_name_prefix="reports")
         self.page = Page.made()
         self.ready = False
 
@@ -86,6 +93,7 @@ class Service:
         """Finish what was accepted; comparisons end, for whose answers nobody waits any more."""
         self.ready = False
         self.pieces.close()
+        self.reports.shutdown(cancel_futures=True)
         self.offered.close()
 
     async def request(self, model: type[Model], request: Request) -> Model:
@@ -335,23 +343,25 @@ def _add_kept(app: FastAPI, service: Service) -> None:
 
     def unpacked(packed: bytes, kind: str, ending: str) -> Response:
         headers = {"content-disposition": _FILE + ending} if ending else {}
-        return Response(gzip.decompress(packed), 200, headers, media_type=kind)
+        headers["content-length"] = str(int.from_bytes(packed[-4:], "little"))  # as gzip ends
+        return StreamingResponse(_in_pieces(packed), 200, headers, media_type=kind)
 
     @app.get(
         "/v1/comparisons/{name}", summary="A comparison that is kept, as JSON", responses=responses
     )
     async def kept_json(name: str) -> Response:
         content = service.kept.get(name).content
-        return await asyncio.to_thread(unpacked, content, "application/json", "json")
+        return unpacked(content, "application/json", "json")
 
     @app.get("/v1/comparisons/{name}/pairs.tsv", include_in_schema=False)
     async def kept_tsv(name: str) -> Response:
         pairs = service.kept.get(name).pairs
-        return await asyncio.to_thread(unpacked, pairs, "text/tab-separated-values", "tsv")
+        return unpacked(pairs, "text/tab-separated-values", "tsv")
 
     @app.get("/v1/comparisons/{name}/report.html", include_in_schema=False)
     async def kept_report(name: str) -> Response:
-        text = await asyncio.to_thread(service.kept.get(name).report)
+        kept = service.kept.get(name)
+        text = await asyncio.get_running_loop().run_in_executor(service.reports, kept.report)
         headers = {
             "content-disposition": _FILE + "html",
             # It brings a policy of its own, stricter than that of the page.
@@ -362,9 +372,16 @@ def _add_kept(app: FastAPI, service: Service) -> None:
     @app.get("/v1/comparisons/{name}/page", include_in_schema=False)
     async def kept_page(name: str) -> Response:
         kept = service.kept.get(name)
-        found = await asyncio.to_thread(unpacked, kept.shown, "application/json", "")
+        found = unpacked(kept.shown, "application/json", "")
         found.headers["adequa-expires-in"] = str(service.kept.seconds_left(kept))
         return found
+
+
+async def _in_pieces(packed: bytes) -> AsyncGenerator[bytes, None]:
+    """What is kept, unpacked only as fast as its reader takes it."""
+    with gzip.open(BytesIO(packed)) as unpacked:
+        while piece := unpacked.read(_PIECE):
+            yield piece
 
 
 def _add_facts(app: FastAPI, service: Service) -> None:
