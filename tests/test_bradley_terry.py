@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -98,6 +101,30 @@ def test_certain_systems_have_narrow_intervals_and_finite_strengths() -> None:
     assert ranking.systems == ("better", "worse")
     assert (ranking.expected_wins[0].low, ranking.expected_wins[0].high) == (1.0, 1.0)
     assert np.isfinite(ranking.strengths[0].high)
+
+
+def test_memory_goes_with_systems_and_not_with_resamples() -> None:
+    """Between sixty systems 3,000 resamples have 86 MB of wins, in each of several copies."""
+    won = np.random.default_rng(1).random((1, 60, 60))
+    seen: list[int] = []
+    tracemalloc.start()
+    try:
+        with pytest.raises(InterruptedError):
+            rank([str(at) for at in range(60)], won, resamples=3000, done=_until(300, seen))
+        assert tracemalloc.get_traced_memory()[1] < 120e6
+    finally:
+        tracemalloc.stop()
+    assert len(seen) > 1
+
+
+def _until(last: int, seen: list[int]) -> Callable[[int, int], None]:
+    def done(count: int, of: int) -> None:
+        assert count <= of
+        seen.append(count)
+        if count >= last:
+            raise InterruptedError
+
+    return done
 
 
 def test_any_metric_ranks_by_its_scores() -> None:

@@ -423,6 +423,6 @@ def test_a_comparison_can_be_cancelled(chromium: Browser, live: Live) -> None:
             page.click("#cancel")
             assert page.inner_text("#problem") == "Cancelled."
             assert page.locator("#go").is_enabled()
-            until(lambda: live.service.pieces.count == 0)  # nothing is done for nobody
+            until(lambda: len(live.service.pieces) == 0)  # nothing is done for nobody
     finally:
         lane.using.release()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import socket
 import threading
+import tracemalloc
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from adequa import ComparisonSettings, compare
+from adequa.comparison.ranking import Ranking, rank
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.metrics.contract import Metric
@@ -22,8 +28,10 @@ from adequa.metrics.remembered import forget_texts
 from adequa.metrics.words import word_splitter
 from adequa.segments import Segments
 from adequa.service import connections, offered
-from adequa.service.app import Settings
+from adequa.service.app import Settings, _in_pieces
 from adequa.service.body import Reading
+from adequa.service.comparing import Pieces
+from adequa.service.delegating import Asked, Stopped
 from adequa.service.kept import Kept
 from adequa.service.limits import Limits, Refusal
 from adequa.service.offered import Forgetting, Offered
@@ -229,6 +237,48 @@ def test_draws_are_counted_for_all_systems_and_metrics() -> None:
         limits.check_draws(9, 1, segments=5, systems=2, metrics=2)
     with pytest.raises(Refusal, match="ask for fewer swaps"):
         limits.check_draws(1, 10, segments=5, systems=2)
+
+
+def test_long_arithmetic_ends_where_nobody_waits() -> None:
+    """A client that left stops costing, and a server that ends waits for no comparison."""
+    pieces, begun = Pieces(Limits()), Barrier(3)
+    won = np.full((2, 2, 2), 0.5)
+
+    def work(asked: Asked) -> Ranking:
+        begun.wait()
+        return rank(["a", "b"], won, resamples=10_000_000_000, done=asked.check)
+
+    one, other = (pieces.begin(work, total=4) for _ in range(2))
+    begun.wait()
+    third = pieces.begin(lambda _: 3, total=0)
+    one.stop()
+    assert third.done.result() == 3
+    with pytest.raises(Stopped):
+        one.done.result()
+    pieces.close()
+    with pytest.raises(Stopped):
+        other.done.result()
+    assert len(pieces) == 0
+
+
+def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
+    """A reader that takes little of a long answer costs little memory."""
+    text = bytes(50_000_000)
+
+    async def read() -> tuple[int, int]:
+        tracemalloc.start()
+        try:
+            found = _in_pieces(packed)
+            first = len(await anext(found))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        return first + sum([len(piece) async for piece in found]), peak
+
+    packed = gzip.compress(text)
+    count, peak = asyncio.run(read())
+    assert count == len(text)
+    assert peak < 5_000_000
 
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import tracemalloc
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sacrebleu.significance import PairedTest
 from adequa import load_metric
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments
+from adequa.statistics import paired
 from adequa.statistics.paired import (
     bootstrap_p_values,
     bootstrap_scores,
@@ -20,6 +23,7 @@ from adequa.statistics.paired import (
     score_scale,
     swap_sums,
 )
+from adequa.statistics.resampling import bootstrap_chunks
 from damaged_systems import references, system
 
 SACREBLEU_SEED = 12345
@@ -118,10 +122,43 @@ def test_scores_about_zero_have_ties_too() -> None:
 
 def test_halves_do_not_depend_on_memory() -> None:
     columns = np.arange(21.0).reshape(3, 7)
-    whole = swap_sums(columns, 100, seed=5)
-    np.testing.assert_array_equal(whole, swap_sums(columns, 100, seed=5, limit=1))
+    (whole,) = swap_sums(columns, 100, seed=5)
+    parts = list(swap_sums(columns, 100, seed=5, limit=1))
+    assert len(parts) == 4
+    np.testing.assert_array_equal(whole, np.concatenate(parts, axis=1))
     masks = np.random.default_rng(5).integers(2, size=(100, 7), dtype=bool)
     np.testing.assert_array_equal(whole, columns @ masks.T)
+
+
+def test_tests_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extreme swaps add up over chunks, and scores stand side by side."""
+    chrf = load_metric("chrf")
+    given = [counted(chrf, SYSTEMS)], [chrf.system_scores]
+    (whole,), (drawn,) = randomisation(*given, 100, 5), bootstrap_scores(*given, 20, 5)
+    monkeypatch.setattr(paired, "swap_sums", partial(swap_sums, limit=1))
+    monkeypatch.setattr(paired, "bootstrap_chunks", partial(bootstrap_chunks, limit=1))
+    seen: list[tuple[int, int]] = []
+    (parts,) = randomisation(*given, 100, 5, done=lambda *at: seen.append(at))
+    np.testing.assert_array_equal(whole.two_sided, parts.two_sided)
+    np.testing.assert_array_equal(whole.leading, parts.leading)
+    assert sorted(set(seen)) == [(at, 100) for at in (0, 32, 64, 96, 100)]
+    np.testing.assert_array_equal(drawn, bootstrap_scores(*given, 20, 5)[0])
+
+
+def test_memory_does_not_grow_with_swaps_and_resamples() -> None:
+    """Two segments of wide statistics, where a number for each swap of each would be 320 MB."""
+    statistics = np.random.default_rng(3).random((2, 2, 400))
+
+    def mean(sums: FloatArray) -> FloatArray:
+        return np.asarray(sums.mean(axis=1))
+
+    for test in (randomisation, bootstrap_scores):
+        tracemalloc.start()
+        try:
+            test([statistics], [mean], 50_000, 1)
+            assert tracemalloc.get_traced_memory()[1] < 200e6
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize(("side", "level"), [("two_sided", 0.05), ("leading", 0.05)])

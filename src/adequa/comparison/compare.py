@@ -68,7 +68,8 @@ def compared(
     results = [scored(source, outputs, progress) for source in found]
     progress.stage("Resampling")
     counts = set(map(len, outputs.references))
-    shown = tested(results, asked, meanings, counts.pop() if len(counts) == 1 else None)
+    count = counts.pop() if len(counts) == 1 else None
+    shown = tested(results, asked, meanings, count, progress.done)
     return Comparison(
         outputs=outputs,
         settings=asked,

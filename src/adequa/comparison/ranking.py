@@ -20,9 +20,11 @@ from adequa.learned.pairwise_ranker import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.bradley_terry import bradley_terry
+from adequa.statistics.paired import Done
 from adequa.statistics.resampling import bootstrap_chunks, interval
 
 TIE = 0.5
+_COPIES = 4  # of a resample's wins that are held at once, at least
 _SAME = 1e-12  # expected wins that differ by no more are the same, summed in another order
 
 
@@ -109,16 +111,20 @@ def rank(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    done: Done = lambda *_: None,
 ) -> Ranking:
     """The ranking by probabilities of winning, shape (segments, systems, systems)."""
     count = len(systems)
     decisions = (1 + np.sign(won - TIE)) / 2
     flat = decisions.reshape(len(won), -1)
     means, strengths = _standings(flat.mean(axis=0).reshape(1, count, count), len(won))
-    drawn = [
-        _standings((weights @ flat / len(won)).reshape(-1, count, count), len(won))
-        for weights in bootstrap_chunks(len(won), resamples, seed)
-    ]
+    drawn, at = [], 0
+    for weights in bootstrap_chunks(len(won), resamples, seed, made=_COPIES * count**2):
+        done(at, resamples)
+        shares = (weights @ flat / len(won)).reshape(-1, count, count)
+        drawn.append(_standings(shares, len(won)))
+        at += len(weights)
+    done(resamples, resamples)
     expected = _figures(means[0], np.concatenate([part[0] for part in drawn]), confidence)
     strong = _figures(strengths[0], np.concatenate([part[1] for part in drawn]), confidence)
     order = sorted(range(count), key=lambda at: (-expected[at].value, -strong[at].value, at))

@@ -15,6 +15,7 @@ from adequa.segments import FloatArray, IntArray
 from adequa.statistics.clusters import ranks
 from adequa.statistics.multiple import holm
 from adequa.statistics.paired import (
+    Done,
     Swapped,
     bootstrap_p_values,
     bootstrap_scores,
@@ -32,6 +33,7 @@ def tested(
     settings: ComparisonSettings,
     meanings: Sequence[Meanings | None],
     reference_count: int | None,
+    done: Done,
 ) -> tuple[MetricResult, ...]:
     """Every metric's result. All metrics have the same resamples, which come from one product."""
     known = [(each, each.statistics) for each in scored if each.statistics is not None]
@@ -39,10 +41,12 @@ def tested(
     if known:
         statistics = [of for _, of in known]
         functions = [each.score for each, _ in known]
-        drawn = bootstrap_scores(statistics, functions, settings.resamples, settings.seed)
+        drawn = bootstrap_scores(
+            statistics, functions, settings.resamples, settings.seed, done=done
+        )
         ties = not settings.like_sacrebleu
         swapped = randomisation(
-            statistics, functions, settings.swap_count, settings.seed, ties=ties
+            statistics, functions, settings.swap_count, settings.seed, ties=ties, done=done
         )
         for (each, of), scores, swap in zip(known, drawn, swapped, strict=True):
             scale = score_scale(of, each.score)

@@ -6,11 +6,14 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from adequa.errors import AdequaError
@@ -35,6 +38,7 @@ from adequa.service.shapes import (
     Model,
     RankRequest,
     ScoreRequest,
+    check_sizes,
     parsed,
 )
 from adequa.service.texts import outputs_from, systems_of
@@ -42,6 +46,8 @@ from adequa.version import __version__
 
 _LARGE = 200_000  # bytes whose JSON is not read between other requests
 _SHOWN_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
+_PIECE = 64_000  # bytes of what is kept that are sent at a time
+_REPORTS = 2  # that are written at a time
 _FILE = "attachment; filename=comparison."
 _CACHED = {"cache-control": "no-cache"}  # asked for again, and mostly not sent again
 
@@ -71,6 +77,8 @@ class Service:
         self.pieces = Pieces(self.limits)
         self.rankers = Rankers()
         self.reading = Reading(self.limits.bodies)
+        # Threads of their own, so that requests for scores do not wait for them.
+        self.reports = ThreadPoolExecutor(_REPORTS, thread_name_prefix="reports")
         self.page = Page.made()
         self.ready = False
 
@@ -85,9 +93,10 @@ class Service:
         self.ready = True
 
     def close(self) -> None:
-        """Finish what was accepted."""
+        """Finish what was accepted; comparisons end, for whose answers nobody waits any more."""
         self.ready = False
         self.pieces.close()
+        self.reports.shutdown(cancel_futures=True)
         self.offered.close()
 
     async def request(self, model: type[Model], request: Request) -> Model:
@@ -102,7 +111,12 @@ class Service:
         body = await whole(request, self.limits, share)
         if len(body) < _LARGE:
             return parsed(model, body)
-        return await asyncio.to_thread(parsed, model, body)
+
+        def checked() -> Model:
+            check_sizes(body, self.limits)
+            return parsed(model, body)
+
+        return await asyncio.to_thread(checked)
 
     async def lanes(self, request: Request, metrics: Sequence[str]) -> dict[str, Lane]:
         """The lanes of metrics, which stay open until the request is answered."""
@@ -263,7 +277,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             lane.check_room()
 
         def work(waiting: Asked) -> dict[str, Any]:
-            found = comparison(outputs, lanes, settings, waiting)
+            found = comparison(outputs, lanes, settings, limits, waiting)
             waiting.begin("Writing")
             content = found.to_dict(segments=asked.segments)
             if asked.keep:
@@ -310,7 +324,8 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     def begun(asked: RankRequest, lane: Lane | None) -> Piece[dict[str, Any]]:
         systems = systems_of(asked, limits)
         texts = sum(map(len, systems.values()))
-        limits.check_draws(asked.resamples, 0, segments=texts)
+        segments = max(map(len, systems.values()))
+        limits.check_ranking(asked.resamples, systems=len(systems), segments=segments)
         if lane is not None:
             lane.check_room()
         return service.pieces.begin(
@@ -340,7 +355,8 @@ def _add_kept(app: FastAPI, service: Service) -> None:
 
     def unpacked(packed: bytes, kind: str, ending: str) -> Response:
         headers = {"content-disposition": _FILE + ending} if ending else {}
-        return Response(gzip.decompress(packed), 200, headers, media_type=kind)
+        headers["content-length"] = str(int.from_bytes(packed[-4:], "little"))  # as gzip ends
+        return StreamingResponse(_in_pieces(packed), 200, headers, media_type=kind)
 
     @app.get(
         "/v1/comparisons/{name}",
@@ -349,7 +365,7 @@ def _add_kept(app: FastAPI, service: Service) -> None:
     )
     async def kept_json(name: str) -> Response:
         content = service.kept.get(name).content
-        return await asyncio.to_thread(unpacked, content, "application/json", "json")
+        return unpacked(content, "application/json", "json")
 
     @app.get(
         "/v1/comparisons/{name}/pairs.tsv",
@@ -358,7 +374,7 @@ def _add_kept(app: FastAPI, service: Service) -> None:
     )
     async def kept_tsv(name: str) -> Response:
         pairs = service.kept.get(name).pairs
-        return await asyncio.to_thread(unpacked, pairs, "text/tab-separated-values", "tsv")
+        return unpacked(pairs, "text/tab-separated-values", "tsv")
 
     @app.get(
         "/v1/comparisons/{name}/report.html",
@@ -366,7 +382,8 @@ def _add_kept(app: FastAPI, service: Service) -> None:
         responses={**told.file("text/html"), **refused},
     )
     async def kept_report(name: str) -> Response:
-        text = await asyncio.to_thread(service.kept.get(name).report)
+        kept = service.kept.get(name)
+        text = await asyncio.get_running_loop().run_in_executor(service.reports, kept.report)
         headers = {
             "content-disposition": _FILE + "html",
             # It brings a policy of its own, stricter than that of the page.
@@ -377,9 +394,16 @@ def _add_kept(app: FastAPI, service: Service) -> None:
     @app.get("/v1/comparisons/{name}/page", include_in_schema=False)
     async def kept_page(name: str) -> Response:
         kept = service.kept.get(name)
-        found = await asyncio.to_thread(unpacked, kept.shown, "application/json", "")
+        found = unpacked(kept.shown, "application/json", "")
         found.headers["adequa-expires-in"] = str(service.kept.seconds_left(kept))
         return found
+
+
+async def _in_pieces(packed: bytes) -> AsyncGenerator[bytes, None]:
+    """What is kept, unpacked only as fast as its reader takes it."""
+    with gzip.open(BytesIO(packed)) as unpacked:
+        while piece := unpacked.read(_PIECE):
+            yield piece
 
 
 def _add_facts(app: FastAPI, service: Service) -> None:

@@ -1,7 +1,7 @@
-"""What `/v1/compare` and `/v1/rank` do: long work in threads of its own, a few pieces at a time.
+"""What `/v1/compare` and `/v1/rank` do: long work in threads of its own.
 
 Its scoring goes through the lanes, in turns with all other requests; what is left to the threads is
-arithmetic on what came back.
+arithmetic on what came back, which a few of them do at a time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.pretrained.metric import Adequa
 from adequa.pretrained.ranker import ranker_folder
-from adequa.segments import Segments
+from adequa.segments import FloatArray, Segments
 from adequa.service.delegating import Asked, Queued
 from adequa.service.lane import Lane
 from adequa.service.limits import Limits, Refusal
 from adequa.service.shapes import CompareRequest, RankRequest
 
-_AT_ONCE = 2  # pieces of work; more of them would only make each one slower
+_AT_ONCE = 2  # pieces that compute; more of them would only make each one slower
 _LOOK = 0.1  # seconds between two looks at how far a piece is
 
 Result = TypeVar("Result")
@@ -78,32 +78,47 @@ class Pieces:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="comparing")
-        self.count = 0  # pieces that are made or wait
+        self._pool = ThreadPoolExecutor(limits.comparisons, thread_name_prefix="comparing")
+        self._turns = threading.Semaphore(_AT_ONCE)
+        self._going: set[Asked] = set()  # pieces that are made or wait
         self._lock = threading.Lock()
 
-    def begin(self, work: Callable[[Asked], Result], total: int) -> Piece[Result]:
-        """Begin a piece of work, as soon as there is a thread for it."""
+    def __len__(self) -> int:
         with self._lock:
-            if self.count >= self._limits.comparisons:
+            return len(self._going)
+
+    def begin(self, work: Callable[[Asked], Result], total: int) -> Piece[Result]:
+        """Begin a piece of work; it computes when it is its turn."""
+        with self._lock:
+            count = len(self._going)
+            if count >= self._limits.comparisons:
                 raise Refusal(
                     429,
-                    f"{self.count} comparisons are being made or wait; try again later.",
+                    f"{count} comparisons are being made or wait; try again later.",
                     retry_after="5",
                 )
-            self.count += 1
-        asked = Asked()
-        done = self._pool.submit(work, asked)
-        done.add_done_callback(self._ended)
+            asked = Asked(self._turns)
+            self._going.add(asked)
+        done = self._pool.submit(self._in_turn, work, asked)
+        done.add_done_callback(lambda _: self._ended(asked))
         return Piece(asked, total, done)
 
-    def close(self) -> None:
-        """Finish what was begun."""
-        self._pool.shutdown(wait=True)
+    def _in_turn(self, work: Callable[[Asked], Result], asked: Asked) -> Result:
+        with self._turns:
+            asked.check()
+            return work(asked)
 
-    def _ended(self, _: object) -> None:
+    def close(self) -> None:
+        """End what was begun: requests that wait for it have ended before."""
         with self._lock:
-            self.count -= 1
+            going = list(self._going)
+        for asked in going:
+            asked.stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _ended(self, asked: Asked) -> None:
+        with self._lock:
+            self._going.remove(asked)
 
 
 def settings_of(
@@ -119,6 +134,7 @@ def settings_of(
         seed=asked.seed,
         like_sacrebleu=asked.like_sacrebleu,
     ).of(len(outputs.names))
+    limits.check_tests(settings.swap_count, systems=len(outputs.names), width=1, metrics=metrics)
     limits.check_draws(
         settings.resamples,
         settings.swap_count,
@@ -130,14 +146,29 @@ def settings_of(
 
 
 def comparison(
-    outputs: Outputs, lanes: Mapping[str, Lane], settings: ComparisonSettings, asked: Asked
+    outputs: Outputs,
+    lanes: Mapping[str, Lane],
+    settings: ComparisonSettings,
+    limits: Limits,
+    asked: Asked,
 ) -> Comparison:
     """The comparison, as `adequa compare` makes it."""
+
+    def seen(statistics: FloatArray) -> None:
+        # How wide they are is not known before.
+        limits.check_tests(
+            settings.swap_count,
+            systems=len(outputs.names),
+            width=statistics.shape[1],
+            metrics=len(lanes),
+        )
+
     sources = [
-        Source(label, lane.metric.higher_is_better, metric=Queued(lane, asked))
+        Source(label, lane.metric.higher_is_better, metric=Queued(lane, asked, seen))
         for label, lane in lanes.items()
     ]
-    found = compared(outputs, sources, settings, progress=Progress(stage=asked.begin))
+    progress = Progress(stage=asked.begin, done=asked.check)
+    found = compared(outputs, sources, settings, progress=progress)
     said = [text for texts in outputs.hypotheses for text in texts]
     found = replace(found, notes=(*found.notes, *remarks(said, lanes)))
     asked.begin("Looking where they differ")
@@ -170,7 +201,8 @@ class Rankers:
         outputs = list(systems.values())
         training = Training(stage=asked.begin)
         if lane is None or isinstance(lane.metric, PairwiseRanker):
-            with self._using if lane is None else lane.using:
+            # One at a time, and not in the turns of those that compute with what was scored.
+            with asked.aside(), self._using if lane is None else lane.using:
                 metric = self._opened() if lane is None else lane.metric
                 won = win_probabilities(metric, outputs, training)
         else:
@@ -183,6 +215,7 @@ class Rankers:
             resamples=wanted.resamples,
             confidence=wanted.confidence,
             seed=wanted.seed,
+            done=asked.check,
         )
         signature = str(metric.segment_signature(outputs[0].reference_count))
         return as_dict(ranking, signature, segments=wanted.segments)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments, Signature
@@ -66,9 +67,13 @@ class Stopped(Exception):  # noqa: N818 - nothing went wrong
 
 
 class Asked:
-    """Whether somebody still waits for a piece of work, and how far it is."""
+    """Whether somebody still waits for a piece of work, and how far it is.
 
-    def __init__(self) -> None:
+    Of the threads that do such work, those compute that have one of a few `turns`.
+    """
+
+    def __init__(self, turns: threading.Semaphore) -> None:
+        self._turns = turns
         self._lock = threading.Lock()
         self._job: Job | None = None
         self._scored = 0
@@ -94,6 +99,20 @@ class Asked:
             raise Stopped
         self.stage = stage
 
+    def check(self, *_: object) -> None:
+        """Raise where nobody waits any more: for arithmetic, between its steps."""
+        if self.stopped:
+            raise Stopped
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Give the turn to others while this thread waits for something."""
+        self._turns.release()
+        try:
+            yield
+        finally:
+            self._turns.acquire()
+
     def wait(self, lane: Lane, segments: Segments) -> FloatArray:
         """Statistics from a lane, in the turns that it gives."""
         with self._lock:
@@ -101,7 +120,8 @@ class Asked:
                 raise Stopped
             job = self._job = lane.submit(segments, admitted=True)
         try:
-            return job.done.result()
+            with self.aside():
+                return job.done.result()
         except CancelledError:
             raise Stopped from None
         finally:
@@ -113,12 +133,16 @@ class Asked:
 class Queued(Standing):
     """A metric that has its lane score, and waits: for work that runs in a thread of its own."""
 
-    def __init__(self, lane: Lane, asked: Asked) -> None:
+    def __init__(
+        self, lane: Lane, asked: Asked, seen: Callable[[FloatArray], None] = lambda _: None
+    ) -> None:
         super().__init__(lane)
-        self._asked = asked
+        self._asked, self._seen = asked, seen
 
     def checked_statistics(self, segments: Segments) -> FloatArray:
         return self.statistics(segments)  # the lane checks
 
     def statistics(self, segments: Segments) -> FloatArray:
-        return self._asked.wait(self.lane, segments)
+        found = self._asked.wait(self.lane, segments)
+        self._seen(found)
+        return found

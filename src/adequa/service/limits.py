@@ -9,6 +9,7 @@ from adequa.errors import AdequaError
 
 LONGEST_METRIC = 500  # characters of a metric's name and settings
 LONGEST_NAME = 200  # characters of the name of a system or a document
+MOST_SYSTEMS = 100  # of a request that is not a stream
 MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
 
 _HELD = 200_000  # segments that may wait, where requests are small
@@ -34,7 +35,10 @@ class Limits:
     references: int = 16  # of one segment
     metrics: int = 12  # of one request
     resamples: int = 10_000  # of intervals
+    swaps: int = 1_000_000  # of tests
     drawn: int = 10_000_000_000  # outputs that are drawn for them and for tests, in all
+    tested: int = 10_000_000_000  # numbers that tests between all pairs of systems score
+    beaten: int = 50_000_000  # times that a system meets another, in all resamples of a ranking
     queue: int = 1_024  # segments that a newcomer may have to wait for
     comparisons: int = 8  # comparisons and rankings that are made or wait
     patience: float = 30.0  # seconds that a client may let the server wait for its next bytes
@@ -57,6 +61,13 @@ class Limits:
                 f"The body is larger than {self.body:,} bytes, the most that this server takes at "
                 "once; send fewer segments, or a stream of them to /v1/score.",
                 connection="close",
+            )
+
+    def check_systems(self, count: int) -> None:
+        """Raise where there are too many systems."""
+        if count > MOST_SYSTEMS:
+            raise Refusal(
+                422, f"There are {count:,} systems, and this server takes {MOST_SYSTEMS}."
             )
 
     def check_segments(self, count: int) -> None:
@@ -92,11 +103,10 @@ class Limits:
         self, resamples: int, swaps: int, *, segments: int, systems: int = 1, metrics: int = 1
     ) -> None:
         """Raise where to draw from so many segments so often would take too long."""
-        if resamples > self.resamples:
-            raise Refusal(
-                422,
-                f"resamples is {resamples:,}, and this server takes {self.resamples:,} at most.",
-            )
+        for name, count in (("resamples", resamples), ("swaps", swaps)):
+            most = getattr(self, name)
+            if count > most:
+                raise Refusal(422, f"{name} is {count:,}, and this server takes {most:,} at most.")
         drawn = {
             "resamples": resamples * segments * systems * metrics,
             "swaps": swaps * segments * systems * metrics,  # which all pairs share
@@ -107,4 +117,26 @@ class Limits:
                 422,
                 f"This would draw {sum(drawn.values()):,} outputs, and this server draws "
                 f"{self.drawn:,} at most; ask for fewer {many}, systems, segments or metrics.",
+            )
+
+    def check_tests(self, swaps: int, *, systems: int, width: int, metrics: int = 1) -> None:
+        """Raise where tests between all pairs, by statistics so wide, would take too long."""
+        count = swaps * (systems * (systems - 1) // 2) * width * metrics
+        if count > self.tested:
+            raise Refusal(
+                422,
+                f"Tests between all pairs of {systems:,} systems would score {count:,} numbers "
+                f"in {swaps:,} swaps, and this server scores {self.tested:,} at most; ask for "
+                "fewer swaps, systems or metrics.",
+            )
+
+    def check_ranking(self, resamples: int, *, systems: int, segments: int) -> None:
+        """Raise where a ranking of so many systems so often would take too long."""
+        self.check_draws(resamples, 0, segments=segments, systems=systems)
+        count = resamples * systems**2
+        if count > self.beaten:
+            raise Refusal(
+                422,
+                f"{resamples:,} resamples of {systems:,} systems are {count:,} pairs, and this "
+                f"server looks at {self.beaten:,} at most; ask for fewer resamples or systems.",
             )

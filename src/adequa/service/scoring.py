@@ -17,7 +17,7 @@ from adequa.segments import FloatArray, Segments
 from adequa.service.delegating import Answered
 from adequa.service.lane import Job, Lane
 from adequa.service.limits import Limits, Refusal
-from adequa.service.offered import Offered
+from adequa.service.offered import Offered, Place
 from adequa.service.shapes import Row, ScoreRequest, parsed
 from adequa.service.texts import by_system, check_row, systems_of
 
@@ -41,13 +41,19 @@ async def lanes_of(
         if metrics.count(name) > 1:
             raise AdequaError(f'"{name[:40]}" is given more than once; name each metric once.')
     places = [held.enter_context(offered.using(name)) for name in metrics]
-    # To open a metric may take a while.
-    lanes = [await asyncio.to_thread(place.opened) for place in places]
+    lanes = [await _opened(place) for place in places]
     names = [lane.metric.name for lane in lanes]
     return {
         name if names.count(name) == 1 else asked: lane
         for asked, name, lane in zip(metrics, names, lanes, strict=True)
     }
+
+
+async def _opened(place: Place) -> Lane:
+    """To open a metric may take a while; one that is open waits for no thread."""
+    if place.lane is not None:
+        return place.lane
+    return await asyncio.to_thread(place.opened)
 
 
 async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits) -> Results:
@@ -69,7 +75,8 @@ async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits)
 
 
 def _count(asked: ScoreRequest) -> int:
-    return len(asked.rows or ()) + sum(map(len, (asked.systems or {}).values()))
+    systems = asked.systems or {}
+    return len(asked.rows or ()) + len(systems) + sum(map(len, systems.values()))
 
 
 async def scored_lines(

@@ -7,9 +7,10 @@ from collections import Counter
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
-from adequa.service.limits import LONGEST_METRIC, LONGEST_NAME, MOST_ROWS, Refusal
+from adequa.service.limits import LONGEST_METRIC, LONGEST_NAME, MOST_ROWS, Limits, Refusal
 
 # Lists end at the first fault, so that a long wrong one costs no more than a short one.
 _References = Annotated[
@@ -26,6 +27,7 @@ _Metrics = Annotated[list[_Metric], Field(min_length=1, max_length=100, fail_fas
 _Name = Annotated[str, Field(max_length=LONGEST_NAME)]
 _Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=1, le=10_000_000)]
+_MOST_KEYS = 50  # of an object other than `systems`; beyond them they are not looked at one by one
 _Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
@@ -161,6 +163,35 @@ def _refuse_twice(pairs: list[tuple[str, object]]) -> None:
     if len(dict(pairs)) < len(pairs):
         ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise Refusal(422, f'"{name[:40]}" is given more than once.')
+
+
+def check_sizes(body: bytes, limits: Limits) -> None:
+    """Raise where a large body has more keys or rows than can be.
+
+    The check of its shape would tell too, but only after seconds in which nothing else is done.
+    """
+    try:
+        given = from_json(body)
+    except (ValueError, RecursionError):
+        return  # which is told where it is read
+    if not isinstance(given, dict):
+        return
+    _check_keys(given)
+    rows, systems = given.get("rows"), given.get("systems")
+    if isinstance(systems, dict):
+        limits.check_systems(len(systems))
+        columns = [column for column in systems.values() if isinstance(column, list)]
+        limits.check_segments(sum(map(len, columns)))
+    if isinstance(rows, list):
+        limits.check_segments(len(rows))
+        for row in rows:
+            if isinstance(row, dict):
+                _check_keys(row)
+
+
+def _check_keys(given: dict[str, Any]) -> None:
+    if len(given) > _MOST_KEYS:
+        raise Refusal(422, f"An object has {len(given):,} keys, and no request has so many.")
 
 
 def _reason(error: Any) -> str:

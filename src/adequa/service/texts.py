@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from adequa.comparison.outputs import Outputs, gathered, outputs_of
 from adequa.errors import AdequaError
@@ -11,8 +11,6 @@ from adequa.scoring.stream import UNNAMED
 from adequa.segments import Segments
 from adequa.service.limits import LONGEST_NAME, Limits, Refusal
 from adequa.service.shapes import Input, Row
-
-_MOST_SYSTEMS = 100
 
 
 def systems_of(asked: Input, limits: Limits) -> dict[str, Segments]:
@@ -25,10 +23,11 @@ def systems_of(asked: Input, limits: Limits) -> dict[str, Segments]:
             for name, places in by_system(asked.rows).items()
         }
     else:
+        _check_names(asked.systems or {}, limits)
         found = _columns(asked, limits)
     if not found:
         raise AdequaError("There is nothing to score: the request has no segments.")
-    _check_names(found)
+    _check_names(found, limits)
     return found
 
 
@@ -144,11 +143,8 @@ def _all_or_none(name: str, cells: Sequence[str | None]) -> tuple[str, ...] | No
     return told or None
 
 
-def _check_names(systems: Mapping[str, Segments]) -> None:
-    if len(systems) > _MOST_SYSTEMS:
-        raise Refusal(
-            422, f"There are {len(systems):,} systems, and this server takes {_MOST_SYSTEMS}."
-        )
+def _check_names(systems: Collection[str], limits: Limits) -> None:
+    limits.check_systems(len(systems))
     for name in systems:
         if len(name) > LONGEST_NAME:
             raise Refusal(

@@ -18,50 +18,51 @@ sacreBLEU does not count them, and its p is then 0.0001; with `ties=False`, p-va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.clusters import BoolArray
 from adequa.statistics.resampling import (
     LIMIT,
     Seed,
-    bootstrap_sums,
+    bootstrap_chunks,
     check_resamples,
     count_chunks,
 )
 
 # One score a row of summed statistics.
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
+# Told how many resamples are done, and how many there are in all; long work ends where it raises.
+Done: TypeAlias = Callable[[int, int], None]
 
 # Differences closer than this share of the scores are one number, computed in another order.
 TOLERANCE = 1e-10
 _BITS = 32  # that a generator hands out truth values from
 
 
-def swap_sums(columns: FloatArray, swaps: int, seed: Seed, *, limit: int = LIMIT) -> FloatArray:
-    """Sums of columns (k, units) over a random half of the units: (k, swaps).
+def swap_sums(
+    columns: FloatArray, swaps: int, seed: Seed, *, limit: int = LIMIT
+) -> Iterator[FloatArray]:
+    """Sums of columns (k, units) over a random half of the units: chunks of (k, swaps).
 
     Each unit is in with probability 1/2. The same seed takes the same halves, however many are
     held in memory at once, and those that sacreBLEU takes.
 
-    >>> swap_sums(np.array([[1.0, 10.0, 100.0]]), 4, seed=1)
+    >>> next(swap_sums(np.array([[1.0, 10.0, 100.0]]), 4, seed=1))
     array([[111., 111.,  11.,  10.]])
     """
     check_resamples(swaps)
     generator = np.random.default_rng(seed)
     units = columns.shape[1]
-    sums = np.empty((len(columns), swaps))
     # Cut where the bits of a number are used up, so that the cuts change nothing.
-    for part in count_chunks(-(-swaps // _BITS), _BITS * units, limit):
-        taken = slice(_BITS * part.start, min(_BITS * part.stop, swaps))
-        rows = taken.stop - taken.start
+    for part in count_chunks(-(-swaps // _BITS), _BITS * max(columns.shape), limit):
+        rows = min(_BITS * part.stop, swaps) - _BITS * part.start
         halves = generator.integers(2, size=(rows, units), dtype=np.bool_)
-        sums[:, taken] = columns @ halves.T.astype(np.float64)
-    return sums
+        yield columns @ halves.T.astype(np.float64)
 
 
 def stacked(statistics: Sequence[FloatArray]) -> FloatArray:
@@ -92,7 +93,12 @@ def scored(sums: FloatArray, score: Score) -> FloatArray:
 
 
 def bootstrap_scores(
-    statistics: Sequence[FloatArray], scores: Sequence[Score], resamples: int, seed: Seed
+    statistics: Sequence[FloatArray],
+    scores: Sequence[Score],
+    resamples: int,
+    seed: Seed,
+    *,
+    done: Done = lambda *_: None,
 ) -> list[FloatArray]:
     """The score of every system in every bootstrap resample, (systems, resamples) a metric.
 
@@ -101,8 +107,14 @@ def bootstrap_scores(
     array([[3., 3.],
            [3., 3.]])
     """
-    sums = unstacked(bootstrap_sums(stacked(statistics), resamples, seed), statistics)
-    return [scored(part, score) for part, score in zip(sums, scores, strict=True)]
+    columns = stacked(statistics)
+    found, count = [], 0
+    for counts in bootstrap_chunks(columns.shape[1], resamples, seed, made=len(columns)):
+        sums = unstacked(columns @ counts.T, statistics)
+        found.append([scored(part, score) for part, score in zip(sums, scores, strict=True)])
+        count += len(counts)
+        done(count, resamples)
+    return [np.concatenate(chunks, axis=1) for chunks in zip(*found, strict=True)]
 
 
 def score_scale(statistics: FloatArray, score: Score) -> float:
@@ -140,7 +152,8 @@ def bootstrap_p_values(
         sizes = np.abs(resampled[a] - resampled)
         beyond = sizes - sizes.mean(axis=1, keepdims=True)
         size = np.abs(observed[a] - observed)[:, np.newaxis]
-        p[a] = _share(_as_extreme(beyond, size, near, ties=ties))
+        extreme = _as_extreme(beyond, size, near, ties=ties)
+        p[a] = _share(extreme.sum(axis=-1), extreme.shape[-1])
     np.fill_diagonal(p, 1.0)
     return p
 
@@ -164,6 +177,7 @@ def randomisation(
     seed: Seed,
     *,
     ties: bool = True,
+    done: Done = lambda *_: None,
 ) -> list[Swapped]:
     """Approximate randomisation between all pairs of systems, for each metric.
 
@@ -177,32 +191,60 @@ def randomisation(
            [0.04, 1.  ]]), array([[1.  , 0.02],
            [1.  , 1.  ]]))
     """
-    taken = unstacked(swap_sums(stacked(statistics), swaps, seed), statistics)
-    return [
-        _swapped(each, part, score, ties=ties)
-        for each, part, score in zip(statistics, taken, scores, strict=True)
+    tests = [
+        _SwapTest.of(each, score, ties=ties) for each, score in zip(statistics, scores, strict=True)
     ]
+    count = 0
+    for sums in swap_sums(stacked(statistics), swaps, seed):
+        for test, taken in zip(tests, unstacked(sums, statistics), strict=True):
+            for a in range(len(taken)):
+                done(count, swaps)
+                test.add(a, taken)
+        count += sums.shape[1]
+    done(swaps, swaps)
+    return [test.result(swaps) for test in tests]
 
 
-def _swapped(statistics: FloatArray, taken: FloatArray, score: Score, *, ties: bool) -> Swapped:
-    """From statistics (systems, segments, k) and sums taken of them (systems, swaps, k)."""
-    systems, totals = len(statistics), statistics.sum(axis=1)
-    observed = score(totals)
-    near = TOLERANCE * score_scale(statistics, score)
-    two_sided, leading = np.ones((systems, systems)), np.ones((systems, systems))
+@dataclass(frozen=True, slots=True, eq=False)
+class _SwapTest:
+    """One metric's test between all pairs of systems, which counts extreme swaps as they come."""
 
-    def share(differences: FloatArray, lead: float) -> FloatArray:
-        return _share(_as_extreme(differences, lead, near, ties=ties))
+    score: Score
+    totals: FloatArray  # (systems, k)
+    observed: FloatArray  # scores of the systems
+    near: float
+    ties: bool
+    two_sided: IntArray  # extreme swaps of each pair, so far
+    leading: IntArray
 
-    for a in range(systems):
-        for b in range(a + 1, systems):
+    @classmethod
+    def of(cls, statistics: FloatArray, score: Score, *, ties: bool) -> _SwapTest:
+        """From statistics (systems, segments, k), before any swap."""
+        totals, pairs = statistics.sum(axis=1), (len(statistics),) * 2
+        near = TOLERANCE * score_scale(statistics, score)
+        counts = np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
+        return cls(score, totals, score(totals), near, ties, *counts)
+
+    def add(self, a: int, taken: FloatArray) -> None:
+        """Count swaps of system `a` with those after it, from sums taken (systems, swaps, k)."""
+        for b in range(a + 1, len(taken)):
             moved = taken[b] - taken[a]
-            differences = score(totals[a] + moved) - score(totals[b] - moved)
-            lead = observed[a] - observed[b]
-            two_sided[a, b] = two_sided[b, a] = share(np.abs(differences), abs(lead))
-            leading[a, b] = share(differences, lead)
-            leading[b, a] = share(-differences, -lead)
-    return Swapped(two_sided, leading)
+            differences = self.score(self.totals[a] + moved) - self.score(self.totals[b] - moved)
+            lead = self.observed[a] - self.observed[b]
+            self.two_sided[a, b] += self._extreme(np.abs(differences), abs(lead))
+            self.leading[a, b] += self._extreme(differences, lead)
+            self.leading[b, a] += self._extreme(-differences, -lead)
+
+    def result(self, swaps: int) -> Swapped:
+        """p-values, when all swaps were counted; nothing is better than itself."""
+        two_sided = _share(self.two_sided + self.two_sided.T, swaps)
+        leading = _share(self.leading, swaps)
+        np.fill_diagonal(two_sided, 1.0)
+        np.fill_diagonal(leading, 1.0)
+        return Swapped(two_sided, leading)
+
+    def _extreme(self, differences: FloatArray, lead: float) -> int:
+        return int(_as_extreme(differences, lead, self.near, ties=self.ties).sum())
 
 
 def _as_extreme(
@@ -212,6 +254,6 @@ def _as_extreme(
     return ~(resampled < observed - near) if ties else ~(resampled <= observed)
 
 
-def _share(extreme: BoolArray) -> FloatArray:
+def _share(extreme: IntArray, resamples: int) -> FloatArray:
     """The share of resamples that are extreme, what was observed being one of them."""
-    return np.asarray((1 + extreme.sum(axis=-1)) / (1 + extreme.shape[-1]))
+    return np.asarray((1 + extreme) / (1 + resamples))

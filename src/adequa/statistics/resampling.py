@@ -48,12 +48,15 @@ def bootstrap_counts(units: int, resamples: int, seed: Seed) -> FloatArray:
 
 
 def bootstrap_chunks(
-    units: int, resamples: int, seed: Seed, *, limit: int = LIMIT
+    units: int, resamples: int, seed: Seed, *, made: int = 0, limit: int = LIMIT
 ) -> Iterator[FloatArray]:
-    """The same counts in chunks of resamples, so that memory does not grow with their number."""
+    """The same counts in chunks of resamples, so that memory does not grow with their number.
+
+    `made` is how many numbers are made of each resample, where they may be more than its counts.
+    """
     check_resamples(resamples)
     generator = np.random.default_rng(seed)
-    for part in count_chunks(resamples, units, limit):
+    for part in count_chunks(resamples, max(units, made), limit):
         yield _draw(generator, units, part.stop - part.start)
 
 
