@@ -38,14 +38,14 @@ from adequa.datasets.load import load_dataset
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.network import Head, PairNetwork
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
 from adequa.pretrained.metric import FOLDER
 from adequa.runtime.pair_scores import Pair
 from adequa.runtime.pair_session import PairSession
 from adequa.runtime.pair_tokens import PairReader
-from adequa.training.pair_network import Head, PairNetwork
 
 THREADS = 2
 BATCH = 32

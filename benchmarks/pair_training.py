@@ -18,15 +18,15 @@ import numpy as np
 import torch
 
 from adequa.datasets.load import load_dataset
-from adequa.learned.pair_data import collect
-from adequa.learned.pair_model import PairModel, chosen_precision, head_of
-from adequa.learned.pair_stages import stages
+from adequa.learned.pair.data import collect
+from adequa.learned.pair.gradients import PairInputs
+from adequa.learned.pair.loop import Run, Stage, train
+from adequa.learned.pair.model import PairModel, chosen_precision, head_of
+from adequa.learned.pair.network import PairNetwork
+from adequa.learned.pair.plan import plan_from
+from adequa.learned.pair.processes import processes
+from adequa.learned.pair.stages import stages
 from adequa.segments import FloatArray, IntArray
-from adequa.training.gradients import PairInputs
-from adequa.training.loop import Run, Stage, train
-from adequa.training.pair_network import PairNetwork
-from adequa.training.plan import plan_from
-from adequa.training.processes import processes
 
 
 def main() -> None:

@@ -18,12 +18,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from adequa.learned.pairwise_data import PairwiseTexts
-from adequa.learned.pairwise_inputs import named_inputs
-from adequa.learned.pairwise_ranker import PairwiseRanker
+from adequa.learned.pairwise.data import PairwiseTexts
+from adequa.learned.pairwise.inputs import named_inputs
+from adequa.learned.pairwise.metric import PairwiseRanker
+from adequa.learned.pairwise.network import PairwiseInputs, PairwiseNetwork, PairwiseShape, Triples
+from adequa.learned.pairwise.scaling import Scaling
 from adequa.segments import Segments
-from adequa.training.pairwise_network import PairwiseInputs, PairwiseNetwork, PairwiseShape, Triples
-from adequa.training.scaling import Scaling
 
 INPUTS = ("4metrics", "bleucomp")
 PART = 20  # segments that are decided pair by pair

@@ -18,8 +18,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from adequa.judgements import Preferences
-from adequa.learned.pairwise_data import PairwiseTexts, both_texts, corpora_of
-from adequa.learned.pairwise_inputs import named_inputs
+from adequa.learned.pairwise.costs import Loss, stages
+from adequa.learned.pairwise.data import PairwiseTexts, both_texts, corpora_of
+from adequa.learned.pairwise.inputs import named_inputs
+from adequa.learned.pairwise.network import PairwiseInputs, PairwiseNetwork
+from adequa.learned.pairwise.scaling import Scaling
+from adequa.learned.pairwise.train import PairwiseSetting, train_pairwise
 from adequa.reproduce.pairwise_rows import (
     LEARNING_RATE,
     PATIENCE,
@@ -33,10 +37,6 @@ from adequa.reproduce.pairwise_rows import (
 )
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.preference_tau import tau_wmt12
-from adequa.training.pairwise_costs import Loss, stages
-from adequa.training.pairwise_network import PairwiseInputs, PairwiseNetwork
-from adequa.training.pairwise_training import PairwiseSetting, train_pairwise
-from adequa.training.scaling import Scaling
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVR
 
+from adequa.learned.embedding.distances import Features
+from adequa.learned.embedding.svr_search import PAPER, Search, agreement, search
+from adequa.learned.folds import grouped_folds
 from adequa.segments import FloatArray, IntArray
-from adequa.training.distances import Features
-from adequa.training.folds import grouped_folds
-from adequa.training.svr_search import PAPER, Search, agreement, search
 
 SEED, FOLDS, CORES, RANK, SEGMENTS_IN_GROUP = 1, 2, 2, 40, 4
 GOAL = 4  # times as fast

@@ -32,9 +32,8 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from adequa.io.trees import ROOT
-from adequa.segments import IntArray
-from adequa.training.forests import Forest, plant
-from adequa.training.tree_network import (
+from adequa.learned.reval.forest import Forest, plant
+from adequa.learned.reval.network import (
     Structure,
     TreeNetwork,
     TreeShape,
@@ -42,6 +41,7 @@ from adequa.training.tree_network import (
     similarities,
     target_distributions,
 )
+from adequa.segments import IntArray
 from recursive_tree_lstm import RecursiveTreeLSTM
 
 GOAL = 15  # times as fast

@@ -17,8 +17,8 @@ from typing import Any
 import safetensors.torch
 
 import tiny_training as tiny
-from adequa.training import loop, monitor
-from adequa.training.checkpoints import Checkpoints, training_into
+from adequa.learned.pair import loop, monitor
+from adequa.learned.pair.checkpoints import Checkpoints, training_into
 
 PLAN = "plan"
 

@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from adequa.io.trees import ROOT
-from adequa.training.forests import NOTHING, Forest
+from adequa.learned.reval.forest import NOTHING, Forest
 
 if TYPE_CHECKING:
-    from adequa.training.tree_network import TreeNetwork
+    from adequa.learned.reval.network import TreeNetwork
 
 
 class RecursiveTreeLSTM:

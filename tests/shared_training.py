@@ -10,8 +10,8 @@ import sys
 import numpy as np
 
 import tiny_training as tiny
-from adequa.training.loop import Part, Stage
-from adequa.training.processes import processes
+from adequa.learned.pair.loop import Part, Stage
+from adequa.learned.pair.processes import processes
 
 
 def stages() -> list[Stage]:

@@ -12,13 +12,13 @@ from scipy.stats import binomtest
 
 from adequa.agreement.damaged_pairs import DamageSettings, damaged_pairs, good_texts
 from adequa.agreement.robustness import Robustness, robustness
+from adequa.damage.registry import PERTURBATIONS
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from adequa.metrics.contract import MeanMetric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.proportions import mean_share_interval, wilson_intervals
-from adequa.training.perturbations.registry import PERTURBATIONS
 
 TEXTS = Segments(
     hypotheses=(

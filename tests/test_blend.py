@@ -16,13 +16,13 @@ from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Kept, Ratings, joined
 from adequa.learned import blend as blend_module
+from adequa.learned.base import Training
 from adequa.learned.blend import LEXICAL, Blend
-from adequa.learned.contract import Training
+from adequa.learned.embedding.distances import Features
 from adequa.learned.regression import fit_svr
 from adequa.metrics.registry import METRICS, in_full, load_metric
 from adequa.remarks import plain
 from adequa.segments import Segments
-from adequa.training.distances import Features
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import write_vectors
 
@@ -205,7 +205,7 @@ def test_a_blend_with_a_saved_metric_is_found_from_anywhere(
     write_vectors(Path("vectors.npz"), sentences)
     inner = fitted(ratings, "chrf", name="inner").save("inner")
     from adequa.encoders.registry import load_encoder
-    from adequa.learned.embedding_regressor import EmbeddingRegressor
+    from adequa.learned.embedding.metric import EmbeddingRegressor
 
     EmbeddingRegressor(load_encoder("vectors.npz"), folds=2, workers=1).fit(ratings).save("vec")
     Path("vectors.npz").rename("moved.npz")

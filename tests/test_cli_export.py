@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adequa
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.registry import load_metric
 from pair_commands import Run, description, runner, settle, write_ratings
 from test_ensemble import blend
@@ -183,7 +183,7 @@ def test_an_interrupted_export_leaves_nothing(
         raise KeyboardInterrupt
 
     before = sorted(Path().iterdir())
-    monkeypatch.setattr("adequa.learned.packing._loss", interrupted)
+    monkeypatch.setattr("adequa.learned.packed.packing._loss", interrupted)
     code, shown, _ = run("export", trained, "-o", "small", "--data", "rated.tsv", "-q")
     assert code != 0
     assert shown == ""

@@ -12,7 +12,7 @@ import pytest
 
 from adequa.cli.loading import KEPT, Loading
 from adequa.cli.main import main
-from adequa.learned.packed_pair import PackedPair
+from adequa.learned.packed.metric import PackedPair
 from test_cli import EXAMPLES
 from tiny_packed import packed_by_hand, tiny_packed
 

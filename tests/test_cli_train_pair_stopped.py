@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
+from adequa.learned.pair.checkpoints import training_into
 from adequa.metrics.registry import load_metric
-from adequa.training.checkpoints import training_into
 from pair_commands import PLAN, Run, command, description, rated, runner, settle, weights
 from tiny_transformer import tiny_ratings
 
@@ -34,7 +34,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def stop_at_checkpoint(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C when a checkpoint of this number was written."""
-    from adequa.training.checkpoints import Checkpoints
+    from adequa.learned.pair.checkpoints import Checkpoints
 
     write = Checkpoints.write
     written = 0
@@ -116,7 +116,7 @@ def test_a_stop_before_any_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch)
     def stopped(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adequa.learned.pair_data.collect", stopped)
+    monkeypatch.setattr("adequa.learned.pair.data.collect", stopped)
     said = "stopped before there was a checkpoint; the same command begins anew.\n"
     assert run(*rated()) == (130, "", said)
     assert not Path("new").exists()
@@ -128,12 +128,12 @@ def test_other_processes_than_the_first_write_and_say_nothing(
 ) -> None:
     import torch
 
-    from adequa.training.processes import Processes
+    from adequa.learned.pair.processes import Processes
 
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
     alone = Processes(torch.device("cpu"), number=1)
-    monkeypatch.setattr("adequa.training.processes.processes", lambda _: alone)
+    monkeypatch.setattr("adequa.learned.pair.processes.processes", lambda _: alone)
     assert run(*rated(*ALWAYS)) == (0, "", "")
     assert sorted(path.name for path in Path().iterdir()) == ["ranked.tsv", "rated.tsv", "tiny"]
 

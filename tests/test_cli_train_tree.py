@@ -15,8 +15,8 @@ from tiny_trees import LastWord, preferred, rated, write_table
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.training import tree_training  # noqa: E402  # it needs PyTorch
-from adequa.training.tree_network import TreeShape  # noqa: E402
+from adequa.learned.reval import train as tree_training  # noqa: E402  # it needs PyTorch
+from adequa.learned.reval.network import TreeShape  # noqa: E402
 
 RATED = rated(80)
 

@@ -13,22 +13,23 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from adequa.encoders.base import PairEncoder
 from adequa.encoders.cached import cached
 from adequa.encoders.concatenation import Concatenation
-from adequa.encoders.contract import PairEncoder
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned import embedding_regressor, regression
-from adequa.learned.contract import Training
-from adequa.learned.embedding_regressor import EmbeddingRegressor
-from adequa.learned.features import feature_count, features
+from adequa.learned import regression
+from adequa.learned.base import Training
+from adequa.learned.embedding import metric as embedding_regressor
+from adequa.learned.embedding.features import feature_count, features
+from adequa.learned.embedding.metric import EmbeddingRegressor
+from adequa.learned.embedding.mlp_training import PerceptronGrid
+from adequa.learned.folds import grouped_folds
 from adequa.learned.references import reference_groups
 from adequa.metrics.registry import load_metric
 from adequa.remarks import Remark
 from adequa.segments import IntArray, Segments
-from adequa.training.folds import grouped_folds
-from adequa.training.mlp_training import PerceptronGrid
 from adequa.version import __version__
 from tiny_encoders import DIMENSION, Counting, Together, rated, sentences_of, texts, vectors
 from tiny_encoders import write_vectors as write

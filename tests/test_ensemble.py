@@ -21,12 +21,12 @@ import adequa
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.learned import ensemble as ensemble_module
+from adequa.learned.base import LearnedMetric
 from adequa.learned.blend import Blend
-from adequa.learned.contract import LearnedMetric
-from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.embedding.features import feature_count
+from adequa.learned.embedding.metric import EmbeddingRegressor
+from adequa.learned.embedding.support_vectors import SupportVectors
 from adequa.learned.ensemble import Ensemble, Part
-from adequa.learned.features import feature_count
-from adequa.learned.support_vectors import SupportVectors
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
 from adequa.remarks import plain

@@ -27,7 +27,7 @@ from adequa.agreement.top_share import (
 )
 from adequa.agreement.unknown_words import unknown_words
 from adequa.encoders import registry
-from adequa.encoders.contract import Coverage, Encoder, PairEncoder, Vectors
+from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, Ratings

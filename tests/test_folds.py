@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.training.folds import grouped_folds, split_off
+from adequa.learned.folds import grouped_folds, split_off
 
 few_groups = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60)
 seeds = st.integers(0, 2**32)

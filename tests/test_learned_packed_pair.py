@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
-from adequa.learned.packed_pair import PackedPair, by_rule
+from adequa.learned.packed.metric import PackedPair, by_rule
 from adequa.metrics.registry import load_metric
 from adequa.runtime.pair_scores import Pair, PairScores
 from adequa.runtime.pair_session import PairSession

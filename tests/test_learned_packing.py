@@ -16,15 +16,15 @@ import pytest
 from adequa.datasets.cache import digest_of
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
-from adequa.learned import packing
-from adequa.learned.contract import Training
-from adequa.learned.packed_pair import PackedPair
-from adequa.learned.packing import Packed, packed
-from adequa.learned.pair_regressor import PairRegressor
-from adequa.learned.score_map import ScoreMap
+from adequa.learned.base import Training
+from adequa.learned.packed import packing
+from adequa.learned.packed.metric import PackedPair
+from adequa.learned.packed.packing import Packed, packed
+from adequa.learned.packed.score_map import ScoreMap
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
-from adequa.training.plan import DevelopmentPlan, Plan, StagePlan
 from tiny_transformer import (
     POSITIONS,
     outputs,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.learned.score_map import BEND, EDGE, ScoreMap, bent
+from adequa.learned.packed.score_map import BEND, EDGE, ScoreMap, bent
 
 RAW = st.floats(-100, 100)
 MAPS = st.builds(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.training.named_plans import NAMES, Wishes, named_plan
-from adequa.training.plan import Plan
+from adequa.learned.pair.named_plans import NAMES, Wishes, named_plan
+from adequa.learned.pair.plan import Plan
 
 
 def test_the_grid_is_that_of_the_paper() -> None:

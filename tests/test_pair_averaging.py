@@ -11,15 +11,15 @@ import pytest
 
 from adequa.cli.main import main
 from adequa.errors import AdequaError
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import Plan, StagePlan
 from adequa.metrics.registry import load_metric
-from adequa.training.plan import Plan, StagePlan
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair_averaging import averaged  # noqa: E402  # needs PyTorch
+from adequa.learned.pair.averaging import averaged  # noqa: E402  # needs PyTorch
 
 QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(5e-3,))
 TEXTS, _ = outputs(20, seed=9)

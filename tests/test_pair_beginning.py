@@ -12,11 +12,11 @@ import pytest
 
 from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
-from adequa.learned.contract import Training
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.base import Training
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import HEAD, Plan, StagePlan
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
-from adequa.training.plan import HEAD, Plan, StagePlan
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -176,7 +176,7 @@ def test_a_head_beyond_all_memory_is_a_sentence(encoder: Path) -> None:
              {"layers": "0+2", "surface": True}], ids=["linear", "one", "three", "layers"],
 )  # fmt: skip
 def test_weights_are_counted_before_they_are_there(encoder: Path, head: dict[str, Any]) -> None:
-    from adequa.learned.pair_model import PairModel, _weights, head_of
+    from adequa.learned.pair.model import PairModel, _weights, head_of
 
     wanted = head_of(Plan(encoder=str(encoder), **head))
     network = PairModel.begun(encoder, wanted, max_length=0, seed=0).network
@@ -213,7 +213,7 @@ class StopError(Exception):
 @pytest.fixture
 def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
     """Stopped after a checkpoint, with a copy of the encoder that may change."""
-    from adequa.training.checkpoints import Checkpoints
+    from adequa.learned.pair.checkpoints import Checkpoints
 
     write_tiny_encoder(tmp_path / "mine", dropout=0.1)
     metric = PairRegressor(

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Kept, Preferences, RatedSystems, Ratings
-from adequa.learned.pair_parts import Judged
+from adequa.learned.pair.parts import Judged
 from adequa.segments import Segments
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.training.objectives.damage import DamageOrder
-from adequa.training.objectives.distillation import Distillation
-from adequa.training.objectives.preferences import PreferenceOrder
-from adequa.training.objectives.ratings import RatingRegression
-from adequa.training.perturbations.registry import PERTURBATIONS
-from adequa.training.plan import DevelopmentPlan, SourcePlan, StagePlan
+from adequa.damage.registry import PERTURBATIONS
+from adequa.learned.pair.objectives.damage import DamageOrder
+from adequa.learned.pair.objectives.distillation import Distillation
+from adequa.learned.pair.objectives.preferences import PreferenceOrder
+from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.plan import DevelopmentPlan, SourcePlan, StagePlan
 from tiny_pair_data import (  # needs PyTorch
     PREFERENCES,
     RATINGS,

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.judgements import Judgements, Ratings
-from adequa.learned.pair_parts import Judged
+from adequa.learned.pair.parts import Judged
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.training.plan import DevelopmentPlan, StagePlan
+from adequa.learned.pair.plan import DevelopmentPlan, StagePlan
 from tiny_pair_data import (  # needs PyTorch
     NONE_HELD_OUT,
     PREFERENCES,

@@ -14,11 +14,11 @@ from tiny_transformer import random_rows, tiny_network
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.training import memory  # noqa: E402  # it needs PyTorch
-from adequa.training.development import Development, criterion  # noqa: E402
-from adequa.training.gradients import PairInputs, predict  # noqa: E402
-from adequa.training.memory import check_training_memory  # noqa: E402
-from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair import memory  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair.figures import Development, criterion  # noqa: E402
+from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
+from adequa.learned.pair.memory import check_training_memory  # noqa: E402
+from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
 
 ROWS = random_rows(12)
 INPUTS = PairInputs(ROWS)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.contract import Training
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.base import Training
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
-from adequa.training.plan import DevelopmentPlan, Plan, StagePlan
 from tiny_transformer import (
     POSITIONS,
     outputs,
@@ -227,7 +227,7 @@ def test_not_fitted_yet(encoder: str) -> None:
 
 
 def test_too_little_memory(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adequa.training import memory
+    from adequa.learned.pair import memory
 
     monkeypatch.setattr(memory, "_memory", lambda _: 28 * 1000)
     plan = Plan(encoder=encoder, stage=(QUICK,))
@@ -238,7 +238,7 @@ def test_too_little_memory(encoder: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_without_pytorch(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The first of its modules that imports PyTorch, which is as good as gone for it then.
-    monkeypatch.setitem(sys.modules, "adequa.learned.pair_data", None)
+    monkeypatch.setitem(sys.modules, "adequa.learned.pair.data", None)
     plan = Plan(encoder=encoder, stage=(QUICK,))
     found = sentence(lambda: PairRegressor(plan).fit(tiny_ratings(24)))
     assert "pip install 'adequa[train]'" in found
@@ -255,7 +255,7 @@ def test_a_training_goes_on_and_not_with_another_plan(encoder: str, tmp_path: Pa
         if step == 12:
             raise StopError
 
-    from adequa.training import monitor
+    from adequa.learned.pair import monitor
 
     plan = Plan(encoder=encoder, stage=(replace(QUICK, epochs=(3.0,)),))
     metric = PairRegressor(

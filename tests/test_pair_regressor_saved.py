@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import Plan, StagePlan, plan_from
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import Description
 from adequa.segments import Segments
-from adequa.training.plan import Plan, StagePlan, plan_from
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -159,8 +159,8 @@ def test_settings_that_are_not_there(saved: Path) -> None:
 
 def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What job.json says is what workers run on, also where a GPU could be chosen."""
+    from adequa.learned.embedding import mlp_training
     from adequa.scoring.job import described, make_job
-    from adequa.training import mlp_training
 
     asked: list[str] = []
 

@@ -9,9 +9,9 @@ pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # it needs PyTorch
-from adequa.learned.pair_stages import _calibrate
-from adequa.training.gradients import PairInputs, own_randomness, predict
-from adequa.training.pair_network import PairNetwork
+from adequa.learned.pair.gradients import PairInputs, own_randomness, predict
+from adequa.learned.pair.network import PairNetwork
+from adequa.learned.pair.stages import _calibrate
 
 INPUTS = PairInputs(tiny.ROWS)
 

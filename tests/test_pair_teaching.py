@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.contract import Training
-from adequa.learned.pair_regressor import PairRegressor
-from adequa.learned.pair_teaching import Teaching, forget_taught
+from adequa.learned.base import Training
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import Plan, StagePlan
+from adequa.learned.pair.processes import Processes
+from adequa.learned.pair.teachers import Teaching, forget_taught
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
-from adequa.training.plan import Plan, StagePlan
-from adequa.training.processes import Processes
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -118,7 +118,7 @@ def test_two_processes_share_the_texts(tmp_path: Path) -> None:
 
 
 def test_a_stopped_training_is_taught_once(tmp_path: Path) -> None:
-    from adequa.training.checkpoints import Checkpoints
+    from adequa.learned.pair.checkpoints import Checkpoints
 
     encoder = str(write_tiny_encoder(tmp_path / "tiny", dropout=0.1))
     stage = StagePlan("distillation", teacher=("chrf",), batch=(8,), epochs=(1.0,))

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.segments import FloatArray
-from adequa.training import pairwise_costs
-from adequa.training.pairwise_costs import Cost, kendall, logistic, stages, symmetric_logistic
-from adequa.training.pairwise_network import (
+from adequa.learned.pairwise import costs as pairwise_costs
+from adequa.learned.pairwise.costs import Cost, kendall, logistic, stages, symmetric_logistic
+from adequa.learned.pairwise.network import (
     PairwiseInputs,
     PairwiseNetwork,
     PairwiseShape,
     Triples,
 )
-from adequa.training.pairwise_training import PairwiseSetting, gradients, train_pairwise
-from adequa.training.scaling import Scaling
+from adequa.learned.pairwise.scaling import Scaling
+from adequa.learned.pairwise.train import PairwiseSetting, gradients, train_pairwise
+from adequa.segments import FloatArray
 
 COSTS: dict[str, Cost] = {
     "logistic": logistic,

@@ -11,12 +11,12 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.contract import Training
-from adequa.learned.pairwise_ranker import PairwiseRanker
-from adequa.learned.pairwise_split import sampled_references, sampled_rows
+from adequa.learned.base import Training
+from adequa.learned.pairwise.costs import Loss
+from adequa.learned.pairwise.metric import PairwiseRanker
+from adequa.learned.pairwise.split import sampled_references, sampled_rows
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
-from adequa.training.pairwise_costs import Loss
 from tiny_encoders import write_vectors, write_words
 from tiny_preferences import references, tiny_preferences
 

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.perceptron import Perceptron
-from adequa.segments import FloatArray
-from adequa.training.distances import Features
-from adequa.training.folds import Mask, split_off
-from adequa.training.mlp_training import (
+from adequa.learned.embedding.distances import Features
+from adequa.learned.embedding.mlp_training import (
     PAPER,
     SHORT,
     PerceptronGrid,
@@ -22,6 +19,9 @@ from adequa.training.mlp_training import (
     forward,
     search_perceptrons,
 )
+from adequa.learned.embedding.perceptron import Perceptron
+from adequa.learned.folds import Mask, split_off
+from adequa.segments import FloatArray
 
 torch = pytest.importorskip("torch", reason="PyTorch comes with the [train] extra")
 

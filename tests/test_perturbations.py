@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adequa.damage.base import CRITICAL, Context
+from adequa.damage.edits import Edit, applied, chosen, portion
+from adequa.damage.registry import PERTURBATIONS, perturbation, trained_kinds
+from adequa.damage.sentences import SEVERITIES, Damage, damaged, damaged_text
+from adequa.damage.wording import listed
 from adequa.errors import AdequaError
-from adequa.training.perturbations.contract import CRITICAL, Context
-from adequa.training.perturbations.damage import SEVERITIES, Damage, damaged, damaged_text
-from adequa.training.perturbations.edits import Edit, applied, chosen, portion
-from adequa.training.perturbations.registry import PERTURBATIONS, perturbation, trained_kinds
-from adequa.training.perturbations.wording import listed
 
 OTHERS = (
     "Farmers harvested the wheat early this year, because storms were near.",

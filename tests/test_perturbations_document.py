@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adequa.training.perturbations.contract import Context, Perturbation
-from adequa.training.perturbations.damage import damaged, damaged_text
-from adequa.training.perturbations.registry import PERTURBATIONS
+from adequa.damage.base import Context, Perturbation
+from adequa.damage.registry import PERTURBATIONS
+from adequa.damage.sentences import damaged, damaged_text
 from judgements import judgement_rows, needs_judgements
 
 PATH = Path(__file__).parent.parent / "docs" / "perturbations.md"

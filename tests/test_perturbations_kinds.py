@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from adequa.training.perturbations.damage import damaged_text
+from adequa.damage.sentences import damaged_text
 
 SEEDS = range(12)
 

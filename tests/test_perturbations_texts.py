@@ -9,9 +9,9 @@ import re
 
 import pytest
 
-from adequa.training.perturbations.contract import Context
-from adequa.training.perturbations.damage import damaged_text
-from adequa.training.perturbations.foreign import SENTENCES, WORDS
+from adequa.damage.base import Context
+from adequa.damage.foreign import SENTENCES, WORDS
+from adequa.damage.sentences import damaged_text
 
 SEEDS = range(12)
 LOST = "\N{REPLACEMENT CHARACTER}"

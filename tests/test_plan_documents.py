@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from adequa.training.plan import DevelopmentPlan, Plan, SourcePlan, StagePlan, plan_from, read_plan
+from adequa.learned.pair.plan import (
+    DevelopmentPlan,
+    Plan,
+    SourcePlan,
+    StagePlan,
+    plan_from,
+    read_plan,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences
-from adequa.learned.preference_ratings import Formula, rated_preferences, similarity
+from adequa.learned.reval.preference_ratings import Formula, rated_preferences, similarity
 from adequa.segments import Segments
 from judgements import needs_judgements
 

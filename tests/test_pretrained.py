@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.packed_pair import PackedPair
+from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of

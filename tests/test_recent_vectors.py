@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="vectors are tensors of PyTorch")
 
-from adequa.learned.recent_vectors import RecentVectors  # noqa: E402  # it needs PyTorch
+from adequa.learned.reval.recent_vectors import RecentVectors  # noqa: E402  # it needs PyTorch
 
 
 def rows(*numbers: float) -> torch.Tensor:  # type: ignore[name-defined]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from adequa.cli.render_pair_training import pair_report
-from adequa.learned.pair_regressor import PairRegressor
-from adequa.training.plan import plan_from
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import plan_from
 
 pytest.importorskip("torch", reason="the settings of a stage are put together beside the network")
 

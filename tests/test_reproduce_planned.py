@@ -17,9 +17,9 @@ from adequa.datasets.cache import digest_of
 from adequa.encoders.registry import load_encoders
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems, Ratings
-from adequa.learned import pair_regressor
-from adequa.learned.embedding_regressor import EmbeddingRegressor
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.embedding.metric import EmbeddingRegressor
+from adequa.learned.pair import metric as pair_regressor
+from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import read_description
 from adequa.reproduce import run, trained
@@ -33,7 +33,7 @@ from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.training import monitor  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair import monitor  # noqa: E402  # it needs PyTorch
 
 RATINGS = """
 encoder = "tiny"

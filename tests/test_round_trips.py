@@ -11,7 +11,7 @@ import pytest
 
 from adequa.cli import main
 from adequa.errors import AdequaError
-from adequa.training.round_trips import round_trips
+from adequa.learned.pair.round_trips import round_trips
 
 torch = pytest.importorskip("torch")
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -100,7 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_batches_translate_as_single_sentences_do(folder: Path) -> None:
-    from adequa.training.translator import Translator
+    from adequa.learned.pair.translator import Translator
 
     translator = Translator.load(folder, torch.device("cpu"))
     network, tokenizer = translator.network, translator.tokenizer

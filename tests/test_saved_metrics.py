@@ -17,7 +17,7 @@ import pytest
 from adequa.agreement.sources import sources
 from adequa.encoders.registry import load_encoder, load_encoders
 from adequa.errors import AdequaError
-from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.metrics import saved
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.support_vectors import SupportVectors, fit_support_vectors
+from adequa.learned.embedding import distances
+from adequa.learned.embedding.distances import Features
+from adequa.learned.embedding.standardisation import standardisation
+from adequa.learned.embedding.support_vectors import SupportVectors, fit_support_vectors
+from adequa.learned.embedding.svr import Setting
 from adequa.segments import FloatArray
-from adequa.training import distances
-from adequa.training.distances import Features
-from adequa.training.standardisation import standardisation
-from adequa.training.svr import Setting
 
 SETTING = Setting(C=3, epsilon=0.1, gamma=0.2)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.helpers import extract_all_char_ngrams, extract_word_ngrams
 
 from adequa.encoders import surface
-from adequa.encoders.contract import Vectors
+from adequa.encoders.base import Vectors
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
 

@@ -13,12 +13,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from adequa.errors import AdequaError
-from adequa.segments import FloatArray, IntArray
-from adequa.training import distances as distances_module
-from adequa.training.distances import GIBIBYTE, Features, squared_distances
-from adequa.training.standardisation import standardisation
-from adequa.training.svr import Setting, fitted
-from adequa.training.svr_search import (
+from adequa.learned.embedding import distances as distances_module
+from adequa.learned.embedding.distances import GIBIBYTE, Features, squared_distances
+from adequa.learned.embedding.standardisation import standardisation
+from adequa.learned.embedding.svr import Setting, fitted
+from adequa.learned.embedding.svr_search import (
     PAPER,
     SCALED,
     Grid,
@@ -27,6 +26,7 @@ from adequa.training.svr_search import (
     check_search_memory,
     search,
 )
+from adequa.segments import FloatArray, IntArray
 
 SMALL = Grid(C=(0.1, 1, 10), epsilon=(0.05, 0.5), gamma=(0.1, 1), scaled=False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.encoders.contract import Encoder
+from adequa.encoders.base import Encoder
 from adequa.encoders.parses import ParsedFiles, Parses
 from adequa.encoders.registry import load_encoder
 from adequa.encoders.syntax import DIMENSION, Trees

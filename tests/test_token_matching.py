@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adequa.encoders.contract import PairEncoder
+from adequa.encoders.base import PairEncoder
 from adequa.encoders.registry import load_encoder
 from adequa.encoders.token_matching import FIGURES, TokenMatching, matches
 from adequa.errors import AdequaError

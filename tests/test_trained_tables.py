@@ -15,7 +15,7 @@ from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
-from adequa.learned.contract import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import UNSEEN, LearnedMetric, Training
 from adequa.metrics.saved import Description
 from adequa.reproduce import models, trained
 from adequa.reproduce.models import Model

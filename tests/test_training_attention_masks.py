@@ -12,10 +12,11 @@ from tiny_transformer import random_rows
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.training import attention_masks, pair_network  # noqa: E402  # it needs PyTorch
-from adequa.training.attention_masks import attention_mask  # noqa: E402
-from adequa.training.gradients import PairInputs  # noqa: E402
-from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair import attention_masks  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair import network as pair_network  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair.attention_masks import attention_mask  # noqa: E402
+from adequa.learned.pair.gradients import PairInputs  # noqa: E402
+from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
 
 # In older versions of transformers no encoder takes ready masks.
 masking = pytest.importorskip("transformers.masking_utils", reason="transformers is too old")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
-from adequa.training.forests import NOTHING, Forest, plant, schedule
+from adequa.learned.reval.forest import NOTHING, Forest, plant, schedule
 
 
 @st.composite

@@ -13,12 +13,12 @@ from tiny_transformer import praise, random_rows, tiny_network
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.training import gradients  # noqa: E402  # it needs PyTorch
-from adequa.training.gradients import PairInputs, accumulate, memory_watched, predict  # noqa: E402
-from adequa.training.objectives.contract import Objective  # noqa: E402
-from adequa.training.objectives.preferences import preference_order  # noqa: E402
-from adequa.training.objectives.ratings import RatingRegression  # noqa: E402
-from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair import gradients  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair.gradients import PairInputs, accumulate, memory_watched, predict  # noqa: E402
+from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair.objectives.contract import Objective  # noqa: E402
+from adequa.learned.pair.objectives.preferences import preference_order  # noqa: E402
+from adequa.learned.pair.objectives.ratings import RatingRegression  # noqa: E402
 
 ROWS = random_rows(14)
 INPUTS = PairInputs(ROWS, most_tokens=10_000)

@@ -13,11 +13,11 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.training import loop, monitor  # noqa: E402
-from adequa.training.checkpoints import Checkpoints, Snapshot  # noqa: E402
-from adequa.training.gradients import PairInputs, predict  # noqa: E402
-from adequa.training.loop import Part, Progress, Stage  # noqa: E402
-from adequa.training.processes import Processes  # noqa: E402
+from adequa.learned.pair import loop, monitor  # noqa: E402
+from adequa.learned.pair.checkpoints import Checkpoints, Snapshot  # noqa: E402
+from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
+from adequa.learned.pair.loop import Part, Progress, Stage  # noqa: E402
+from adequa.learned.pair.processes import Processes  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
 
 

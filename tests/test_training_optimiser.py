@@ -10,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.training.optimiser import (  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair.optimiser import (  # noqa: E402  # it needs PyTorch
     FIRST,
     Average,
     Rates,
@@ -19,7 +20,6 @@ from adequa.training.optimiser import (  # noqa: E402  # it needs PyTorch
     restore_moments,
     set_rates,
 )
-from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
 
 SMALL = {"vocab_size": 20, "num_attention_heads": 2}
 

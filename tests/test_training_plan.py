@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.training.plan import (
+from adequa.learned.pair.plan import (
     HEAD,
     UNSAID,
     DevelopmentPlan,

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.training.processes import Processes, processes  # noqa: E402
+from adequa.learned.pair.processes import Processes, processes  # noqa: E402
 from shared_training import stages  # noqa: E402
 
 HERE = Path(__file__).parent

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from adequa.errors import AdequaError
+from adequa.learned.packed import levels
+from adequa.learned.packed.bert import Bert, encoder_and_head
+from adequa.learned.packed.export import GraphPrecision, exported, scorer_model
+from adequa.learned.packed.levels import Site
 from adequa.runtime.onnx_model import OnnxModel
-from adequa.training.quantised import levels
-from adequa.training.quantised.bert import Bert, encoder_and_head
-from adequa.training.quantised.export import GraphPrecision, exported, scorer_model
-from adequa.training.quantised.levels import Site
 from tiny_transformer import IDS, POSITIONS, random_rows, tiny_network
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -25,11 +25,11 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-from adequa.learned.packing import surface_of  # noqa: E402  # they need PyTorch
-from adequa.training.gradients import PairInputs, predict  # noqa: E402
-from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
-from adequa.training.quantised import calibration  # noqa: E402  # they need onnx
-from adequa.training.quantised.graph import scorer_graph  # noqa: E402
+from adequa.learned.packed import calibration  # noqa: E402  # they need onnx
+from adequa.learned.packed.graph import scorer_graph  # noqa: E402
+from adequa.learned.packed.packing import surface_of  # noqa: E402  # they need PyTorch
+from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
+from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
 
 ROWS = random_rows(40, longest=20)
 EVERY = np.arange(40)

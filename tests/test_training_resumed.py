@@ -16,10 +16,10 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.training import monitor  # noqa: E402
-from adequa.training.checkpoints import Checkpoints, training_into  # noqa: E402
-from adequa.training.loop import Outcome, Progress, Stage  # noqa: E402
-from adequa.training.pair_network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair import monitor  # noqa: E402
+from adequa.learned.pair.checkpoints import Checkpoints, training_into  # noqa: E402
+from adequa.learned.pair.loop import Outcome, Progress, Stage  # noqa: E402
+from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
 from tiny_transformer import tiny_network  # noqa: E402
 
 HERE = Path(__file__).parent

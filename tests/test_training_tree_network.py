@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
-from adequa.training.forests import Forest, plant
+from adequa.learned.reval.forest import Forest, plant
 from test_training_forests import forests
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.training.tree_network import (  # noqa: E402  # it needs PyTorch
+from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
     divergence,

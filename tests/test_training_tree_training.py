@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.training.forests import plant
+from adequa.learned.reval.forest import plant
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.training.tree_network import (  # noqa: E402  # it needs PyTorch
+from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
     divergence,
     target_distributions,
 )
-from adequa.training.tree_training import (  # noqa: E402
+from adequa.learned.reval.train import (  # noqa: E402
     MODERN,
     PAPER,
     TreeData,
@@ -176,6 +176,6 @@ def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPat
         return schedule(forest)
 
     monkeypatch.setattr(network, "schedule", watching)
-    monkeypatch.setattr("adequa.training.tree_training._NODES", 3)
+    monkeypatch.setattr("adequa.learned.reval.train._NODES", 3)
     assert composed(network, vectors, FOREST).numpy() == pytest.approx(whole.numpy(), abs=1e-6)
     assert sizes == [3, 3, 3]

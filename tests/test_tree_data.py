@@ -11,7 +11,7 @@ from scipy import stats
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.tree_data import TreeJudgements, collect
+from adequa.learned.reval.data import TreeJudgements, collect
 from adequa.segments import Segments
 from tiny_trees import rated
 

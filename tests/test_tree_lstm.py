@@ -25,10 +25,10 @@ from tiny_trees import LastWord, preferred, rated, table
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.learned.recent_vectors import RecentVectors  # noqa: E402  # it needs PyTorch
-from adequa.learned.tree_lstm import TreeLstm  # noqa: E402
-from adequa.training import tree_training  # noqa: E402
-from adequa.training.tree_network import TreeShape  # noqa: E402
+from adequa.learned.reval import train as tree_training  # noqa: E402
+from adequa.learned.reval.metric import TreeLstm  # noqa: E402
+from adequa.learned.reval.network import TreeShape  # noqa: E402
+from adequa.learned.reval.recent_vectors import RecentVectors  # noqa: E402  # it needs PyTorch
 
 TEXTS = Segments(
     ("cat saw dog", "", "dog", "cat ate mat"),
@@ -126,7 +126,7 @@ def test_long_texts_are_composed_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
         return new(self, texts)
 
     monkeypatch.setattr(TreeLstm, "_new", watching)
-    monkeypatch.setattr("adequa.learned.tree_lstm._CHARACTERS", 12)
+    monkeypatch.setattr("adequa.learned.reval.metric._CHARACTERS", 12)
     assert scores(found) == pytest.approx(before, abs=1e-6)
     assert asked == [1, 1, 1, 3]  # three sentences of eleven letters; two of three, and nothing
 
@@ -271,7 +271,7 @@ def test_a_split_is_taken_at_its_word(tmp_path: Path) -> None:
 
 
 def test_ratings_on_another_scale_are_brought_to_it(tmp_path: Path) -> None:
-    from adequa.learned.contract import Training
+    from adequa.learned.base import Training
 
     data = rated(60)
     notes: list[str] = []

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
 from adequa.encoders.cached import cached
 from adequa.encoders.concatenation import Concatenation
-from adequa.encoders.contract import Coverage, Encoder, PairEncoder, Vectors
 from adequa.errors import AdequaError
 from adequa.runtime.vector_cache import VectorCache, text_key
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adequa.encoders.contract import Encoder, PairEncoder, Vectors
+from adequa.encoders.base import Encoder, PairEncoder, Vectors
 from adequa.judgements import Ratings
 from adequa.segments import Segments
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adequa.datasets.cache import digest_of
 from adequa.encoders.surface import SURFACE, surface_features
-from adequa.learned.score_map import ScoreMap
+from adequa.learned.packed.score_map import ScoreMap
 from adequa.metrics.saved import Description, save
 from adequa.runtime.pair_session import MODEL, TOKENIZER
 from tiny_onnx import by_hand, tiny_scorer, tiny_tokenizer

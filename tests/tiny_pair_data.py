@@ -10,10 +10,10 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences, Ratings
-from adequa.learned.pair_data import PairData, collect
-from adequa.learned.pair_parts import Judged
+from adequa.learned.pair.data import PairData, collect
+from adequa.learned.pair.parts import Judged
+from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
 from adequa.segments import FloatArray, Segments
-from adequa.training.plan import DevelopmentPlan, Plan, StagePlan
 
 RATINGS, PREFERENCES = StagePlan("ratings"), StagePlan("preferences")
 NONE_HELD_OUT = DevelopmentPlan(share=0)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from adequa.training import loop
-from adequa.training.checkpoints import Checkpoints
-from adequa.training.development import Development
-from adequa.training.gradients import PairInputs, predict
-from adequa.training.loop import Outcome, Part, Progress, Run, Stage, Trial, train
-from adequa.training.objectives.preferences import PreferenceOrder, preference_order
-from adequa.training.objectives.ratings import RatingRegression
-from adequa.training.optimiser import Rates
-from adequa.training.pair_network import Head, PairNetwork
-from adequa.training.processes import Processes
+from adequa.learned.pair import loop
+from adequa.learned.pair.checkpoints import Checkpoints
+from adequa.learned.pair.figures import Development
+from adequa.learned.pair.gradients import PairInputs, predict
+from adequa.learned.pair.loop import Outcome, Part, Progress, Run, Stage, Trial, train
+from adequa.learned.pair.network import Head, PairNetwork
+from adequa.learned.pair.objectives.preferences import PreferenceOrder, preference_order
+from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.optimiser import Rates
+from adequa.learned.pair.processes import Processes
 from tiny_transformer import praise, random_rows, tiny_network
 
 ALL, LEARNT = 64, 44  # texts, and those that are not held out

@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
     from adequa.learned.blend import Blend
-    from adequa.learned.embedding_regressor import EmbeddingRegressor
+    from adequa.learned.embedding.metric import EmbeddingRegressor
     from adequa.learned.ensemble import Ensemble
-    from adequa.learned.pair_regressor import PairRegressor
-    from adequa.learned.tree_lstm import TreeLstm
+    from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.reval.metric import TreeLstm
     from adequa.metrics.contract import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
@@ -80,10 +80,10 @@ _HOMES = {
     "Blend": "adequa.learned.blend",
     "Comparison": "adequa.comparison.results",
     "ComparisonSettings": "adequa.comparison.settings",
-    "EmbeddingRegressor": "adequa.learned.embedding_regressor",
+    "EmbeddingRegressor": "adequa.learned.embedding.metric",
     "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.contract",
-    "PairRegressor": "adequa.learned.pair_regressor",
+    "PairRegressor": "adequa.learned.pair.metric",
     "Preferences": "adequa.judgements",
     "Protocol": "adequa.agreement.protocol",
     "RatedSystems": "adequa.judgements",
@@ -93,7 +93,7 @@ _HOMES = {
     "Segments": "adequa.segments",
     "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
-    "TreeLstm": "adequa.learned.tree_lstm",
+    "TreeLstm": "adequa.learned.reval.metric",
     "analyse": "adequa.agreement.error_analysis",
     "compare": "adequa.comparison.compare",
     "evaluate": "adequa.agreement.evaluate",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adequa.agreement.surface import tokenizer_of
 from adequa.agreement.top_share import Top
-from adequa.encoders.contract import Encoder
+from adequa.encoders.base import Encoder
 
 
 def repeats(count: int) -> Iterator[str]:

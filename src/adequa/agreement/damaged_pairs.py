@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from adequa.damage.base import Perturbation
+from adequa.damage.registry import PERTURBATIONS, perturbation
+from adequa.damage.sentences import SEVERITIES, damaged
 from adequa.errors import AdequaError, nearest
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.segments import FloatArray, Segments
-from adequa.training.perturbations.contract import Perturbation
-from adequa.training.perturbations.damage import SEVERITIES, damaged
-from adequa.training.perturbations.registry import PERTURBATIONS, perturbation
 
 
 @dataclass(frozen=True, slots=True)

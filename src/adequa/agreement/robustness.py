@@ -24,11 +24,11 @@ from adequa.agreement.sources import (
     sources,
     text_statistics,
 )
+from adequa.damage.base import Perturbation
 from adequa.errors import AdequaError
 from adequa.judgements import all_kept
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.proportions import mean_share_interval
-from adequa.training.perturbations.contract import Perturbation
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

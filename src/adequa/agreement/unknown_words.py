@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.agreement.top_share import BoolArray
-from adequa.encoders.contract import AnyEncoder, Encoder
+from adequa.encoders.base import AnyEncoder, Encoder
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 

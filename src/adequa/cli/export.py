@@ -16,9 +16,9 @@ from adequa.cli.training import NameOption, OutputOption, checked_target
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.learned.packing import Packed
-    from adequa.learned.pair_parts import Part
-    from adequa.learned.pair_regressor import PairRegressor
+    from adequa.learned.packed.packing import Packed
+    from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.pair.parts import Part
     from adequa.segments import Segments
 
 DEFAULT_DATA = "wmt15-da"
@@ -76,8 +76,8 @@ def export(
     """Pack a trained pair regressor for use without PyTorch, with scores from 0 to 1."""
     from adequa.cli.output import write
     from adequa.cli.progress import progress
-    from adequa.learned.contract import Training
-    from adequa.learned.packing import packed
+    from adequa.learned.base import Training
+    from adequa.learned.packed.packing import packed
     from adequa.metrics.saved import read_description
 
     called = checked_target(output, name)
@@ -105,7 +105,7 @@ def export(
 
 def _regressor(folder: str) -> PairRegressor:
     """The metric to export, or a sentence where it is none that can be."""
-    from adequa.learned.pair_regressor import PairRegressor
+    from adequa.learned.pair.metric import PairRegressor
     from adequa.metrics.saved import DESCRIPTION, is_saved, load, read_description
 
     if not is_saved(folder):
@@ -148,7 +148,7 @@ def _into_english(names: Sequence[str] | None) -> Segments:
 def _part(given: str) -> Part:
     from adequa.datasets.load import load_dataset
     from adequa.judgements import RatedSystems
-    from adequa.learned.pair_parts import judged_part, plain_part, system_part
+    from adequa.learned.pair.parts import judged_part, plain_part, system_part
 
     plain = plain_part(given)
     if plain is not None:

@@ -66,7 +66,7 @@ def rank(
     """Put systems in order: expected wins, Bradley-Terry strengths, and who beats whom."""
     from adequa.comparison.ranking import rank as ranked
     from adequa.comparison.ranking import win_probabilities
-    from adequa.learned.pairwise_ranker import PairwiseRanker
+    from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.pretrained.ranker import ranker_folder
 
     loading = Loading(device, None if no_cache else cache_size)

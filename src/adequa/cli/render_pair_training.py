@@ -11,8 +11,8 @@ from adequa.cli.table import aligned
 from adequa.printable import printable
 
 if TYPE_CHECKING:
-    from adequa.learned.pair_regressor import PairRegressor
-    from adequa.training.plan import StagePlan
+    from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.pair.plan import StagePlan
 
 _FIGURES = {"pearson": "Pearson", "accuracy": "ordered rightly"}
 
@@ -71,7 +71,7 @@ def _development(metric: PairRegressor) -> Iterator[str]:
 
 def _figures(metric: PairRegressor, figures: Mapping[str, str]) -> Iterator[list[str]]:
     from adequa.learned.cards import shown
-    from adequa.learned.pair_stages import combinations
+    from adequa.learned.pair.stages import combinations
 
     # The loop names a stage by its objective and its number.
     names = list(dict.fromkeys(each["stage"] for each in metric.training_["history"]))
@@ -103,7 +103,7 @@ def _last_of_trials(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _best(history: list[dict[str, Any]], stage: StagePlan) -> dict[str, Any]:
     """The latest of the best, which is what the training keeps."""
-    from adequa.training.development import criterion
+    from adequa.learned.pair.figures import criterion
 
     objectives = (stage.objective, *(source.objective for source in stage.beside))
     figures = [criterion(each, objectives) for each in history]

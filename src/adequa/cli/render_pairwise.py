@@ -9,7 +9,7 @@ from adequa.cli.table import aligned
 from adequa.printable import printable
 
 if TYPE_CHECKING:
-    from adequa.learned.pairwise_ranker import PairwiseRanker
+    from adequa.learned.pairwise.metric import PairwiseRanker
 
 
 def report(metric: PairwiseRanker, folder: str) -> Iterator[str]:

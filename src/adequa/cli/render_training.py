@@ -9,7 +9,7 @@ from adequa.cli.table import aligned
 from adequa.printable import printable
 
 if TYPE_CHECKING:
-    from adequa.learned.contract import LearnedMetric
+    from adequa.learned.base import LearnedMetric
     from adequa.learned.ensemble import Ensemble
 
 

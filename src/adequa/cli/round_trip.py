@@ -15,8 +15,8 @@ from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.cli.progress import Work
+    from adequa.learned.pair.round_trips import Translates
     from adequa.segments import Segments
-    from adequa.training.round_trips import Translates
 
 TEMPERATURES = (0.0, 0.6, 0.9, 1.2)
 
@@ -75,7 +75,7 @@ def round_trip(
     from adequa.cli.output import check_output, write
     from adequa.cli.progress import progress
     from adequa.io.text import lines
-    from adequa.training.round_trips import check_temperatures
+    from adequa.learned.pair.round_trips import check_temperatures
 
     temperatures = temperature or list(TEMPERATURES)
     check_temperatures(temperatures)
@@ -99,8 +99,8 @@ def _ways(
     names: tuple[str, str], device: str, most_tokens: int | None, download: bool
 ) -> tuple[Translates, Translates]:
     from adequa.encoders.transformer_files import model_folder
-    from adequa.training.mlp_training import training_device
-    from adequa.training.translator import Translator
+    from adequa.learned.embedding.mlp_training import training_device
+    from adequa.learned.pair.translator import Translator
 
     place = training_device(device)
     one, other = (
@@ -121,7 +121,7 @@ def _made(
     seed: int,
     work: Work,
 ) -> Iterator[Segments]:
-    from adequa.training.round_trips import round_trips
+    from adequa.learned.pair.round_trips import round_trips
 
     translated, every = 0, len(sentences) * (1 + len(temperatures))
 

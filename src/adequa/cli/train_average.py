@@ -28,8 +28,8 @@ def average(
     """Put pair regressors together: the mean of their weights, as fast as one of them."""
     from adequa.cli.output import write
     from adequa.cli.render_pair_training import average_report
-    from adequa.learned.pair_averaging import averaged
-    from adequa.learned.pair_regressor import PairRegressor
+    from adequa.learned.pair.averaging import averaged
+    from adequa.learned.pair.metric import PairRegressor
     from adequa.metrics.registry import load_metric
 
     called = checked_target(output, name)

@@ -29,7 +29,7 @@ from adequa.cli.training import (
 
 if TYPE_CHECKING:
     from adequa.judgements import Ratings
-    from adequa.learned.embedding_regressor import EmbeddingRegressor
+    from adequa.learned.embedding.metric import EmbeddingRegressor
 
 
 class Model(str, Enum):
@@ -76,7 +76,7 @@ def embedding_regressor(
     """Learn to rate from the vectors of hypothesis and reference (SVR, RUSE)."""
     from adequa.encoders.cached import cached
     from adequa.encoders.registry import load_encoders
-    from adequa.learned.embedding_regressor import EmbeddingRegressor
+    from adequa.learned.embedding.metric import EmbeddingRegressor
 
     called = checked_target(output, name)
     rated = ratings_of(ratings, lp, sample, seed, quiet)
@@ -100,7 +100,7 @@ def embedding_regressor(
 
 def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
     """How many words of the ratings the encoder knows, where it has a list of words."""
-    from adequa.encoders.contract import Encoder
+    from adequa.encoders.base import Encoder
 
     if rated.segments is None or not isinstance(metric.encoder, Encoder):
         return

@@ -28,9 +28,9 @@ from adequa.cli.training import (
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.learned.pair_regressor import PairRegressor
-    from adequa.training.named_plans import Wishes
-    from adequa.training.plan import Plan
+    from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.pair.named_plans import Wishes
+    from adequa.learned.pair.plan import Plan
 
 _INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
 
@@ -167,8 +167,8 @@ def pair_regressor(
     It learns as a --plan says, or from --preferences first and --ratings second.
     """
     from adequa.io.language_pairs import language_pair
-    from adequa.learned.pair_regressor import PairRegressor
-    from adequa.training.named_plans import Wishes
+    from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.pair.named_plans import Wishes
 
     called = checked_target(output, name)
     quiet = quiet or not _is_first_process()
@@ -220,7 +220,7 @@ def _plan(
     seed: int | None,
 ) -> Plan:
     """The plan of a file with what the flags change in it, or the one that they stand for."""
-    from adequa.training.named_plans import named_plan
+    from adequa.learned.pair.named_plans import named_plan
 
     if path is None:
         plan = named_plan((settings or Settings.default).value, wishes)
@@ -243,7 +243,7 @@ def _plan(
 def _changed(
     path: str, settings: Settings | None, wishes: Wishes, surface: bool | None, seed: int | None
 ) -> Plan:
-    from adequa.training.plan import plan_from, read_table
+    from adequa.learned.pair.plan import plan_from, read_table
 
     said = _given({"--settings": settings, **_learnt(wishes), **_how(wishes)})
     if said:
@@ -372,7 +372,7 @@ def _train_frozen(
     from adequa.encoders.cached import cached
     from adequa.encoders.transformer import TransformerPair
     from adequa.encoders.transformer_files import model_folder
-    from adequa.learned.embedding_regressor import EmbeddingRegressor
+    from adequa.learned.embedding.metric import EmbeddingRegressor
 
     if not _is_first_process():
         return  # there is nothing to share

@@ -130,7 +130,7 @@ def tree_lstm(
     """Learn similarity from dependency trees (ReVal)."""
     from adequa.encoders.parses import cached_parser, load_parser
     from adequa.encoders.token_vectors import load_token_vectors
-    from adequa.learned.tree_lstm import TreeLstm, check_device
+    from adequa.learned.reval.metric import TreeLstm, check_device
 
     called = checked_target(output, name)
     check_device(device)

@@ -17,7 +17,7 @@ from adequa.errors import AdequaError
 if TYPE_CHECKING:
     from adequa.cli.progress import Work
     from adequa.judgements import Ratings
-    from adequa.learned.contract import LearnedMetric, Training
+    from adequa.learned.base import LearnedMetric, Training
 
 
 class GridName(str, Enum):
@@ -120,7 +120,7 @@ def ratings_of(
 def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
     """A bar for the work, and where a training reports to."""
     from adequa.cli.progress import progress
-    from adequa.learned.contract import Training
+    from adequa.learned.base import Training
 
     with progress("Training", None, quiet=quiet) as work:
         yield (

@@ -16,9 +16,9 @@ import numpy as np
 
 from adequa.agreement.surface import word_overlap
 from adequa.comparison.outputs import Outputs
+from adequa.damage.names import names
 from adequa.metrics.words import word_splitter
 from adequa.segments import FloatArray, IntArray
-from adequa.training.perturbations.names import names
 
 # Scripts without spaces between words, whose characters are taken as words.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")

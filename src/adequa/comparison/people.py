@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.learned.packed_pair import PackedPair
+from adequa.learned.packed.metric import PackedPair
 from adequa.metrics.contract import Metric
 from adequa.pretrained.metric import FOLDER, Adequa
 

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.learned.contract import UNSEEN, Training
-from adequa.learned.pairwise_data import PairwiseTexts
-from adequa.learned.pairwise_ranker import PairwiseRanker
+from adequa.learned.base import UNSEEN, Training
+from adequa.learned.pairwise.data import PairwiseTexts
+from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.bradley_terry import bradley_terry

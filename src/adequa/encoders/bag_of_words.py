@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.treebank import treebank_words
 from adequa.encoders.word_vectors import Positions, WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest

@@ -9,8 +9,7 @@ from typing import overload
 import numpy as np
 
 from adequa.datasets.cache import cache_folder
-from adequa.encoders.concatenation import Concatenation
-from adequa.encoders.contract import (
+from adequa.encoders.base import (
     AnyEncoder,
     Coverage,
     Encoder,
@@ -19,6 +18,7 @@ from adequa.encoders.contract import (
     checked_vectors,
     paired,
 )
+from adequa.encoders.concatenation import Concatenation
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 from adequa.runtime.vector_cache import DEFAULT_LIMIT, VectorCache, text_key

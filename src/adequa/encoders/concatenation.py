@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.errors import AdequaError
 from adequa.remarks import Remark
 

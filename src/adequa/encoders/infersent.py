@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from adequa.encoders.array_files import content_digest
-from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.recurrent import (
     check_word_size,
     chosen_device,

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.contract import Encoder, Vectors
+from adequa.encoders.base import Encoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable
 

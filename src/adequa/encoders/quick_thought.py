@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.array_files import Arrays, array_names, content_digest, read_arrays
-from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.dictionary_table import open_table
 from adequa.encoders.gated_unit import GatedUnit, gated_unit
 from adequa.encoders.recurrent import (

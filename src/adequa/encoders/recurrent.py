@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.contract import Coverage, Vectors
+from adequa.encoders.base import Coverage, Vectors
 from adequa.encoders.gated_unit import GatedUnit, backwards
 from adequa.errors import AdequaError
 from adequa.runtime.batches import batches_by_length, distinct

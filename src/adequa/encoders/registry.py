@@ -15,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from adequa.encoders.contract import Encoder, PairEncoder
+from adequa.encoders.base import Encoder, PairEncoder
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 

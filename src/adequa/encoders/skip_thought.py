@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from adequa.encoders.array_files import Arrays, content_digest, read_arrays
-from adequa.encoders.contract import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.dictionary_table import open_table
 from adequa.encoders.gated_unit import gated_unit
 from adequa.encoders.recurrent import (

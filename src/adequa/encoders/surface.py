@@ -30,7 +30,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cpdist
 
-from adequa.encoders.contract import Vectors, paired
+from adequa.encoders.base import Vectors, paired
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, IntArray
 

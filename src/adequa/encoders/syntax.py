@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.contract import Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Encoder, Vectors, checked_vectors
 from adequa.encoders.parses import Parser, Parses, cached_parser, load_parser
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError

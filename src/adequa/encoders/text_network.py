@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.contract import Vectors
+from adequa.encoders.base import Vectors
 from adequa.encoders.pooling import pooled
 from adequa.encoders.tokens import Reader
 from adequa.errors import AdequaError

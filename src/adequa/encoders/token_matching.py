@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adequa.encoders.contract import PairEncoder, Vectors, checked_vectors, paired
+from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
 from adequa.encoders.text_network import TokenStates
 from adequa.encoders.transformer import Transformer
 from adequa.remarks import Remark

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adequa.encoders.contract import (
+from adequa.encoders.base import (
     AnyEncoder,
     Encoder,
     PairEncoder,

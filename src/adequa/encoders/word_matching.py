@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.bag_of_words import BagOfWords
-from adequa.encoders.contract import PairEncoder, Vectors, checked_vectors, paired
+from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
 from adequa.runtime.batches import distinct
 
 FIGURES = (

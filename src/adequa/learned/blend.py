@@ -15,13 +15,14 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
+from adequa.learned.base import UNSEEN, LearnedMetric, Training
 from adequa.learned.cards import card
-from adequa.learned.contract import UNSEEN, LearnedMetric, Training
+from adequa.learned.embedding.distances import Features
+from adequa.learned.embedding.support_vectors import SupportVectors
 from adequa.learned.ensemble import Ensemble
-from adequa.learned.packed_pair import PackedPair
+from adequa.learned.packed.metric import PackedPair
 from adequa.learned.references import reference_groups
 from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
-from adequa.learned.support_vectors import SupportVectors
 from adequa.learned.training_data import data_facts, rated_texts
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
@@ -30,7 +31,6 @@ from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
-from adequa.training.distances import Features
 
 # All metrics of the table that are not trained themselves, and shorter n-grams: the published Blend
 # has BLEU and NIST by order too.

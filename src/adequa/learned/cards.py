@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adequa.learned.contract import LearnedMetric
+from adequa.learned.base import LearnedMetric
 from adequa.version import __version__
 
 _SCALE = "scores are on the scale of the ratings that it learnt from"

@@ -22,8 +22,8 @@ import numpy as np
 
 from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
-from adequa.learned.contract import LearnedMetric
-from adequa.learned.packed_pair import PackedPair
+from adequa.learned.base import LearnedMetric
+from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import MeanMetric, Metric

@@ -14,19 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.judgements import Ids
-from adequa.learned.contract import UNSEEN, Training
-from adequa.learned.perceptron import Perceptron
+from adequa.learned.base import UNSEEN, Training
+from adequa.learned.embedding import mlp_training, svr_search
+from adequa.learned.embedding.distances import Features
+from adequa.learned.embedding.mlp_training import (
+    PerceptronGrid,
+    search_perceptrons,
+    training_device,
+)
+from adequa.learned.embedding.perceptron import Perceptron
+from adequa.learned.embedding.support_vectors import SupportVectors, fit_support_vectors
+from adequa.learned.embedding.svr import svr_solver
+from adequa.learned.embedding.svr_search import Grid, check_search_memory, search
+from adequa.learned.folds import grouped_folds, split_off
 from adequa.learned.references import OfSeveral, reduced
-from adequa.learned.support_vectors import SupportVectors, fit_support_vectors
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 from adequa.statistics.kendall import kendall_b
-from adequa.training import mlp_training, svr_search
-from adequa.training.distances import Features
-from adequa.training.folds import grouped_folds, split_off
-from adequa.training.mlp_training import PerceptronGrid, search_perceptrons, training_device
-from adequa.training.svr import svr_solver
-from adequa.training.svr_search import Grid, check_search_memory, search
 
 Regressor: TypeAlias = SupportVectors | Perceptron
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
+from adequa.learned.embedding.distances import Features
+from adequa.learned.embedding.standardisation import Standardisation
 from adequa.segments import FloatArray
-from adequa.training.distances import Features
-from adequa.training.standardisation import Standardisation
 
 SavedArrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 

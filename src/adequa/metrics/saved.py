@@ -33,12 +33,12 @@ DIGITS = 12  # of the digest, as signatures show it
 # By kind, the class whose `load(description, arrays, folder, /, **settings)` makes the metric.
 KINDS = {
     "blend": "adequa.learned.blend:Blend",
-    "embedding-regressor": "adequa.learned.embedding_regressor:EmbeddingRegressor",
+    "embedding-regressor": "adequa.learned.embedding.metric:EmbeddingRegressor",
     "ensemble": "adequa.learned.ensemble:Ensemble",
-    "packed-pair": "adequa.learned.packed_pair:PackedPair",
-    "pair-regressor": "adequa.learned.pair_regressor:PairRegressor",
-    "pairwise-ranker": "adequa.learned.pairwise_ranker:PairwiseRanker",
-    "tree-lstm": "adequa.learned.tree_lstm:TreeLstm",
+    "packed-pair": "adequa.learned.packed.metric:PackedPair",
+    "pair-regressor": "adequa.learned.pair.metric:PairRegressor",
+    "pairwise-ranker": "adequa.learned.pairwise.metric:PairwiseRanker",
+    "tree-lstm": "adequa.learned.reval.metric:TreeLstm",
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from adequa.errors import AdequaError
-from adequa.learned.packed_pair import MOST_THREADS, PackedPair
+from adequa.learned.packed.metric import MOST_THREADS, PackedPair
 from adequa.learned.references import OfSeveral
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric

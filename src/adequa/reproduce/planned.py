@@ -20,9 +20,10 @@ from adequa.datasets.cache import cache_folder, digest_of
 from adequa.errors import AdequaError
 from adequa.io.atomic_folder import check_new_folder
 from adequa.judgements import Judgements, RatedSystems, Ratings, identified
-from adequa.learned.contract import Training
+from adequa.learned.base import Training
 from adequa.learned.ensemble import Ensemble
-from adequa.learned.pair_regressor import PairRegressor
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.plan import Plan, SourcePlan, plan_from, read_plan
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import DIGITS, is_saved, read_description
@@ -30,7 +31,6 @@ from adequa.reproduce.outputs import of_outputs
 from adequa.reproduce.recipes import RECIPES
 from adequa.reproduce.table import Scored, Scores
 from adequa.reproduce.trained import fitted, left_out
-from adequa.training.plan import Plan, SourcePlan, plan_from, read_plan
 
 AnySource = TypeVar("AnySource", bound=SourcePlan)
 

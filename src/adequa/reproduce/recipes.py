@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adequa.learned.contract import LearnedMetric
-from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.base import LearnedMetric
+from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.reproduce.models import MPNET, encoder
 
 RATINGS = ("wmt15-da", "wmt16-da")  # what a metric that is tested on WMT17 learns from

@@ -13,8 +13,8 @@ from adequa.encoders.parses import cached_parser, load_parser
 from adequa.encoders.token_vectors import load_token_vectors
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences, Ratings
-from adequa.learned.contract import Training
-from adequa.learned.tree_lstm import TreeLstm
+from adequa.learned.base import Training
+from adequa.learned.reval.metric import TreeLstm
 from adequa.metrics.registry import load_metric
 from adequa.reproduce.lexical import lexical, segments_by
 from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MINILM, Model, specification
@@ -22,7 +22,7 @@ from adequa.reproduce.outputs import of_compared, of_outputs
 from adequa.reproduce.table import Further, Scored, Scores, System, Table
 
 if TYPE_CHECKING:
-    from adequa.training.tree_network import Structure
+    from adequa.learned.reval.network import Structure
 
 PREFERENCES, SIMILARITY, DEVELOPMENT = "wmt13-rr", "sick", "wmt15-da"
 _OF_WEIGHTS = {"weights", "version"}  # fields that another training changes

@@ -12,7 +12,7 @@ from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, joined
-from adequa.learned.contract import LearnedMetric, Training
+from adequa.learned.base import LearnedMetric, Training
 from adequa.reproduce.table import Scored, Scores
 from adequa.segments import IntArray
 

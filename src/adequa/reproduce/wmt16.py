@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adequa.agreement.results import AVERAGE
 from adequa.learned.blend import Blend
-from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_840B, MPNET, Model, encoder
 from adequa.reproduce.planned import fine_tuned

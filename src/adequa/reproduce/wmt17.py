@@ -6,7 +6,7 @@ from typing import Literal
 
 from adequa.agreement.results import AVERAGE
 from adequa.learned.blend import Blend
-from adequa.learned.embedding_regressor import EmbeddingRegressor
+from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MPNET, Model, encoder
 from adequa.reproduce.pair_rows import DISTILLED, ENSEMBLE, PREFERENCES

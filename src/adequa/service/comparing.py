@@ -20,9 +20,9 @@ from adequa.comparison.ranking import rank, win_probabilities
 from adequa.comparison.ranking_as_dict import as_dict
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.learned.contract import Training
-from adequa.learned.packed_pair import PackedPair, foreign_among, foreign_remark
-from adequa.learned.pairwise_ranker import PairwiseRanker
+from adequa.learned.base import Training
+from adequa.learned.packed.metric import PackedPair, foreign_among, foreign_remark
+from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.pretrained.metric import Adequa

@@ -1,0 +1,1 @@
+"""SVR and RUSE: regressors over sentence embeddings."""

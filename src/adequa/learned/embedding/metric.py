@@ -1,0 +1,208 @@
+"""Regression over sentence embeddings: the SVR metric and RUSE.
+
+Shimanaka, Kajiwara and Komachi (2018): hypothesis and reference become vectors by an encoder that
+was trained on other tasks, and a regressor learns from their features (§3.2) what people said. The
+regressor is an SVR with an RBF kernel, or, as in RUSE, a multi-layer perceptron.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from adequa.encoders.base import Encoder, PairEncoder
+from adequa.errors import AdequaError
+from adequa.judgements import Ratings
+from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.cards import card
+from adequa.learned.embedding.features import feature_count, features
+from adequa.learned.embedding.perceptron import Perceptron
+from adequa.learned.embedding.support_vectors import SupportVectors
+from adequa.learned.references import OfSeveral, one_a_segment, reference_groups
+from adequa.learned.regression import (
+    MLP_GRIDS,
+    SVR_GRIDS,
+    Regressor,
+    by_segment,
+    check_perceptron,
+    check_svr,
+    fit_perceptron,
+    fit_svr,
+    held_out_agreement,
+)
+from adequa.learned.saved_encoders import encoder_facts, restored
+from adequa.learned.training_data import data_facts, rated_texts
+from adequa.metrics.saved import Description
+from adequa.metrics.settings import check_choice
+from adequa.remarks import Remark
+from adequa.segments import FloatArray, Segments
+
+MODELS: dict[str, type[SupportVectors] | type[Perceptron]] = {
+    "svr": SupportVectors,
+    "mlp": Perceptron,
+}
+DEVELOPMENT = 0.1  # the share of rows that a perceptron is chosen on (§4.1 of the BERT paper)
+_CHUNK = 8192  # pairs whose features are held at once, which bounds memory
+
+
+@dataclass(eq=False)
+class EmbeddingRegressor(LearnedMetric):
+    """A regressor over the vectors of hypothesis and reference.
+
+    `grid` is "scaled", with standardised features, or "paper", with the values of the papers.
+    """
+
+    encoder: Encoder | PairEncoder
+    model: Literal["svr", "mlp"] = "svr"
+    grid: Literal["scaled", "paper"] = "scaled"
+    references: OfSeveral = "best"  # which counts where a segment has several
+    folds: int = 10  # of the cross-validation that chooses an SVR
+    seed: int = 0
+    workers: int | None = None  # threads of the cross-validation; None for one a core
+    device: str = "auto"  # that a perceptron is trained on
+    name: str = "embedding-regressor"
+
+    kind: ClassVar[str] = "embedding-regressor"
+    regressor_: Regressor = field(init=False, repr=False)
+
+    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> EmbeddingRegressor:
+        check_choice("model", self.model, MODELS)
+        check_choice("grid", self.grid, SVR_GRIDS)
+        check_choice("references", self.references, get_args(OfSeveral))
+        texts = rated_texts(ratings)
+        pairs = _Pairs.of(texts)
+        groups = reference_groups(texts)
+        targets, groups = ratings.scores[pairs.rows], [groups[row] for row in pairs.rows]
+        if self.model == "svr":
+            check_svr(groups, self.folds, self.seed, self.workers)
+        else:
+            check_perceptron(groups, DEVELOPMENT, self.seed, self.device)
+        training.stage(f"Encoding with {self.encoder.name}")
+        seen = features(self.encoder, pairs.hypotheses, pairs.references)
+        if self.model == "svr":
+            fitted = fit_svr(
+                seen,
+                targets,
+                groups,
+                SVR_GRIDS[self.grid],
+                folds=self.folds,
+                seed=self.seed,
+                workers=self.workers,
+                training=training,
+            )
+        else:
+            fitted = fit_perceptron(
+                seen,
+                targets,
+                groups,
+                MLP_GRIDS[self.grid],
+                development=DEVELOPMENT,
+                seed=self.seed,
+                device=self.device,
+                training=training,
+            )
+        self.regressor_ = fitted.regressor
+        judged = by_segment(fitted, np.array(pairs.rows), self.references)
+        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, judged)
+        self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
+        return self
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        self.check_fitted()
+        pairs = _Pairs.of(segments)
+        scores = np.empty(len(pairs.rows))
+        for start in range(0, len(scores), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            seen = features(self.encoder, pairs.hypotheses[some], pairs.references[some])
+            scores[some] = self.regressor_.predict(seen)
+        return one_a_segment(scores, segments, self.references)
+
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.encoder.noticed()
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("encoder", self.encoder.name),
+            ("model", self.model),
+            ("references", self.references),
+            *self.learnt_fields(),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "encoder": encoder_facts(self.encoder),
+            "model": self.model,
+            "grid": self.grid,
+            "references": self.references,
+            **({"folds": self.folds} if self.model == "svr" else {}),
+            "seed": self.seed,
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.regressor_.arrays()
+
+    def card(self) -> str:
+        what = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]
+        return card(
+            self,
+            f"Regression over sentence embeddings: {what} over the vectors of "
+            f"`{self.encoder.name}`.",
+            "The encoder is not in this folder. It is found where it was when the metric was "
+            "trained; where it lies elsewhere, say so: `-m FOLDER:encoder=PATH`.",
+        )
+
+    @classmethod
+    def load(
+        cls,
+        description: Description,
+        arrays: Mapping[str, np.ndarray],
+        folder: Path,
+        /,
+        **settings: str,
+    ) -> EmbeddingRegressor:
+        kept = description.settings
+        model = kept["model"]
+        check_choice("model", model, MODELS)
+        check_choice("references", kept["references"], get_args(OfSeveral))
+        regressor = MODELS[model].from_arrays(arrays, str(folder))
+        metric = cls(
+            encoder=restored(kept["encoder"], folder, settings),
+            model=model,
+            grid=kept["grid"],
+            references=kept["references"],
+            folds=kept.get("folds", cls.folds),
+            seed=kept["seed"],
+            name=description.name,
+        )
+        if regressor.dimension != feature_count(metric.encoder):
+            raise AdequaError(
+                f"{folder} was trained on {regressor.dimension:,} features, and "
+                f"{metric.encoder.name} gives {feature_count(metric.encoder):,}; use the encoder "
+                "that it was trained with."
+            )
+        metric.regressor_ = regressor
+        metric.training_, metric.agreement_ = description.training, description.agreement
+        metric.digest_ = description.digest
+        return metric
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Every hypothesis with each of its references in turn."""
+
+    hypotheses: list[str]
+    references: list[str]
+    rows: list[int]  # of the segments
+
+    @classmethod
+    def of(cls, segments: Segments) -> _Pairs:
+        counted = list(enumerate(segments.references))
+        return cls(
+            hypotheses=[segments.hypotheses[row] for row, several in counted for _ in several],
+            references=[reference for _, several in counted for reference in several],
+            rows=[row for row, several in counted for _ in several],
+        )

@@ -1,0 +1,1 @@
+"""The pair regressor as an ONNX network that runs without PyTorch."""

@@ -1,0 +1,1 @@
+"""The pair regressor: BERT reads hypothesis and reference together."""

@@ -1,0 +1,1 @@
+"""What the pair regressor can learn from."""

@@ -1,0 +1,1 @@
+"""The pairwise neural ranker: which of two hypotheses is better?"""

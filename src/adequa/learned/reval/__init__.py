@@ -1,0 +1,1 @@
+"""ReVal: a Tree-LSTM compares two dependency trees."""

@@ -1,0 +1,378 @@
+"""ReVal: reference and translation composed over their dependency trees, and how similar they are.
+
+Gupta, Orăsan and van Genabith (2015): a Tree-LSTM makes a vector of each sentence, and a small
+network predicts from the product and the distance of the two a similarity from 1 to 5. It learns
+from rated pairs of sentences, and from preferences that become ratings. Scores are brought to 0–1,
+and that of a system is the mean over its segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from adequa.encoders.parses import Parser
+from adequa.encoders.token_vectors import TokenVectors
+from adequa.errors import AdequaError
+from adequa.io.truth import TRUTH
+from adequa.judgements import Preferences, Ratings
+from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.cards import card
+from adequa.learned.references import OfSeveral, one_a_segment
+from adequa.learned.regression import correlations, figure
+from adequa.learned.reval.data import TreeJudgements, TreePairing, collect
+from adequa.learned.reval.forest import plant
+from adequa.learned.reval.preference_ratings import HIGHEST, LOWEST, Formula
+from adequa.learned.reval.recent_vectors import RecentVectors
+from adequa.learned.reval.words import (
+    VECTORS,
+    TreeWords,
+    read_words,
+    restored_vectors,
+    starting_words,
+    vector_facts,
+    vector_keys,
+    write_words,
+)
+from adequa.learned.saved_parsers import (
+    FIRST,
+    other_parser,
+    parser_facts,
+    parser_settings,
+    restored_parser,
+)
+from adequa.learned.training_data import data_facts
+from adequa.metrics.saved import Description
+from adequa.metrics.settings import check_choice, check_settings
+from adequa.remarks import Remark, plain
+from adequa.runtime.batches import batches_by_length, distinct
+from adequa.segments import FloatArray, Segments
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from adequa.learned.reval.network import Structure, TreeNetwork, TreeShape
+    from adequa.learned.reval.train import Trained, TreeData, TreeSetting
+
+Preset: TypeAlias = Literal["modern", "paper"]
+
+DEVELOPMENT = 0.1  # the share of ratings that the epoch is chosen on, where none are given for it
+STRUCTURES = ("dependency", "chain")
+# Parsed and composed at once, which bounds the memory that their words take.
+_TEXTS, _CHARACTERS = 4096, 1 << 20
+_RECENT = 16_384  # texts whose h is kept, some 20 MB
+_TABLE = "word_vectors"  # the array of learnt vectors
+
+
+@dataclass(eq=False)
+class TreeLstm(LearnedMetric):
+    """A Tree-LSTM over dependency trees, or a plain LSTM (`structure` is chain).
+
+    `preset` names the settings of the training: "paper", or "modern", which agree better with
+    people on development data. `epochs`, where given, takes the place of theirs.
+    """
+
+    parser: Parser
+    vectors: TokenVectors | None = None  # None: learnt, like all else
+    structure: Structure = "dependency"
+    preset: Preset = "modern"
+    tuned: bool = False  # whether vectors from outside are trained too
+    formula: Formula = "share"  # by which preferences become ratings
+    fewest: int = 1  # comparisons of an output that is learnt from
+    references: OfSeveral = "best"  # which counts where a segment has several
+    epochs: int | None = None
+    seed: int = 0
+    device: str = "auto"
+    name: str = "tree-lstm"
+
+    kind: ClassVar[str] = "tree-lstm"
+    packages: ClassVar[tuple[str, ...]] = ("torch",)
+    range = (0.0, 1.0)
+    network_: TreeNetwork = field(init=False, repr=False)
+    words_: TreeWords = field(init=False, repr=False)
+    # Of the parser that it was trained with, whichever it scores with now.
+    parser_facts_: Mapping[str, Any] = field(init=False, repr=False)
+    _recent: RecentVectors = field(
+        default_factory=lambda: RecentVectors(_RECENT), init=False, repr=False
+    )
+
+    def fit(
+        self,
+        judgements: Ratings | Preferences | Sequence[Ratings | Preferences],
+        training: Training = UNSEEN,
+        development: Sequence[Ratings] = (),
+    ) -> TreeLstm:
+        """Learn from ratings, preferences or both; the best epoch is chosen on `development`."""
+        check_choice("structure", self.structure, STRUCTURES)
+        check_choice("preset", self.preset, get_args(Preset))
+        check_choice("references", self.references, get_args(OfSeveral))
+        check_device(self.device)
+        given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
+        data = collect(
+            given,
+            development,
+            formula=self.formula,
+            fewest=self.fewest,
+            share=DEVELOPMENT,
+            seed=self.seed,
+            note=training.note,
+        )
+        trained, words = self._trained(data, training)
+        self.network_, self.words_, self.digest_ = trained.network, words, ""
+        self.parser_facts_ = parser_facts(self.parser)
+        self._recent = RecentVectors(_RECENT)
+        self._describe(data, trained)
+        return self
+
+    def _trained(self, data: TreeJudgements, training: Training) -> tuple[Trained, TreeWords]:
+        from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.reval.train import Report, train_trees  # noqa: PLC0415
+
+        held_out = TreePairing.of(data.development)
+        trees, words = self._trees(data, held_out, training)
+        training.stage(f"Learning from {len(trees.learnt):,} pairs of sentences")
+
+        def criterion(predictions: FloatArray) -> float:
+            return data.criterion(held_out.by_segment(predictions, self.references))
+
+        trained = train_trees(
+            trees,
+            self._shape(words.dimension),
+            self.setting(),
+            criterion,
+            tuned=words.learnt is not None,
+            seed=self.seed,
+            device=training_device(self.device),
+            report=Report(training.advance, training.told),
+        )
+        if trained.table is not None:
+            words = words.with_vectors(trained.table[: len(words.words)])
+        by_segment = held_out.by_segment(trained.predictions, self.references)
+        return replace(trained, predictions=by_segment), words
+
+    def _trees(
+        self, data: TreeJudgements, held_out: TreePairing, training: Training
+    ) -> tuple[TreeData, TreeWords]:
+        """All sentences as trees of words with vectors."""
+        from adequa.learned.reval.train import TreeData, TreePairs  # noqa: PLC0415
+
+        learnt = TreePairing.of(data.learnt)
+        sides = [learnt.references, learnt.translations, held_out.references, held_out.translations]
+        texts, at = distinct([text for side in sides for text in side])
+        training.stage(f"Parsing with {self.parser.name}")
+        parses = self.parser.parse(texts)
+        training.stage("Looking up word vectors")
+        first, second, third, fourth = np.split(at, np.cumsum([len(side) for side in sides[:-1]]))
+        # Texts come in the order of their first appearance: those that are learnt before others.
+        learnt_words = parses.words[: parses.starts[max(first.max(), second.max()) + 1]]
+        learns = self.tuned or self.vectors is None
+        words = starting_words(self.vectors, learnt_words, learns=learns)
+        found = words.look_up_for_training(parses)
+        if not found.known.all():
+            share = np.floor(1000 * found.known.mean()) / 1000  # never all
+            training.note(f"{share:.1%} of the words have a vector of their own.")
+        trees = TreeData(
+            forest=plant(found.rows, parses.parents, parses.starts),
+            table=found.table,
+            learnt=TreePairs(first, second, data.learnt.scores[learnt.rows]),
+            development=TreePairs(third, fourth, data.development.scores[held_out.rows]),
+        )
+        return trees, words
+
+    def setting(self) -> TreeSetting:
+        """How the network is trained."""
+        from adequa.learned.reval.train import setting_of  # noqa: PLC0415  # needs PyTorch
+
+        return setting_of(self.preset, self.epochs)
+
+    def _shape(self, dimension: int) -> TreeShape:
+        from adequa.learned.reval.train import shape_of  # noqa: PLC0415  # needs PyTorch
+
+        return shape_of(self.preset, dimension, self.structure)
+
+    def _describe(self, data: TreeJudgements, trained: Trained) -> None:
+        human, ids = data.development.scores, data.development.ids
+        pairs = np.array(ids["lp"]) if "lp" in ids else None
+        self.training_ = data_facts(data.learnt) | {
+            "development": data.development.name,
+            "chosen": {"epoch": trained.epoch},
+            "history": [dict(epoch) for epoch in trained.history],
+        }
+        self.agreement_ = {
+            "held_out_rows": len(human),
+            "tried": "epoch",
+            "settings_tried": len(trained.history),
+            "folds": 0,
+            "criterion_pearson": figure(trained.criterion),
+            **correlations(human, trained.predictions, pairs),
+        }
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        self.check_fitted()
+        from adequa.learned.reval.train import compared  # noqa: PLC0415  # needs PyTorch
+
+        pairs = TreePairing.of_segments(segments)
+        texts, at = distinct([*pairs.references, *pairs.translations])
+        h_ref, h_tra = np.split(at, 2)
+        similarity = compared(self.network_, self._composed(texts), h_ref, h_tra)
+        scores = (similarity - LOWEST) / (HIGHEST - LOWEST)
+        return one_a_segment(np.clip(scores, 0.0, 1.0), segments, self.references)
+
+    def _composed(self, texts: Sequence[str]) -> Tensor:
+        """h of every text; those of the texts before are kept, since references come again."""
+        network = self.network_
+        h = network.w.new_empty(len(texts), network.shape.memory, requires_grad=False)
+        lacking = self._recent.fill(h, texts)
+        lengths = [len(texts[at]) for at in lacking.tolist()]
+        for batch in batches_by_length(lengths, max_tokens=_CHARACTERS, max_count=_TEXTS):
+            rows = lacking[batch]
+            some = [texts[at] for at in rows.tolist()]
+            h[rows] = new = self._new(some)
+            self._recent.put(some, new)
+        return h
+
+    def _new(self, texts: Sequence[str]) -> Tensor:
+        from adequa.learned.reval.train import composed  # noqa: PLC0415
+        from adequa.learned.transfer import to_device  # noqa: PLC0415  # needs PyTorch
+
+        parses = self.parser.parse(texts)
+        words = self.words_.look_up(parses)
+        forest = plant(words.rows, parses.parents, parses.starts)
+        return composed(self.network_, to_device(words.table, self.network_.w.device), forest)
+
+    def noticed(self) -> tuple[Remark, ...]:
+        outside = () if self.vectors is None else self.vectors.noticed()
+        another = other_parser(self.parser, self.parser_facts_)
+        return (*plain(self.parser.remarks()), *plain(another), *outside)
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("parser", self.parser.name),
+            ("vectors", "learnt" if self.vectors is None else self.vectors.name),
+            ("structure", self.structure),
+            ("references", self.references),
+            *self.learnt_fields(),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "parser": dict(self.parser_facts_),
+            "vectors": vector_facts(self.vectors),
+            "shape": asdict(self.network_.shape),
+            "preset": self.preset,
+            "training": asdict(self.setting()),
+            "tuned": self.tuned,
+            "formula": self.formula,
+            "fewest": self.fewest,
+            "references": self.references,
+            "seed": self.seed,
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        learnt = {} if self.words_.learnt is None else {_TABLE: self.words_.learnt}
+        return self.network_.arrays() | learnt
+
+    def write_further(self, folder: Path) -> Mapping[str, str]:
+        return write_words(self.words_, folder)
+
+    def card(self) -> str:
+        what = {
+            "dependency": "ReVal: a Tree-LSTM over dependency trees",
+            "chain": "ReVal over a plain LSTM in place of a Tree-LSTM",
+        }[self.structure]
+        use = (
+            "Texts are parsed as they were for training; parses of your own, in CoNLL-U files, "
+            "take the place of the parser: `-m FOLDER:parser=conllu:FILE`, and `parser2=` for a "
+            "second file. "
+        )
+        if self.vectors is not None:
+            use += (
+                "Word vectors are found where they were when the metric was trained; where they "
+                "lie elsewhere, say so: `-m FOLDER:vectors=PATH`. "
+            )
+        return card(self, f"{what}.", use.strip(), "scores are from 0 to 1")
+
+    @classmethod
+    def load(
+        cls,
+        description: Description,
+        arrays: Mapping[str, np.ndarray],
+        folder: Path,
+        /,
+        **settings: str,
+    ) -> TreeLstm:
+        kept = description.settings
+        keys = vector_keys(kept["vectors"])
+        parsers = parser_settings(settings) or [FIRST]
+        check_settings(folder, settings, [*parsers, *keys, "references", "device", "cache"])
+        device = settings.get("device", "auto")
+        check_device(device)
+        references = settings.get("references", kept["references"])
+        check_choice("references", references, get_args(OfSeveral))
+        cache = settings.get("cache", "true").lower()
+        check_choice("cache", cache, TRUTH)
+        metric = cls(
+            parser=restored_parser(kept["parser"], folder, settings, cache=TRUTH[cache]),
+            vectors=restored_vectors(
+                kept["vectors"], list(map(settings.get, keys)), folder, device
+            ),
+            structure=kept["shape"]["structure"],
+            preset=kept["preset"],
+            tuned=kept["tuned"],
+            formula=kept["formula"],
+            fewest=kept["fewest"],
+            references="mean" if references == "mean" else "best",
+            epochs=kept["training"]["epochs"],
+            seed=kept["seed"],
+            device=device,
+            name=description.name,
+        )
+        metric._take(kept["shape"], arrays, folder)
+        metric.parser_facts_ = kept["parser"]
+        metric.training_, metric.agreement_ = description.training, description.agreement
+        metric.digest_ = description.identity
+        return metric
+
+    def _take(
+        self, shape: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folder: Path
+    ) -> None:
+        """The network and the words of a saved metric."""
+        from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.reval.network import TreeNetwork, TreeShape  # noqa: PLC0415
+
+        weights = dict(arrays)
+        self.words_ = read_words(self.vectors, weights.pop(_TABLE, None), folder)
+        if not all(np.isfinite(array).all() for array in weights.values()):
+            raise ValueError("the weights hold something that is no finite number")
+        self.network_ = TreeNetwork.of(TreeShape(**shape), weights)
+        if self.words_.dimension != self.network_.shape.dimension:
+            raise ValueError("the vectors have another dimension than the network")
+        self.network_.to(training_device(self.device))
+
+
+def check_device(name: str) -> None:
+    """Raise where PyTorch or the device is not there."""
+    with _needed_packages():
+        from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415
+
+        training_device(name)
+
+
+@contextmanager
+def _needed_packages() -> Iterator[None]:
+    try:
+        import torch  # noqa: PLC0415, F401  # an extra, and heavy
+
+        yield
+    except ImportError as error:
+        raise AdequaError(
+            "A Tree-LSTM needs PyTorch; install it with: pip install 'adequa[train]'"
+        ) from error
+
+
+__all__ = ["DEVELOPMENT", "STRUCTURES", "VECTORS", "Preset", "TreeLstm", "check_device"]

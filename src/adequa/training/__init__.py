@@ -1,1 +1,0 @@
-"""Training: folds, grid search and what else learns from judgements."""
