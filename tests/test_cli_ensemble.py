@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_ensemble import blend, scores
 
 from adequa.cli.main import main
-from test_ensemble import blend, scores
 
 
 @pytest.fixture(autouse=True)

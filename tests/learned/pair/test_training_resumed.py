@@ -22,7 +22,7 @@ from adequa.learned.pair.loop import Outcome, Progress, Stage  # noqa: E402
 from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
 from tiny_transformer import tiny_network  # noqa: E402
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 
 
 class StopError(Exception):

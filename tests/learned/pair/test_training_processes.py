@@ -20,7 +20,7 @@ import tiny_training as tiny  # noqa: E402  # it needs PyTorch
 from adequa.learned.pair.processes import Processes, processes  # noqa: E402
 from shared_training import stages  # noqa: E402
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[2]
 CPU = torch.device("cpu")
 # Attention does not depend on the first, nor preferences on the others, which shift all scores
 # alike: their gradients are rounding errors, and Adam makes steps of them.

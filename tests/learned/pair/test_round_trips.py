@@ -16,7 +16,7 @@ from adequa.learned.pair.round_trips import round_trips
 torch = pytest.importorskip("torch")
 sentencepiece = pytest.importorskip("sentencepiece")
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 SENTENCES = (EXAMPLES / "reference.txt").read_text(encoding="utf-8").splitlines()
 
 

@@ -13,7 +13,7 @@ from adequa.damage.registry import PERTURBATIONS
 from adequa.damage.sentences import damaged, damaged_text
 from judgements import judgement_rows, needs_judgements
 
-PATH = Path(__file__).parent.parent / "docs" / "perturbations.md"
+PATH = Path(__file__).parents[2] / "docs" / "perturbations.md"
 DOCUMENT = PATH.read_text(encoding="utf-8") if PATH.exists() else ""
 SETS = ("wmt15-da", "wmt20-da", "wmt21-da")
 SEVERITY = 0.5

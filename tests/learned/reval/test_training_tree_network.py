@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_training_forests import forests
 
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
 from adequa.learned.reval.forest import Forest, plant
-from test_training_forests import forests
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 

@@ -24,7 +24,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[3]
 PLANS = sorted((ROOT / "plans").glob("*.toml"))
 DOCUMENT = (ROOT / "docs" / "pair-regressor.md").read_text(encoding="utf-8")
 
