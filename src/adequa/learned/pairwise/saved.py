@@ -10,7 +10,6 @@ import numpy as np
 
 from adequa.encoders.registry import ENCODERS, load_encoder, moved
 from adequa.errors import AdequaError
-from adequa.io.truth import TRUTH
 from adequa.learned.pairwise.inputs import (
     AnyInput,
     NamedInputs,
@@ -20,7 +19,15 @@ from adequa.learned.pairwise.inputs import (
 )
 from adequa.learned.pairwise.network import PairwiseNetwork, PairwiseShape
 from adequa.learned.pairwise.scaling import Scaling
-from adequa.learned.saved_arrays import SavedArrays, check_sizes, saved_array
+from adequa.learned.saved import (
+    SavedArrays,
+    check_sizes,
+    essential_signature,
+    is_cached,
+    may_help,
+    restore,
+    saved_array,
+)
 from adequa.metrics.settings import check_settings
 
 _SCALINGS = ("scores", "vectors")
@@ -40,12 +47,10 @@ def restored_inputs(
     """The inputs of a saved ranker; `input1` and so on say where one of them is now."""
     keys = [f"input{number}" for number in range(1, len(facts) + 1)]
     check_settings(folder, settings, [*keys, "cache"])
-    wanted = settings.get("cache", "true").lower()
-    if wanted not in TRUTH:
-        raise AdequaError(f"{folder}: cache must be true or false, not {settings['cache']!r}.")
+    cache = is_cached(folder, settings)
     return NamedInputs(
         tuple(
-            _restored(fact, settings.get(key), TRUTH[wanted], f"{folder}:{key}=PATH")
+            _restored(fact, settings.get(key), cache, may_help(folder, key))
             for fact, key in zip(facts, keys, strict=True)
         )
     )
@@ -53,17 +58,14 @@ def restored_inputs(
 
 def _restored(fact: Mapping[str, Any], now: str | None, cache: bool, advice: str) -> AnyInput:
     name = str(fact["name"])
-    try:
-        found = _named(name, now, cache)
-    except AdequaError as error:
-        if now is not None:
-            raise
-        raise AdequaError(
-            f"The input {name} that this ranker was trained with cannot be loaded, which -m "
-            f"{advice} may help with. The reason: {error}"
-        ) from error
+    found = restore(
+        f"The input {name} that this ranker was trained with",
+        lambda: _named(name, now, cache),
+        is_moved=now is not None,
+        advice=advice,
+    )
     given_vectors = isinstance(found, VectorInput) and found.name.startswith("precomputed:")
-    same = _essential(found.identity) == _essential(str(fact["identity"]))
+    same = essential_signature(found.identity) == essential_signature(str(fact["identity"]))
     if _numbers(found) != fact["numbers"] or not (same or (given_vectors and now is not None)):
         raise AdequaError(
             f"{found.name} is not the input that this ranker was trained with, which was {name}."
@@ -81,14 +83,6 @@ def _named(name: str, now: str | None, cache: bool) -> AnyInput:
 
 def _numbers(each: AnyInput) -> int:
     return each.encoder.dimension if isinstance(each, VectorInput) else each.count
-
-
-def _essential(identity: str) -> tuple[str, ...]:
-    """An identity without versions, and of a trained metric the weights alone."""
-    name, *fields = identity.split("|")
-    weights = tuple(each for each in fields if each.startswith("weights:"))
-    kept = (each for each in fields if not each.startswith(("version:", "sacrebleu:", "nrefs:")))
-    return weights or (name, *kept)
 
 
 def network_arrays(
