@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from adequa.encoders.pooling import check_pooling, pooled_layers
-from adequa.encoders.sentence_folders import declared
 from adequa.encoders.surface import SURFACE, surface_features
-from adequa.encoders.text_network import longest_input
 from adequa.encoders.tokens import Reader
+from adequa.encoders.transformer import check_pooling, longest_input, pooled_layers
 from adequa.encoders.transformer_files import (
+    declared,
     digests,
     load_model,
     model_files,

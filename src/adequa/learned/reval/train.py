@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from adequa.errors import AdequaError
+from adequa.learned.device import to_device
 from adequa.learned.reval.forest import Forest
 from adequa.learned.reval.network import (
     Structure,
@@ -26,7 +27,6 @@ from adequa.learned.reval.network import (
     target_distributions,
 )
 from adequa.learned.training import isolated_randomness
-from adequa.learned.transfer import to_device
 from adequa.runtime.batches import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
