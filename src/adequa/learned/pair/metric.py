@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from adequa.learned.pair.data import PairData
     from adequa.learned.pair.initial import Beginning
-    from adequa.learned.pair.loop import Outcome, Progress
     from adequa.learned.pair.model import PairModel
     from adequa.learned.pair.processes import Processes
+    from adequa.learned.training import Outcome, Progress
 
 ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
 _SCORING_TOKENS = 8192  # read at once
@@ -71,7 +71,7 @@ class PairRegressor(LearnedMetric):
     ) -> PairRegressor:
         """Train as the plan says; judgements are for the stages that name no data."""
         with _needed_packages("A pair regressor"):
-            from adequa.learned.pair.checkpoints import training_into  # noqa: PLC0415
+            from adequa.learned.checkpoints import training_into  # noqa: PLC0415
             from adequa.learned.pair.data import collect  # noqa: PLC0415
             from adequa.learned.pair.processes import processes  # noqa: PLC0415
 
@@ -102,10 +102,10 @@ class PairRegressor(LearnedMetric):
         teachers: Sequence[str],
     ) -> None:
         """Train what the plan begins with."""
-        from adequa.learned.pair.loop import Run, train  # noqa: PLC0415
         from adequa.learned.pair.model import chosen_precision  # noqa: PLC0415  # needs PyTorch
         from adequa.learned.pair.resuming import ToldCheckpoints, identity  # noqa: PLC0415
         from adequa.learned.pair.stages import stages  # noqa: PLC0415
+        from adequa.learned.pair.train import Run, train  # noqa: PLC0415
 
         model = begun.model
         if plan.encoder_dropout is not None:
@@ -185,14 +185,14 @@ class PairRegressor(LearnedMetric):
             },
             "given_up": [  # since the loss was no number any more
                 {"stage": stage + 1, **combinations(self.plan.stage[stage])[trial]}
-                for stage, trial in outcome.given_up
+                for stage, trial in outcome.diverged
             ],
             "pairs": len(data.texts),
             "data_digest": data.digest,
             "history": outcome.history,
             **more,
         }
-        self.agreement_ = {"held_out": dict(data.held_out), **outcome.figures}
+        self.agreement_ = {"held_out": dict(data.held_out), **outcome.best.figures}
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
@@ -248,7 +248,7 @@ class PairRegressor(LearnedMetric):
             super().save(folder)
             return self
         self.check_fitted()
-        from adequa.learned.pair.checkpoints import (  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.checkpoints import (  # noqa: PLC0415  # needs PyTorch
             Checkpoints,
             training_saved,
         )
