@@ -29,8 +29,7 @@ from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.learned.pair.named_plans import Wishes
-    from adequa.learned.pair.plan import Plan
+    from adequa.learned.pair.plan import Plan, Wishes
 
 _INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
 
@@ -168,7 +167,7 @@ def pair_regressor(
     """
     from adequa.io.language_pairs import language_pair
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.learned.pair.named_plans import Wishes
+    from adequa.learned.pair.plan import Wishes
 
     called = checked_target(output, name)
     quiet = quiet or not _is_first_process()
@@ -220,7 +219,7 @@ def _plan(
     seed: int | None,
 ) -> Plan:
     """The plan of a file with what the flags change in it, or the one that they stand for."""
-    from adequa.learned.pair.named_plans import named_plan
+    from adequa.learned.pair.plan import named_plan
 
     if path is None:
         plan = named_plan((settings or Settings.default).value, wishes)

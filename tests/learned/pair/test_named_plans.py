@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.pair.named_plans import NAMES, Wishes, named_plan
-from adequa.learned.pair.plan import Plan
+from adequa.learned.pair.plan import NAMES, Plan, Wishes, named_plan
 
 
 def test_the_grid_is_that_of_the_paper() -> None:

@@ -21,7 +21,7 @@ from torch import Tensor
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.learned.pair.network import PairNetwork, Precision
-from adequa.learned.pair.objectives.contract import Loss
+from adequa.learned.pair.objectives import Loss
 from adequa.learned.transfer import to_device
 from adequa.runtime.batches import batches_by_length, cheapest_batches
 from adequa.segments import FloatArray, IntArray

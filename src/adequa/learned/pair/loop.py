@@ -28,7 +28,7 @@ from adequa.learned.pair.gradients import (
 )
 from adequa.learned.pair.monitor import Clock, Losses
 from adequa.learned.pair.network import PairNetwork
-from adequa.learned.pair.objectives.contract import Loss, Objective
+from adequa.learned.pair.objectives import Loss, Objective
 from adequa.learned.pair.optimiser import Average, Named, Rates, adamw, restore_moments, set_rates
 from adequa.learned.pair.processes import Processes
 from adequa.learned.pair.state import Best, State, resumed

@@ -13,7 +13,7 @@ from adequa.learned.pair.data import PairData, Source
 from adequa.learned.pair.gradients import PairInputs, predict
 from adequa.learned.pair.loop import Calibration, Part, Stage, Trial
 from adequa.learned.pair.network import PairNetwork
-from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.objectives import RatingRegression
 from adequa.learned.pair.optimiser import Rates
 from adequa.learned.pair.plan import Plan, SourcePlan, StagePlan
 from adequa.segments import FloatArray, IntArray
