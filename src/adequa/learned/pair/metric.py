@@ -78,7 +78,7 @@ class PairRegressor(LearnedMetric):
             from adequa.learned.pair.data import collect  # noqa: PLC0415
             from adequa.learned.pair.processes import processes  # noqa: PLC0415
 
-        plan = self.plan.checked("The plan")
+        plan = self.plan.validated("The plan")
         given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
         where = processes(self.device)
         # Of several processes the first alone writes; it stands for all of them.
