@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -137,7 +137,9 @@ def test_a_head_that_contradicts_the_start_is_a_sentence(other_head: Path, key: 
     ("said", "counts"), [("", "mean"), ("mean", "mean"), ("best", "best")],
     ids=["unsaid", "mean", "best"],
 )  # fmt: skip
-def test_references_count_as_they_did(begun: Path, tmp_path: Path, said: str, counts: str) -> None:
+def test_references_count_as_they_did(
+    begun: Path, tmp_path: Path, said: Literal["", "best", "mean"], counts: str
+) -> None:
     plan = Plan(start=str(begun), references=said, stage=(replace(QUICK, epochs=(0.2,)),))
     metric = PairRegressor(plan, device="cpu").fit(tiny_ratings(24))
     metric.save(tmp_path / "m")
@@ -213,7 +215,7 @@ class StopError(Exception):
 @pytest.fixture
 def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
     """Stopped after a checkpoint, with a copy of the encoder that may change."""
-    from adequa.learned.pair.checkpoints import Checkpoints
+    from adequa.learned.checkpoints import Checkpoints
 
     write_tiny_encoder(tmp_path / "mine", dropout=0.1)
     metric = PairRegressor(

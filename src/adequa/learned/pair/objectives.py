@@ -21,7 +21,7 @@ import numpy.typing as npt
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from adequa.learned.transfer import to_device
+from adequa.learned.device import to_device
 from adequa.segments import FloatArray, IntArray
 
 Loss: TypeAlias = Callable[[Tensor], Tensor]

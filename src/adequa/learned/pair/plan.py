@@ -321,11 +321,12 @@ def _range(schema: Mapping[str, Any], value: float) -> str:
     if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
         return f"above {least:g}"
     most = schema.get("maximum")
-    is_told = most is not None and (most != _LARGEST or value > most)
-    return f"from {least:g}" + (f" to {_shown(most)}" if is_told else "")
+    if most is None or (most == _LARGEST and value <= most):
+        return f"from {least:g}"
+    return f"from {least:g} to {_shown(most)}"
 
 
-def _shown(number: float) -> str:
+def _shown(number: int | float) -> str:
     """A number for people, however large it is.
 
     >>> _shown(0.5), _shown(32_768), _shown(10**9), _shown(-(10**400))

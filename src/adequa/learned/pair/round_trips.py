@@ -115,7 +115,8 @@ class TransformerTranslator:
         """One list of translations per temperature; `done` gets the size of each batch."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        from adequa.learned.pair.gradients import many_shapes, own_randomness  # noqa: PLC0415
+        from adequa.learned.pair.gradients import many_shapes  # noqa: PLC0415
+        from adequa.learned.training import isolated_randomness  # noqa: PLC0415
 
         translations = [[""] * len(texts) for _ in temperatures]
         if not texts:
@@ -123,7 +124,7 @@ class TransformerTranslator:
         ids = self.tokenizer(list(texts), truncation=True, max_length=self._max_length)["input_ids"]
         lengths = list(map(len, ids))
         batches = batches_by_length(lengths, max_tokens=self.max_tokens, max_count=len(texts))
-        with torch.inference_mode(), own_randomness(self.network.device), many_shapes():
+        with torch.inference_mode(), isolated_randomness(self.network.device), many_shapes():
             torch.manual_seed(seed)
             for batch in map(np.ndarray.tolist, batches):
                 for column, temperature in zip(translations, temperatures, strict=True):

@@ -11,7 +11,7 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.io.lock import LOCK, locked
-from adequa.learned.pair.checkpoints import Checkpoints, Snapshot, training_into, training_saved
+from adequa.learned.checkpoints import Checkpoints, Snapshot, training_into, training_saved
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 safetensors = pytest.importorskip("safetensors.torch", reason="safetensors is not installed")

@@ -16,10 +16,11 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair import monitor  # noqa: E402
-from adequa.learned.pair.checkpoints import Checkpoints, training_into  # noqa: E402
-from adequa.learned.pair.loop import Outcome, Progress, Stage  # noqa: E402
+from adequa.learned import training  # noqa: E402
+from adequa.learned.checkpoints import Checkpoints, training_into  # noqa: E402
 from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair.train import PairStage  # noqa: E402
+from adequa.learned.training import Outcome, Progress  # noqa: E402
 from tiny_transformer import tiny_network  # noqa: E402
 
 HERE = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ class StopError(Exception):
 
 @pytest.fixture(autouse=True)
 def _every_step_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,14 +50,14 @@ def whole() -> tuple[PairNetwork, Outcome]:
     return tiny.trained(tiny.hard_stages())
 
 
-def steps_of(stages: list[Stage]) -> int:
+def steps_of(stages: list[PairStage]) -> int:
     return sum(trial.steps for stage in stages for trial in stage.trials)
 
 
 def assert_same(one: tuple[PairNetwork, Outcome], other: tuple[PairNetwork, Outcome]) -> None:
     assert tiny.same(one[0], other[0])
     assert one[1].chosen == other[1].chosen
-    assert one[1].figures == other[1].figures
+    assert one[1].best == other[1].best
     assert one[1].history == other[1].history
 
 
@@ -93,12 +94,12 @@ def test_stopped_around_a_trial_that_is_given_up(
 ) -> None:
     """The best trial so far, of which nothing may stay, whatever a checkpoint held of it."""
     trials = tiny.trial(rate=1e-3), tiny.trial(epochs=2), tiny.trial(rate=1e-9)
-    stages = [Stage("a", trials, evaluations=3), Stage("b", (tiny.trial(average=0.5),))]
+    stages = [PairStage("a", trials, evaluations=3), PairStage("b", (tiny.trial(average=0.5),))]
     undisturbed = tiny.trained(stages)[1]
     assert undisturbed.chosen == [1, 0]
     tiny.spoil(monkeypatch, 1, 10)
     whole = tiny.trained(stages)
-    assert (whole[1].given_up, whole[1].chosen) == ([(0, 1)], [0, 0])
+    assert (whole[1].diverged, whole[1].chosen) == ([(0, 1)], [0, 0])
     checkpoints, stops = Checkpoints(tmp_path, "plan"), 0
     for _ in range(steps_of(stages)):
         seen: list[Progress] = []
@@ -116,7 +117,7 @@ def test_stopped_around_a_trial_that_is_given_up(
             stops += 1
     assert stops > 5
     assert_same(found, whole)
-    assert found[1].given_up == whole[1].given_up
+    assert found[1].diverged == whole[1].diverged
 
 
 def test_stopped_after_the_last_step(tmp_path: Path, whole: tuple[PairNetwork, Outcome]) -> None:

@@ -13,32 +13,33 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair import loop, monitor  # noqa: E402
-from adequa.learned.pair.checkpoints import Checkpoints, Snapshot  # noqa: E402
+from adequa.learned import training  # noqa: E402
+from adequa.learned.checkpoints import Checkpoints, Snapshot  # noqa: E402
 from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
-from adequa.learned.pair.loop import Part, Progress, Stage  # noqa: E402
 from adequa.learned.pair.processes import Processes  # noqa: E402
+from adequa.learned.pair.train import PairStage, PairTrial, Part, Run, train  # noqa: E402
+from adequa.learned.training import Keep, Progress  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def _every_step_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
 
 
-def figures(stage: Stage) -> list[dict[str, float]]:
+def figures(stage: PairStage) -> list[dict[str, float]]:
     return trained([stage], start=network(dropout=0.0), most_tokens=10_000)[1].history
 
 
 def test_ratings_are_learnt() -> None:
-    history = figures(Stage("ratings", (trial(epochs=8),)))
+    history = figures(PairStage("ratings", (trial(epochs=8),)))
     assert len(history) == 8
     assert history[-1]["loss"] < 0.5 * history[0]["loss"]
     assert history[-1]["pearson"] > 0.9
 
 
 def test_preferences_are_learnt() -> None:
-    stage = Stage("preferences", (trial(Part(preferences(), 2), epochs=8),))
+    stage = PairStage("preferences", (trial(Part(preferences(), 2), epochs=8),))
     history = figures(stage)
     assert history[-1]["loss"] < 0.7 * np.log(2)  # what knowing nothing loses
     assert history[-1]["accuracy"] > 0.85
@@ -46,7 +47,7 @@ def test_preferences_are_learnt() -> None:
 
 def test_two_objectives_are_learnt_side_by_side() -> None:
     parts = Part(preferences(), 2), Part(ratings(), 8)
-    history = figures(Stage("both", (trial(*parts, epochs=8),)))
+    history = figures(PairStage("both", (trial(*parts, epochs=8),)))
     assert history[-1]["accuracy"] > 0.85
     assert history[-1]["pearson"] > 0.9
 
@@ -57,14 +58,14 @@ def test_the_weight_of_an_objective_is_that_of_its_loss() -> None:
     for weight in (1.0, 2.0):
         seen: list[Progress] = []
         parts = Part(ratings(), 8, weight), Part(preferences(), 2, weight)
-        trained([Stage("both", (trial(*parts, epochs=0.2),))], report=seen.append)
+        trained([PairStage("both", (trial(*parts, epochs=0.2),))], report=seen.append)
         losses.append(seen[0].loss)
     assert losses[1] == pytest.approx(2 * losses[0])
 
 
 def test_the_loss_is_the_mean_over_what_was_drawn() -> None:
     """One step over all items: the loss by hand."""
-    stage = Stage("ratings", (trial(Part(ratings(), 1000), epochs=1),))
+    stage = PairStage("ratings", (trial(Part(ratings(), 1000), epochs=1),))
     seen: list[Progress] = []
     trained([stage], report=seen.append, start=network(dropout=0.0))
     before = predict(network(), PairInputs(tiny.ROWS), np.arange(tiny.LEARNT))
@@ -75,10 +76,10 @@ def test_the_loss_is_the_mean_over_what_was_drawn() -> None:
 
 def test_the_better_trial_stays() -> None:
     trials = trial(epochs=0.2, rate=1e-7), trial(epochs=6), trial(epochs=0.2, rate=1e-7)
-    chosen, outcome = trained([Stage("ratings", trials)], most_tokens=10_000)
+    chosen, outcome = trained([PairStage("ratings", trials)], most_tokens=10_000)
     assert outcome.chosen == [1]
     best = max(outcome.history, key=lambda each: each["pearson"])
-    assert (best["trial"], outcome.figures["pearson"]) == (2, best["pearson"])
+    assert (best["trial"], outcome.best.figures["pearson"]) == (2, best["pearson"])
     # Each trial begins where the stage did; the weights are those of the one alone, but for draws.
     found = predict(chosen, PairInputs(tiny.ROWS), np.arange(tiny.LEARNT, tiny.ALL))
     assert np.corrcoef(found, tiny.QUALITY[tiny.LEARNT :])[0, 1] == pytest.approx(best["pearson"])
@@ -86,7 +87,7 @@ def test_the_better_trial_stays() -> None:
 
 def test_trials_begin_alike_and_the_next_stage_with_the_best() -> None:
     trials = trial(epochs=6), trial(epochs=0.2, rate=1e-7)
-    outcome = trained([Stage("a", trials), Stage("b", (trial(epochs=0.2, rate=1e-9),))])[1]
+    outcome = trained([PairStage("a", trials), PairStage("b", (trial(epochs=0.2, rate=1e-9),))])[1]
     of_stage = {
         (each["stage"], each["trial"]): each["pearson"] for each in outcome.history
     }  # the latest of each
@@ -99,27 +100,29 @@ def test_trials_begin_alike_and_the_next_stage_with_the_best() -> None:
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
-def test_what_is_kept(keep: loop.Keep) -> None:
+def test_what_is_kept(keep: Keep) -> None:
     """A rate so high at the end that the weights get worse again."""
-    stage = Stage("ratings", (trial(epochs=6, rate=0.3, warmup=1.0),), keep=keep, evaluations=12)
+    stage = PairStage(
+        "ratings", (trial(epochs=6, rate=0.3, warmup=1.0),), keep=keep, evaluations=12
+    )
     outcome = trained([stage], most_tokens=10_000)[1]
     course = [each["pearson"] for each in outcome.history]
     assert course[-1] < max(course)
-    assert outcome.figures["pearson"] == (max(course) if keep == "best" else course[-1])
+    assert outcome.best.figures["pearson"] == (max(course) if keep == "best" else course[-1])
 
 
 def test_without_development_data_the_latest_stays() -> None:
     nothing = tiny.nothing_held_out()
-    best, outcome = trained([Stage("r", (trial(epochs=3),), keep="best")], development=nothing)
-    last, _ = trained([Stage("r", (trial(epochs=3),), keep="last")])
+    best, outcome = trained([PairStage("r", (trial(epochs=3),), keep="best")], development=nothing)
+    last, _ = trained([PairStage("r", (trial(epochs=3),), keep="last")])
     assert same(best, last)
-    assert outcome.figures == {}
+    assert outcome.best.figures == {}
 
 
 def test_averages_are_means_of_the_last_weights() -> None:
     seen: list[dict[str, np.ndarray]] = []
     watched = network()
-    stage = Stage("ratings", (trial(epochs=2, average=0.25),), keep="last")
+    stage = PairStage("ratings", (trial(epochs=2, average=0.25),), keep="last")
     found, _ = trained([stage], start=watched, report=lambda _: seen.append(tiny.weights(watched)))
     assert len(seen) == 12
     for name, weight in found.named_parameters():
@@ -132,7 +135,7 @@ def test_averages_do_not_disturb_the_training() -> None:
     for average in (0.0, 0.9):
         watched = network()
         seen: list[np.ndarray] = []
-        stage = Stage("ratings", (trial(epochs=2, average=average),), evaluations=6)
+        stage = PairStage("ratings", (trial(epochs=2, average=average),), evaluations=6)
         trained(
             [stage],
             start=watched,
@@ -156,7 +159,7 @@ def test_same_seed_same_weights_other_seed_others() -> None:
 
 def test_the_history_does_not_depend_on_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     often = trained(tiny.hard_stages())[1].history
-    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 1e9)
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", 1e9)
     assert trained(tiny.hard_stages())[1].history == often
 
 
@@ -171,7 +174,7 @@ def test_other_random_numbers_are_left_alone() -> None:
 
 
 def test_the_memory_at_hand_changes_next_to_nothing() -> None:
-    stages = [Stage("both", (trial(Part(preferences(), 3), Part(ratings(), 8), epochs=1),))]
+    stages = [PairStage("both", (trial(Part(preferences(), 3), Part(ratings(), 8), epochs=1),))]
     one, _ = trained(stages, start=network(dropout=0.0), most_tokens=10_000)
     other, _ = trained(stages, start=network(dropout=0.0), most_tokens=20)
     for name, values in tiny.weights(one).items():
@@ -180,7 +183,7 @@ def test_the_memory_at_hand_changes_next_to_nothing() -> None:
 
 def test_every_step_is_reported() -> None:
     seen: list[Progress] = []
-    trained([Stage("ratings", (trial(epochs=1), trial(epochs=0.5)))], report=seen.append)
+    trained([PairStage("ratings", (trial(epochs=1), trial(epochs=0.5)))], report=seen.append)
     assert [(each.stage, each.step, each.steps) for each in seen] == [
         *(("ratings, 1 of 2", step, 6) for step in range(1, 7)),
         *(("ratings, 2 of 2", step, 3) for step in range(1, 4)),
@@ -193,13 +196,13 @@ def test_a_loss_that_is_no_number_is_a_sentence() -> None:
     with torch.no_grad():
         spoilt.output.bias.fill_(float("inf"))
     with pytest.raises(AdequaError) as caught:
-        trained([Stage("ratings (1 of 1)", (trial(),))], start=spoilt)
+        trained([PairStage("ratings (1 of 1)", (trial(),))], start=spoilt)
     assert "ratings (1 of 1)" in str(caught.value)
     assert "learning rate" in str(caught.value)
 
 
 def test_a_loss_that_is_no_number_ends_before_a_checkpoint(tmp_path: Path) -> None:
-    stage = Stage("ratings", (trial(epochs=8, rate=1e30),), evaluations=1)
+    stage = PairStage("ratings", (trial(epochs=8, rate=1e30),), evaluations=1)
     kept = Checkpoints(tmp_path, "plan")
     with pytest.raises(AdequaError, match="was no number any more by step 32;"):
         trained([stage], kept)
@@ -211,7 +214,7 @@ def test_a_loss_that_is_no_number_ends_before_a_checkpoint(tmp_path: Path) -> No
 
 def test_weights_that_are_no_numbers_are_not_kept() -> None:
     """The loss of the last step is that of the weights before it."""
-    stage = Stage("ratings", (trial(Part(ratings(), 1000), epochs=1, rate=1e25),))
+    stage = PairStage("ratings", (trial(Part(ratings(), 1000), epochs=1, rate=1e25),))
     with pytest.raises(AdequaError, match="was no number any more by step 1;"):
         trained([stage])
 
@@ -225,20 +228,20 @@ def test_a_trial_that_diverges_is_given_up(place: int) -> None:
     """All is as if it had been one that learns nothing, but for its place in the history."""
     good = [trial(epochs=3), trial(epochs=0.2, rate=1e-3)]
 
-    def stages(other: loop.Trial) -> list[Stage]:
+    def stages(other: PairTrial) -> list[PairStage]:
         trials = (*good[:place], other, *good[place:])
-        return [Stage("a", trials), Stage("b", (trial(average=0.5),))]
+        return [PairStage("a", trials), PairStage("b", (trial(average=0.5),))]
 
     notes: list[str] = []
     found, outcome = trained(stages(trial(epochs=3, rate=1e30)), note=notes.append)
     expected, other = trained(stages(HARMLESS))
     assert same(found, expected)
-    assert (outcome.chosen, outcome.figures) == (other.chosen, other.figures)
+    assert (outcome.chosen, outcome.best.figures) == (other.chosen, other.best.figures)
     assert outcome.history == [
         each for each in other.history if (each["stage"], each["trial"]) != ("a", place + 1)
     ]
-    assert outcome.given_up == [(0, place)]
-    assert other.given_up == []
+    assert outcome.diverged == [(0, place)]
+    assert other.diverged == []
     assert notes == [f"a, {place + 1} of 3 {GIVEN_UP}"]
 
 
@@ -246,9 +249,9 @@ def test_a_trial_that_diverges_is_given_up(place: int) -> None:
 def test_what_was_best_before_it_diverged_does_not_count(
     monkeypatch: pytest.MonkeyPatch, first: bool
 ) -> None:
-    def stages(better: loop.Trial) -> list[Stage]:
+    def stages(better: PairTrial) -> list[PairStage]:
         worse = trial(epochs=0.5, rate=1e-3)
-        return [Stage("a", (better, worse) if first else (worse, better))]
+        return [PairStage("a", (better, worse) if first else (worse, better))]
 
     spoilt = stages(trial(epochs=6))
     alone = trained(spoilt)[1]
@@ -258,16 +261,16 @@ def test_what_was_best_before_it_diverged_does_not_count(
     found, outcome = trained(spoilt)
     assert same(found, expected)
     assert outcome.chosen == [1 if first else 0]
-    assert outcome.given_up == [(0, alone.chosen[0])]
+    assert outcome.diverged == [(0, alone.chosen[0])]
     assert {each["trial"] for each in outcome.history} == {outcome.chosen[0] + 1}
-    assert outcome.figures["pearson"] == outcome.history[-1]["pearson"]
+    assert outcome.best.figures["pearson"] == outcome.history[-1]["pearson"]
 
 
 def test_where_all_trials_diverge_it_is_a_sentence() -> None:
     trials = trial(rate=1e30), trial(rate=1e29)
     notes: list[str] = []
     with pytest.raises(AdequaError, match="^The loss of a, 2 of 2 was no number any more by step"):
-        trained([Stage("a", trials)], note=notes.append)
+        trained([PairStage("a", trials)], note=notes.append)
     assert [note.split(" (")[0] for note in notes] == ["a, 1 of 2"]
 
 
@@ -278,7 +281,7 @@ def test_when_a_trial_is_given_up_does_not_depend_on_the_clock(
     tiny.spoil(monkeypatch, 0, 7)
     steps = []
     for between in (0.0, 1e9):
-        monkeypatch.setattr(monitor, "BETWEEN_REPORTS", between)
+        monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", between)
         taken: list[object] = []
         with monkeypatch.context() as patch:
             step = torch.optim.AdamW.step
@@ -287,7 +290,7 @@ def test_when_a_trial_is_given_up_does_not_depend_on_the_clock(
                 "step",
                 lambda self, taken=taken, step=step: (taken.append(self), step(self)),
             )
-            trained([Stage("a", (trial(epochs=8), trial()), evaluations=1)])
+            trained([PairStage("a", (trial(epochs=8), trial()), evaluations=1)])
         steps.append(len(taken))
     assert steps == [32 + 6] * 2
 
@@ -297,16 +300,16 @@ def test_checkpoints_come_by_the_clock_of_the_whole(
 ) -> None:
     """Trials that are each shorter than the time between two, and the end of what was long."""
     seconds = iter(range(10_000))
-    monkeypatch.setattr(monitor, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(training, "monotonic", lambda: next(seconds))
     written: list[int] = []
     write = Checkpoints.write
 
     def watched(kept: Checkpoints, snapshot: Snapshot) -> None:
-        written.append(snapshot.facts["leg"])
+        written.append(snapshot.facts["run"])
         write(kept, snapshot)
 
     monkeypatch.setattr(Checkpoints, "write", watched)
-    run = loop.Run(
+    run = Run(
         inputs=PairInputs(tiny.ROWS),
         development=tiny.held_out(),
         seed=0,
@@ -314,6 +317,6 @@ def test_checkpoints_come_by_the_clock_of_the_whole(
         checkpoints=Checkpoints(tmp_path, "plan"),
         seconds_between_checkpoints=40.0,
     )
-    loop.train(network(), [Stage("ratings", (trial(epochs=1),) * 4)], run)
+    train(network(), [PairStage("ratings", (trial(epochs=1),) * 4)], run)
     assert written[-1] == 3
     assert len(set(written)) > 1
