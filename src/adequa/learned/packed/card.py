@@ -9,7 +9,7 @@ import numpy as np
 
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table, three_digits
 from adequa.learned.packed.score_map import BEND, bent
-from adequa.learned.pair.card import earlier, from_earlier
+from adequa.learned.pair.metric import earlier, from_earlier
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
 
