@@ -12,7 +12,7 @@ from adequa.errors import UnknownSettingError
 if TYPE_CHECKING:
     from adequa.metrics.contract import Metric
 
-KEPT = "scores.sqlite"  # in the folder of caches
+KEPT = "scores.db"  # in the folder of caches
 _MEGABYTE = 1_000_000
 
 

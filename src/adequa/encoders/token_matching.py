@@ -17,7 +17,7 @@ import numpy as np
 from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
 from adequa.encoders.transformer import TokenStates, Transformer
 from adequa.remarks import Remark
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 
 FIGURES = ("precision", "recall", "f1", "cosine")  # of each layer
 _FIXED = ("pooling=mean", "normalize=false")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adequa.runtime.half_characters import refuse_halves
+from adequa.segments import check_characters
 
 _ALONE: Final = r"\[\](){}<>?!;@#$%&*‒–—―«»“”‘’„"
 _PIECE: Final = re.compile(
@@ -189,5 +189,5 @@ class Reader:
                 **settings,
             )
         except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
-            refuse_halves(chain.from_iterable(texts), error)
+            check_characters(chain.from_iterable(texts), error)
             raise

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
 from adequa.encoders.word_vectors import BagOfWords
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 
 FIGURES = (
     *("precision", "recall", "f1"),

@@ -19,7 +19,7 @@ from adequa.errors import AdequaError
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.scoring.pairwise_chrf import pairwise_chrf
 from adequa.segments import FloatArray, Segments
 

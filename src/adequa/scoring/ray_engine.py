@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
-from adequa.runtime.cpus import available_cpus
+from adequa.runtime.threads import available_cpus
 from adequa.scoring.job import Job
 from adequa.scoring.probe import in_words
 from adequa.scoring.seen_outputs import SeenOutputs

@@ -1,4 +1,4 @@
-"""The card of a packed metric, for people: what it is, what a score means, and what made it."""
+"""The model card of a packed metric: what it is, what a score means, and how it was trained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adequa.learned.cards import cell, shown
-from adequa.learned.packed.score_map import BEND, bent
+from adequa.learned.packed.metric import BEND, bend
 from adequa.learned.pair.card import earlier, from_earlier
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
@@ -17,7 +17,7 @@ _FIGURES = {"pearson": "Pearson", "accuracy": "preferences ordered rightly"}
 
 
 def packed_card(metric: Description) -> str:
-    """A card in Markdown."""
+    """Return the card in Markdown."""
     return "".join(
         part
         for section in (_use, _meaning, _recipe, _agreement, _numbers, _limits)
@@ -35,7 +35,7 @@ def _use(metric: Description) -> Iterator[str]:
 
 def _meaning(metric: Description) -> Iterator[str]:
     ends = metric.settings["map"]
-    low, high = bent(np.array([0.0, 1.0]))
+    low, high = bend(np.array([0.0, 1.0]))
     yield "\n## What a score means\n\n"
     yield "Scores lie from 0 to 1, and higher is better. Near 0 is what is no better than the "
     yield "reference of another sentence, near 1 what is as good as the reference itself. Between "
@@ -51,8 +51,8 @@ def _meaning(metric: Description) -> Iterator[str]:
 
 def _recipe(metric: Description) -> Iterator[str]:
     yield "\n## Data and recipe\n\n| stage | learnt | from | rows |\n| ---: | --- | --- | ---: |\n"
-    for begun in earlier(metric.training):
-        yield from _stages(begun["training"], f"{cell(begun['name'])}, ")
+    for initial in earlier(metric.training):
+        yield from _stages(initial["training"], f"{cell(initial['name'])}, ")
     yield from _stages(metric.training)
     pairs, origin = metric.training["pairs"], _facts(metric)["from"]
     longest = "largest" if "averaged" in metric.training else "last"
@@ -64,32 +64,32 @@ def _recipe(metric: Description) -> Iterator[str]:
     yield "\n"
 
 
-def _stages(training: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def _stages(training: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     for number, sources in enumerate(training["stages"], 1):
         for source in sources:
             names = cell(", ".join(source["rows_by_dataset"]))
-            learnt = source["objective"] + _of_teachers(source.get("teacher", ()))
-            yield f"| {before}{number} | {learnt} | {names} | {source['rows']:,} |\n"
+            learnt = source["objective"] + _teacher_count(source.get("teacher", ()))
+            yield f"| {prefix}{number} | {learnt} | {names} | {source['rows']:,} |\n"
 
 
-def _of_teachers(teachers: list[str]) -> str:
-    """How many taught; their paths mean nothing elsewhere."""
+def _teacher_count(teachers: list[str]) -> str:
+    """The number of teachers; their paths mean nothing elsewhere."""
     return f" of {len(teachers)} teachers" if len(teachers) > 1 else ""
 
 
 def _agreement(metric: Description) -> Iterator[str]:
     yield "\n## Agreement with people while training\n\n"
-    held_out = metric.agreement["held_out"]
-    if not any(held_out.values()):
+    counts = metric.agreement["held_out"]
+    if not any(counts.values()):
         yield "Nothing was held out to measure it on; `adequa evaluate` does on data of your own.\n"
         return
-    counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
+    sizes = " and ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
     figures = [
         f"{word} {shown(metric.agreement[key])}"
         for key, word in _FIGURES.items()
         if metric.agreement.get(key) is not None
     ]
-    yield f"On {counts} that were held out: {', '.join(figures)}. The weights were chosen on them, "
+    yield f"On {sizes} that were held out: {', '.join(figures)}. The weights were chosen on them, "
     yield "before the packing, so that the figures are a little too good: measure on data of your "
     yield "own with `adequa evaluate`.\n"
 
@@ -118,14 +118,14 @@ def _limits(metric: Description) -> Iterator[str]:
     yield f"- Pairs of more than {facts['max_length']:,} tokens are read in windows, and what goes "
     yield "beyond a window is not seen together.\n"
     if not facts["reads_case"]:
-        seen = metric.settings["surface"] is not None
+        surface = metric.settings["surface"] is not None
         yield "- The encoder reads no capitals; "
-        yield "surface features beside it do.\n" if seen else "case changes no score.\n"
+        yield "surface features beside it do.\n" if surface else "case changes no score.\n"
     yield "- Close scores of single sentences say little: average over a system's output.\n"
     yield f"\n## Licence\n\nThe weights come from `{metric.settings['encoder']}` and the data "
     yield "above: look up their licences before you pass this folder on.\n"
 
 
 def _facts(metric: Description) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = metric.training["packed"]
-    return found
+    facts: Mapping[str, Any] = metric.training["packed"]
+    return facts

@@ -28,7 +28,7 @@ from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings, whole_number
 from adequa.remarks import Remark
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import torch
 
 from adequa.encoders.transformer_files import load_translation_model
 from adequa.learned.pair.gradients import many_shapes, memory_watched, own_randomness
-from adequa.runtime.batches import batches_by_length
+from adequa.runtime.batching import batches_by_length
 
 # Words are drawn among so many: far below them there is only noise, at any temperature.
 _DRAWN_AMONG = 50

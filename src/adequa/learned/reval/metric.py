@@ -50,7 +50,7 @@ from adequa.learned.saved_parsers import (
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark, plain
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import FloatArray, ReferencePairs, Segments
 
 if TYPE_CHECKING:
