@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
+from adequa.learned.base import rated_texts
 from adequa.learned.folds import split_off
-from adequa.learned.references import OfSeveral, reduced, reference_groups
+from adequa.learned.references import reference_groups
 from adequa.learned.reval.preference_ratings import HIGHEST, LOWEST, Formula, rated_preferences
-from adequa.learned.training_data import rated_texts
-from adequa.segments import FloatArray, IntArray, Segments
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 
 # Ratings of similarity tasks come in parts that their authors have made.
@@ -185,33 +184,3 @@ def _from_1_to_5(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
         highest - lowest
     )
     return replace(ratings, scores=np.clip(scaled, LOWEST, HIGHEST))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreePairing:
-    """Every hypothesis with each of its references in turn."""
-
-    references: list[str]
-    translations: list[str]
-    rows: IntArray  # of the segments
-
-    @classmethod
-    def of(cls, ratings: Ratings) -> TreePairing:
-        """The pairs of ratings."""
-        return cls.of_segments(rated_texts(ratings))
-
-    @classmethod
-    def of_segments(cls, segments: Segments) -> TreePairing:
-        """The pairs of segments."""
-        counts = [len(several) for several in segments.references]
-        rows = np.repeat(np.arange(len(counts)), counts)
-        return cls(
-            references=list(chain.from_iterable(segments.references)),
-            translations=[segments.hypotheses[row] for row in rows],
-            rows=rows,
-        )
-
-    def by_segment(self, scores: FloatArray, of_several: OfSeveral) -> FloatArray:
-        """One score a segment, from those of its pairs."""
-        starts = np.unique(self.rows, return_index=True)[1]
-        return reduced(scores, starts, of_several)

@@ -20,8 +20,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from adequa.errors import AdequaError
+from adequa.learned.device import to_device
 from adequa.learned.reval.forest import Forest, Schedule, schedule
-from adequa.learned.transfer import to_device
 from adequa.segments import FloatArray
 
 Places: TypeAlias = Mapping[str, Tensor]  # the arrays of a schedule
