@@ -64,8 +64,8 @@ def _is_day_of_month(text: str, start: int, end: int) -> bool:
 
 def _different_int(value: int, low: int, high: int, random: Random) -> int:
     """A random whole number from `low` to below `high`, other than the value."""
-    drawn = random.randrange(low, high - 1)
-    return drawn + (drawn >= value)
+    different = random.randrange(low, high - 1)
+    return different + (different >= value)
 
 
 def _different_digits(numeral: str, random: Random) -> str:
