@@ -10,21 +10,7 @@ from hypothesis import strategies as st
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
 from adequa.learned.reval.forest import NOTHING, Forest, plant, schedule
-
-
-@st.composite
-def forests(draw: st.DrawFn, most_trees: int = 5, most_words: int = 9) -> Forest:
-    """Random trees over few words, some of them empty, in any order of nodes."""
-    words, parents, starts = [], [], [0]
-    for length in draw(st.lists(st.integers(0, most_words), min_size=1, max_size=most_trees)):
-        order = draw(st.permutations(range(length)))
-        tree = [ROOT] * length
-        for place in range(1, length):
-            tree[order[place]] = order[draw(st.integers(0, place - 1))]
-        words += draw(st.lists(st.integers(0, 6), min_size=length, max_size=length))
-        parents += tree
-        starts.append(len(parents))
-    return plant(words, parents, starts)
+from tiny_trees import forests
 
 
 def plain_depth(parents: list[int], node: int) -> int:

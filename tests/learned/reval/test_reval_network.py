@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_training_forests import forests
 
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
@@ -25,6 +24,7 @@ from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     target_distributions,
 )
 from recursive_tree_lstm import RecursiveTreeLSTM  # noqa: E402
+from tiny_trees import forests  # noqa: E402
 
 DIMENSION, MEMORY = 4, 3
 TABLE = torch.randn(7, DIMENSION, generator=torch.Generator().manual_seed(2))
