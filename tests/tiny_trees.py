@@ -12,7 +12,7 @@ from adequa.encoders.parses import Parser, Parses
 from adequa.encoders.token_vectors import WordTable
 from adequa.io.trees import ROOT
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.reval.forest import Forest, plant
+from adequa.learned.reval.forest import Forest, build_forest
 from adequa.segments import Segments
 
 NOUNS = ("cat", "dog", "mat", "house", "tree", "river", "stone", "bird")
@@ -106,4 +106,4 @@ def forests(draw: st.DrawFn, most_trees: int = 5, most_words: int = 9) -> Forest
         words += draw(st.lists(st.integers(0, 6), min_size=length, max_size=length))
         parents += tree
         starts.append(len(parents))
-    return plant(words, parents, starts)
+    return build_forest(words, parents, starts)

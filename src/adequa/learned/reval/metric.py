@@ -27,7 +27,7 @@ from adequa.learned.cards import card
 from adequa.learned.references import OfSeveral, one_a_segment
 from adequa.learned.regression import correlations, figure
 from adequa.learned.reval.data import HIGHEST, LOWEST, Formula, TreeJudgements, TreePairing, collect
-from adequa.learned.reval.forest import plant
+from adequa.learned.reval.forest import build_forest
 from adequa.learned.reval.words import (
     VECTORS,
     TreeWords,
@@ -219,7 +219,7 @@ class TreeLstm(LearnedMetric):
             share = np.floor(1000 * found.known.mean()) / 1000  # never all
             training.note(f"{share:.1%} of the words have a vector of their own.")
         trees = TreeData(
-            forest=plant(found.rows, parses.parents, parses.starts),
+            forest=build_forest(found.rows, parses.parents, parses.starts),
             table=found.table,
             learnt=TreePairs(first, second, data.learnt.scores[learnt.rows]),
             development=TreePairs(third, fourth, data.development.scores[held_out.rows]),
@@ -284,7 +284,7 @@ class TreeLstm(LearnedMetric):
 
         parses = self.parser.parse(texts)
         words = self.words_.look_up(parses)
-        forest = plant(words.rows, parses.parents, parses.starts)
+        forest = build_forest(words.rows, parses.parents, parses.starts)
         return composed(self.network_, to_device(words.table, self.network_.w.device), forest)
 
     def noticed(self) -> tuple[Remark, ...]:
@@ -391,7 +391,7 @@ class TreeLstm(LearnedMetric):
         self.words_ = read_words(self.vectors, weights.pop(_TABLE, None), folder)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise ValueError("the weights hold something that is no finite number")
-        self.network_ = TreeNetwork.of(TreeShape(**shape), weights)
+        self.network_ = TreeNetwork.from_arrays(TreeShape(**shape), weights)
         if self.words_.dimension != self.network_.shape.dimension:
             raise ValueError("the vectors have another dimension than the network")
         self.network_.to(training_device(self.device))
