@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.encoders.base import AnyEncoder, Encoder
-from adequa.encoders.concatenation import Concatenation
+from adequa.encoders.base import AnyEncoder, Concatenation, Encoder
 from adequa.encoders.registry import (
     ENCODERS,
     encoder_class,

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.encoders import word_vectors
-from adequa.encoders.bag_of_words import BagOfWords
 from adequa.encoders.registry import load_encoder
-from adequa.encoders.word_vectors import WordVectors, load_word_vectors
+from adequa.encoders.word_vectors import BagOfWords, WordVectors, load_word_vectors
 from adequa.errors import AdequaError
 
 WORDS = ["the", "cat", "n't", "do", ".", "Ünï", "cat"]  # a word twice: the first counts
@@ -261,7 +260,7 @@ def test_means_do_not_depend_on_the_other_sentences(
     encoder = BagOfWords.load(str(path))
     sentences = [" ".join(generator.choice(words, size=12)) for _ in range(30)]
     together = encoder.encode(sentences)
-    monkeypatch.setattr("adequa.encoders.bag_of_words._CHUNK", 7)
+    monkeypatch.setattr("adequa.encoders.word_vectors._CHUNK", 7)
     np.testing.assert_array_equal(encoder.encode(sentences), together)
     np.testing.assert_array_equal(encoder.encode(sentences[4:5]), together[4:5])
 

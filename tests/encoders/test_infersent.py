@@ -13,7 +13,7 @@ from nltk.tokenize import NLTKWordTokenizer
 
 from adequa.encoders.infersent import InferSent
 from adequa.encoders.registry import load_encoder
-from adequa.encoders.treebank import treebank_words
+from adequa.encoders.tokens import treebank_words
 from adequa.errors import AdequaError
 from judgements import needs_judgements, read_judgements
 from recurrent_oracles import Array, infersent, random_arrays, write_glove

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adequa.encoders.array_files import write_arrays
 from adequa.encoders.converters.quick_thought import Checkpoint, convert, main
 from adequa.encoders.quick_thought import QuickThought
+from adequa.encoders.recurrent import write_arrays
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from recurrent_oracles import Array, random_arrays, tensorflow_gru, unit, write_glove

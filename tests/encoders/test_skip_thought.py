@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from adequa.encoders.array_files import content_digest, read_arrays, write_arrays
 from adequa.encoders.converters.plain_table import read_plain
 from adequa.encoders.converters.skip_thought import convert, main
-from adequa.encoders.gated_unit import gated_unit
+from adequa.encoders.recurrent import content_digest, gated_unit, read_arrays, write_arrays
 from adequa.encoders.registry import load_encoder
 from adequa.encoders.skip_thought import SkipThought, weight_names
 from adequa.errors import AdequaError

@@ -157,7 +157,7 @@ def test_sentences_of_as_many_pieces_are_read_together(
     vectors._network.register_forward_pre_hook(  # type: ignore[attr-defined]
         lambda _, __, given: shapes.append(tuple(given["input_ids"].shape)), with_kwargs=True
     )
-    monkeypatch.setattr("adequa.encoders.transformer_tokens._BATCH_TOKENS", 16)
+    monkeypatch.setattr("adequa.encoders.token_vectors._BATCH_TOKENS", 16)
     # Two words each: of 2, 8, 2 and 8 pieces, and those at the ends of the sentence.
     long = "cat-cat-cat-cat"
     words = [("a", "cat"), ("a", long), ("the", "dog"), ("the", long)]

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
+from adequa.encoders.base import Concatenation, Coverage, Encoder, PairEncoder, Vectors
 from adequa.encoders.cached import cached
-from adequa.encoders.concatenation import Concatenation
 from adequa.errors import AdequaError
 from adequa.runtime.vector_cache import VectorCache, text_key
 

@@ -99,7 +99,7 @@ def _ways(
     names: tuple[str, str], device: str, most_tokens: int | None, download: bool
 ) -> tuple[Translates, Translates]:
     from adequa.encoders.transformer_files import model_folder
-    from adequa.learned.embedding.mlp_training import training_device
+    from adequa.learned.device import training_device
     from adequa.learned.pair.translator import Translator
 
     place = training_device(device)

@@ -7,6 +7,8 @@ their vectors depend on, so that a cache of vectors and a saved metric can tell 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,3 +109,33 @@ def paired(name: str, firsts: Sequence[str], seconds: Sequence[str]) -> list[tup
             f"{name} reads sentences in pairs, but there are {len(firsts)} and {len(seconds)}."
         )
     return list(zip(firsts, seconds, strict=True))
+
+
+class Concatenation(Encoder):
+    """Vectors of several encoders put one after the other."""
+
+    def __init__(self, parts: Sequence[Encoder]) -> None:
+        if not parts:
+            raise AdequaError("There are no encoders to put together; name at least one.")
+        self.parts = tuple(parts)
+        self.specification = " + ".join(part.specification for part in self.parts)
+        self.name = "+".join(part.name for part in self.parts)
+        self.dimension = sum(part.dimension for part in self.parts)
+        self.is_quick = all(part.is_quick for part in self.parts)
+        described = json.dumps(["concatenation", *(part.fingerprint for part in self.parts)])
+        self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
+
+    def noticed(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.noticed())
+
+    def encode(self, sentences: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)
+        start = 0
+        for part in self.parts:
+            vectors[:, start : start + part.dimension] = part.encode(sentences)
+            start += part.dimension
+        return checked_vectors(self.name, vectors, len(sentences), self.dimension)
+
+    def coverage(self, sentences: Sequence[str]) -> Coverage | None:
+        found = (part.coverage(sentences) for part in self.parts)
+        return next((each for each in found if each is not None), None)

@@ -11,6 +11,7 @@ import numpy as np
 from adequa.datasets.cache import cache_folder
 from adequa.encoders.base import (
     AnyEncoder,
+    Concatenation,
     Coverage,
     Encoder,
     PairEncoder,
@@ -18,7 +19,6 @@ from adequa.encoders.base import (
     checked_vectors,
     paired,
 )
-from adequa.encoders.concatenation import Concatenation
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 from adequa.runtime.vector_cache import DEFAULT_LIMIT, VectorCache, text_key

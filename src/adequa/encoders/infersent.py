@@ -33,16 +33,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from adequa.encoders.array_files import content_digest
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.recurrent import (
     check_word_size,
     chosen_device,
+    content_digest,
     encode_in_batches,
     padded,
     word_coverage,
 )
-from adequa.encoders.treebank import treebank_words
+from adequa.encoders.tokens import treebank_words
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable

@@ -34,20 +34,24 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.array_files import Arrays, array_names, content_digest, read_arrays
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
-from adequa.encoders.dictionary_table import open_table
-from adequa.encoders.gated_unit import GatedUnit, gated_unit
 from adequa.encoders.recurrent import (
+    Arrays,
     GatedEncoder,
+    GatedUnit,
     WordTable,
+    array_names,
     check_word_size,
     chosen_device,
+    content_digest,
     encode_in_batches,
+    gated_unit,
+    read_arrays,
     unit_length,
     word_coverage,
 )
-from adequa.encoders.treebank import treebank_words
+from adequa.encoders.tokens import treebank_words
+from adequa.encoders.word_vector_files import open_table
 from adequa.encoders.word_vectors import load_word_vectors
 from adequa.errors import AdequaError
 

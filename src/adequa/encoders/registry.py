@@ -42,7 +42,7 @@ ENCODERS: dict[str, Entry] = {
         "how well the words of hypothesis and reference match in a Hugging Face encoder",
     ),
     "words": Entry(
-        "adequa.encoders.bag_of_words:BagOfWords",
+        "adequa.encoders.word_vectors:BagOfWords",
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
     ),
     "word-matching": Entry(
@@ -119,7 +119,7 @@ def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
         raise AdequaError(f"Name an encoder as KIND:PATH; the kinds are {', '.join(ENCODERS)}.")
     if len(found) == 1:
         return found[0]
-    from adequa.encoders.concatenation import Concatenation  # noqa: PLC0415  # rarely needed
+    from adequa.encoders.base import Concatenation  # noqa: PLC0415  # rarely needed
 
     for encoder in found:
         if not isinstance(encoder, Encoder):

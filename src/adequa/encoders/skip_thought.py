@@ -24,19 +24,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from adequa.encoders.array_files import Arrays, content_digest, read_arrays
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
-from adequa.encoders.dictionary_table import open_table
-from adequa.encoders.gated_unit import gated_unit
 from adequa.encoders.recurrent import (
+    Arrays,
     GatedEncoder,
     check_word_size,
     chosen_device,
+    content_digest,
     encode_in_batches,
+    gated_unit,
+    read_arrays,
     unit_length,
     word_coverage,
 )
-from adequa.encoders.treebank import treebank_words
+from adequa.encoders.tokens import treebank_words
+from adequa.encoders.word_vector_files import open_table
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from adequa.datasets.cache import digest_of
 from adequa.encoders.parses import Parser, Parses, one_root
-from adequa.encoders.sentence_folders import read_json
-from adequa.encoders.transformer_files import MODELS
+from adequa.encoders.transformer_files import MODELS, read_json
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT, Parents
 from adequa.runtime.batches import distinct

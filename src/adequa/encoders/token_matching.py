@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
-from adequa.encoders.text_network import TokenStates
-from adequa.encoders.transformer import Transformer
+from adequa.encoders.transformer import TokenStates, Transformer
 from adequa.remarks import Remark
 from adequa.runtime.batches import distinct
 

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.bag_of_words import BagOfWords
 from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
+from adequa.encoders.word_vectors import BagOfWords
 from adequa.runtime.batches import distinct
 
 FIGURES = (

@@ -15,7 +15,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import card
 from adequa.learned.embedding.distances import Features
 from adequa.learned.embedding.support_vectors import SupportVectors
@@ -23,7 +23,6 @@ from adequa.learned.ensemble import Ensemble
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.references import reference_groups
 from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
-from adequa.learned.training_data import data_facts, rated_texts
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, in_full, load_metric

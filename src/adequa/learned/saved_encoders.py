@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adequa.encoders.base import Encoder, PairEncoder
+from adequa.encoders.base import Concatenation, Encoder, PairEncoder
 from adequa.encoders.cached import cached
-from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.registry import load_encoder, moved, settings_in, with_setting
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from adequa.encoders.base import PairEncoder
+from adequa.encoders.base import Concatenation, PairEncoder
 from adequa.encoders.cached import cached
-from adequa.encoders.concatenation import Concatenation
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings

@@ -213,7 +213,7 @@ class StopError(Exception):
 @pytest.fixture
 def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
     """Stopped after a checkpoint, with a copy of the encoder that may change."""
-    from adequa.learned.pair.checkpoints import Checkpoints
+    from adequa.learned.checkpoints import Checkpoints
 
     write_tiny_encoder(tmp_path / "mine", dropout=0.1)
     metric = PairRegressor(

@@ -26,9 +26,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.array_files import Arrays, write_arrays
 from adequa.encoders.converters.plain_table import table_of
-from adequa.encoders.dictionary_table import dictionary_words
 from adequa.encoders.quick_thought import (
     DIRECTIONS,
     TABLES,
@@ -38,6 +36,8 @@ from adequa.encoders.quick_thought import (
     WORDS,
     weight_names,
 )
+from adequa.encoders.recurrent import Arrays, write_arrays
+from adequa.encoders.word_vector_files import dictionary_words
 from adequa.errors import AdequaError
 from adequa.io.atomic_folder import atomic_folder
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from adequa.encoders.array_files import read_arrays, write_arrays
 from adequa.encoders.converters.plain_table import table_of
-from adequa.encoders.dictionary_table import dictionary_words
+from adequa.encoders.recurrent import read_arrays, write_arrays
 from adequa.encoders.skip_thought import DICTIONARY, TABLE_FILES, WEIGHT_FILES, weight_names
+from adequa.encoders.word_vector_files import dictionary_words
 from adequa.errors import AdequaError
 from adequa.io.atomic_folder import atomic_folder
 

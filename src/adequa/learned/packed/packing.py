@@ -176,11 +176,11 @@ def _different_references(texts: Segments) -> list[str]:
 
 def _drawn(texts: Segments, count: int, training: Training) -> tuple[list[Pair], list[Pair]]:
     """Different pairs, reference first: so many to choose levels by, and as many to test them."""
+    each = texts.pairs()
     pairs = list(
         dict.fromkeys(
             (reference.strip(), hypothesis.strip())
-            for hypothesis, several in zip(texts.hypotheses, texts.references, strict=True)
-            for reference in several
+            for reference, hypothesis in zip(each.references, each.hypotheses, strict=True)
             if np.isnan(by_rule(reference, hypothesis))
         )
     )

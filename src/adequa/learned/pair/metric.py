@@ -23,7 +23,7 @@ from adequa.learned.base import UNSEEN, LearnedMetric, Training
 from adequa.learned.pair.card import pair_card
 from adequa.learned.pair.plan import Plan, plan_from
 from adequa.learned.pair.teachers import Teaching, forget_taught
-from adequa.learned.references import OfSeveral, one_a_segment
+from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings, whole_number
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from adequa.learned.pair.data import PairData
     from adequa.learned.pair.initial import Beginning
-    from adequa.learned.pair.loop import Outcome, Progress
     from adequa.learned.pair.model import PairModel
     from adequa.learned.pair.processes import Processes
+    from adequa.learned.training import Outcome, Progress
 
 ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
 _SCORING_TOKENS = 8192  # read at once
@@ -60,7 +60,7 @@ class PairRegressor(LearnedMetric):
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     model_: PairModel = field(init=False, repr=False)
     encoder_: str = field(default="", init=False)  # the name of the pretrained encoder
-    references_: OfSeveral | None = field(default=None, init=False)
+    references_: Reduction | None = field(default=None, init=False)
     scoring_precision: str = field(default="fp32", init=False)
     most_tokens: int = field(default=_SCORING_TOKENS, init=False)
 
@@ -71,7 +71,7 @@ class PairRegressor(LearnedMetric):
     ) -> PairRegressor:
         """Train as the plan says; judgements are for the stages that name no data."""
         with _needed_packages("A pair regressor"):
-            from adequa.learned.pair.checkpoints import training_into  # noqa: PLC0415
+            from adequa.learned.checkpoints import training_into  # noqa: PLC0415
             from adequa.learned.pair.data import collect  # noqa: PLC0415
             from adequa.learned.pair.processes import processes  # noqa: PLC0415
 
@@ -102,10 +102,10 @@ class PairRegressor(LearnedMetric):
         teachers: Sequence[str],
     ) -> None:
         """Train what the plan begins with."""
-        from adequa.learned.pair.loop import Run, train  # noqa: PLC0415
         from adequa.learned.pair.model import chosen_precision  # noqa: PLC0415  # needs PyTorch
         from adequa.learned.pair.resuming import ToldCheckpoints, identity  # noqa: PLC0415
         from adequa.learned.pair.stages import stages  # noqa: PLC0415
+        from adequa.learned.pair.train import Run, train  # noqa: PLC0415
 
         model = begun.model
         if plan.encoder_dropout is not None:
@@ -185,32 +185,25 @@ class PairRegressor(LearnedMetric):
             },
             "given_up": [  # since the loss was no number any more
                 {"stage": stage + 1, **combinations(self.plan.stage[stage])[trial]}
-                for stage, trial in outcome.given_up
+                for stage, trial in outcome.diverged
             ],
             "pairs": len(data.texts),
             "data_digest": data.digest,
             "history": outcome.history,
             **more,
         }
-        self.agreement_ = {"held_out": dict(data.held_out), **outcome.figures}
+        self.agreement_ = {"held_out": dict(data.held_out), **outcome.best.figures}
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
-        pairs, at = distinct(
-            [
-                (reference, hypothesis)
-                for hypothesis, several in zip(
-                    segments.hypotheses, segments.references, strict=True
-                )
-                for reference in several
-            ]
-        )
+        each = segments.pairs()
+        pairs, at = distinct(list(zip(each.references, each.hypotheses, strict=True)))
         from adequa.learned.pair.model import chosen_precision  # noqa: PLC0415  # needs PyTorch
 
         precision = chosen_precision(self.scoring_precision, self.model_.network.device)
         times = np.bincount(at, minlength=len(pairs)).tolist()
         scores = self.model_.scores(pairs, precision, self.most_tokens, times)
-        return one_a_segment(scores[at], segments, self.references)
+        return reduce_pairs(scores[at], each.segment, self.references)
 
     @property
     def encoder(self) -> str:
@@ -218,7 +211,7 @@ class PairRegressor(LearnedMetric):
         return self.encoder_ or Path(self.plan.encoder or self.plan.start).name
 
     @property
-    def references(self) -> OfSeveral:
+    def references(self) -> Reduction:
         """What counts where a segment has several; known for certain once it is trained."""
         return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
@@ -255,7 +248,7 @@ class PairRegressor(LearnedMetric):
             super().save(folder)
             return self
         self.check_fitted()
-        from adequa.learned.pair.checkpoints import (  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.checkpoints import (  # noqa: PLC0415  # needs PyTorch
             Checkpoints,
             training_saved,
         )
@@ -284,14 +277,14 @@ class PairRegressor(LearnedMetric):
         **settings: str,
     ) -> PairRegressor:
         with _needed_packages(folder):
-            from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415
+            from adequa.learned.device import training_device  # noqa: PLC0415
             from adequa.learned.pair.model import PairModel, chosen_precision  # noqa: PLC0415
             from adequa.learned.pair.network import Head  # noqa: PLC0415
         check_settings(folder, settings, ("device", "precision", "most_tokens", "references"))
         kept = description.settings
         plan = plan_from(kept["plan"], f"{folder / 'metric.json'}")
         references = settings.get("references", kept["references"])
-        check_choice("references", references, get_args(OfSeveral))
+        check_choice("references", references, get_args(Reduction))
         metric = cls(plan=plan, name=description.name)
         metric.encoder_ = str(kept["encoder"])
         metric.references_ = "best" if references == "best" else "mean"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from adequa.encoders.pooling import check_pooling, pooled, pooled_layers
+from adequa.encoders.transformer import check_pooling, pooled, pooled_layers
 from adequa.errors import AdequaError
 from adequa.learned.pair.attention_masks import attention_mask
 from adequa.segments import FloatArray

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from adequa.encoders.transformer_files import load_translation_model
-from adequa.learned.pair.gradients import many_shapes, memory_watched, own_randomness
+from adequa.learned.pair.gradients import many_shapes, memory_watched
+from adequa.learned.training import isolated_randomness
 from adequa.runtime.batches import batches_by_length
 
 # Words are drawn among so many: far below them there is only noise, at any temperature.
@@ -52,7 +53,7 @@ class Translator:
         ids = self.tokenizer(list(texts), truncation=True, max_length=self._longest)["input_ids"]
         lengths = list(map(len, ids))
         batches = batches_by_length(lengths, max_tokens=self.most_tokens, max_count=len(texts))
-        with torch.inference_mode(), own_randomness(self.network.device), many_shapes():
+        with torch.inference_mode(), isolated_randomness(self.network.device), many_shapes():
             torch.manual_seed(seed)
             for batch in map(np.ndarray.tolist, batches):
                 for texts_made, temperature in zip(found, temperatures, strict=True):

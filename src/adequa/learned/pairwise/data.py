@@ -49,18 +49,14 @@ class PairwiseTexts:
         for row, key in enumerate(known):
             by_corpus.setdefault(key[0], []).append(row)
         references: dict[str, int] = {}
-        listed = [
-            references.setdefault(reference, len(references))
-            for several in segments.references
-            for reference in several
-        ]
-        counts = [len(several) for several in segments.references]
+        pairs = segments.pairs()
+        listed = [references.setdefault(text, len(references)) for text in pairs.references]
         texts = cls(
             segments=segments,
             corpora=tuple(map(tuple, by_corpus.values())),
             references=tuple(references),
             reference_rows=np.array(listed, np.intp),
-            starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+            starts=np.searchsorted(pairs.segment, np.arange(len(segments) + 1)),
         )
         return texts, rows
 

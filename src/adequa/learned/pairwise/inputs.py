@@ -21,7 +21,7 @@ from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.learned.blend import numbers_of
-from adequa.learned.references import reduced
+from adequa.learned.references import reduce_pairs
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.contract import Metric
@@ -150,15 +150,10 @@ class PairInput(ScoreInput):
         return self.encoder.fingerprint
 
     def scores(self, segments: Segments, scored: Scored) -> FloatArray:
-        counts = np.array([len(references) for references in segments.references])
-        rows = np.repeat(np.arange(len(segments)), counts)
-        vectors = self.encoder.encode_pairs(
-            [segments.hypotheses[row] for row in rows],
-            [reference for references in segments.references for reference in references],
-        ).astype(np.float64)
+        pairs = segments.pairs()
+        vectors = self.encoder.encode_pairs(pairs.hypotheses, pairs.references)
         scored(len(segments))
-        starts = np.cumsum(counts) - counts
-        return np.column_stack([reduced(column, starts, "best") for column in vectors.T])
+        return reduce_pairs(vectors.astype(np.float64), pairs.segment, "best")
 
     def noticed(self) -> tuple[Remark, ...]:
         return self.encoder.noticed()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
+from adequa.learned.base import rated_texts
 from adequa.learned.folds import split_off
-from adequa.learned.references import OfSeveral, reduced, reference_groups
-from adequa.learned.training_data import rated_texts
+from adequa.learned.references import reference_groups
 from adequa.metrics.settings import check_choice
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, IntArray, Segments
@@ -242,33 +241,3 @@ def _from_1_to_5(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
         highest - lowest
     )
     return replace(ratings, scores=np.clip(scaled, LOWEST, HIGHEST))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreePairing:
-    """Every hypothesis with each of its references in turn."""
-
-    references: list[str]
-    translations: list[str]
-    rows: IntArray  # of the segments
-
-    @classmethod
-    def of(cls, ratings: Ratings) -> TreePairing:
-        """The pairs of ratings."""
-        return cls.of_segments(rated_texts(ratings))
-
-    @classmethod
-    def of_segments(cls, segments: Segments) -> TreePairing:
-        """The pairs of segments."""
-        counts = [len(several) for several in segments.references]
-        rows = np.repeat(np.arange(len(counts)), counts)
-        return cls(
-            references=list(chain.from_iterable(segments.references)),
-            translations=[segments.hypotheses[row] for row in rows],
-            rows=rows,
-        )
-
-    def by_segment(self, scores: FloatArray, of_several: OfSeveral) -> FloatArray:
-        """One score a segment, from those of its pairs."""
-        starts = np.unique(self.rows, return_index=True)[1]
-        return reduced(scores, starts, of_several)

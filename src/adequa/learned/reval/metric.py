@@ -22,11 +22,12 @@ from adequa.encoders.token_vectors import TokenVectors
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import card
-from adequa.learned.references import OfSeveral, one_a_segment
+from adequa.learned.device import to_device, training_device
+from adequa.learned.references import Reduction, reduce_pairs
 from adequa.learned.regression import correlations, figure
-from adequa.learned.reval.data import HIGHEST, LOWEST, Formula, TreeJudgements, TreePairing, collect
+from adequa.learned.reval.data import HIGHEST, LOWEST, Formula, TreeJudgements, collect
 from adequa.learned.reval.forest import build_forest
 from adequa.learned.reval.words import (
     VECTORS,
@@ -45,12 +46,11 @@ from adequa.learned.saved_parsers import (
     parser_settings,
     restored_parser,
 )
-from adequa.learned.training_data import data_facts
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import batches_by_length, distinct
-from adequa.segments import FloatArray, IntArray, Segments
+from adequa.segments import FloatArray, IntArray, ReferencePairs, Segments
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,7 +126,7 @@ class TreeLstm(LearnedMetric):
     tuned: bool = False  # whether vectors from outside are trained too
     formula: Formula = "share"  # by which preferences become ratings
     fewest: int = 1  # comparisons of an output that is learnt from
-    references: OfSeveral = "best"  # which counts where a segment has several
+    references: Reduction = "best"  # which counts where a segment has several
     epochs: int | None = None
     seed: int = 0
     device: str = "auto"
@@ -152,7 +152,7 @@ class TreeLstm(LearnedMetric):
         """Learn from ratings, preferences or both; the best epoch is chosen on `development`."""
         check_choice("structure", self.structure, STRUCTURES)
         check_choice("preset", self.preset, get_args(Preset))
-        check_choice("references", self.references, get_args(OfSeveral))
+        check_choice("references", self.references, get_args(Reduction))
         check_device(self.device)
         given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
         data = collect(
@@ -172,15 +172,14 @@ class TreeLstm(LearnedMetric):
         return self
 
     def _trained(self, data: TreeJudgements, training: Training) -> tuple[Trained, TreeWords]:
-        from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415  # needs PyTorch
         from adequa.learned.reval.train import Report, train_trees  # noqa: PLC0415
 
-        held_out = TreePairing.of(data.development)
+        held_out = rated_texts(data.development).pairs()
         trees, words = self._trees(data, held_out, training)
         training.stage(f"Learning from {len(trees.learnt):,} pairs of sentences")
 
         def criterion(predictions: FloatArray) -> float:
-            return data.criterion(held_out.by_segment(predictions, self.references))
+            return data.criterion(reduce_pairs(predictions, held_out.segment, self.references))
 
         trained = train_trees(
             trees,
@@ -194,17 +193,17 @@ class TreeLstm(LearnedMetric):
         )
         if trained.table is not None:
             words = words.with_vectors(trained.table[: len(words.words)])
-        by_segment = held_out.by_segment(trained.predictions, self.references)
+        by_segment = reduce_pairs(trained.predictions, held_out.segment, self.references)
         return replace(trained, predictions=by_segment), words
 
     def _trees(
-        self, data: TreeJudgements, held_out: TreePairing, training: Training
+        self, data: TreeJudgements, held_out: ReferencePairs, training: Training
     ) -> tuple[TreeData, TreeWords]:
         """All sentences as trees of words with vectors."""
         from adequa.learned.reval.train import TreeData, TreePairs  # noqa: PLC0415
 
-        learnt = TreePairing.of(data.learnt)
-        sides = [learnt.references, learnt.translations, held_out.references, held_out.translations]
+        learnt = rated_texts(data.learnt).pairs()
+        sides = [learnt.references, learnt.hypotheses, held_out.references, held_out.hypotheses]
         texts, at = distinct([text for side in sides for text in side])
         training.stage(f"Parsing with {self.parser.name}")
         parses = self.parser.parse(texts)
@@ -221,8 +220,8 @@ class TreeLstm(LearnedMetric):
         trees = TreeData(
             forest=build_forest(found.rows, parses.parents, parses.starts),
             table=found.table,
-            learnt=TreePairs(first, second, data.learnt.scores[learnt.rows]),
-            development=TreePairs(third, fourth, data.development.scores[held_out.rows]),
+            learnt=TreePairs(first, second, data.learnt.scores[learnt.segment]),
+            development=TreePairs(third, fourth, data.development.scores[held_out.segment]),
         )
         return trees, words
 
@@ -258,12 +257,12 @@ class TreeLstm(LearnedMetric):
         self.check_fitted()
         from adequa.learned.reval.train import compared  # noqa: PLC0415  # needs PyTorch
 
-        pairs = TreePairing.of_segments(segments)
-        texts, at = distinct([*pairs.references, *pairs.translations])
+        pairs = segments.pairs()
+        texts, at = distinct([*pairs.references, *pairs.hypotheses])
         h_ref, h_tra = np.split(at, 2)
         similarity = compared(self.network_, self._composed(texts), h_ref, h_tra)
         scores = (similarity - LOWEST) / (HIGHEST - LOWEST)
-        return one_a_segment(np.clip(scores, 0.0, 1.0), segments, self.references)
+        return reduce_pairs(np.clip(scores, 0.0, 1.0), pairs.segment, self.references)
 
     def _composed(self, texts: Sequence[str]) -> Tensor:
         """h of every text; those of the texts before are kept, since references come again."""
@@ -280,7 +279,6 @@ class TreeLstm(LearnedMetric):
 
     def _new(self, texts: Sequence[str]) -> Tensor:
         from adequa.learned.reval.train import composed  # noqa: PLC0415
-        from adequa.learned.transfer import to_device  # noqa: PLC0415  # needs PyTorch
 
         parses = self.parser.parse(texts)
         words = self.words_.look_up(parses)
@@ -355,7 +353,7 @@ class TreeLstm(LearnedMetric):
         device = settings.get("device", "auto")
         check_device(device)
         references = settings.get("references", kept["references"])
-        check_choice("references", references, get_args(OfSeveral))
+        check_choice("references", references, get_args(Reduction))
         cache = settings.get("cache", "true").lower()
         check_choice("cache", cache, TRUTH)
         metric = cls(
@@ -384,7 +382,6 @@ class TreeLstm(LearnedMetric):
         self, shape: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folder: Path
     ) -> None:
         """The network and the words of a saved metric."""
-        from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415  # needs PyTorch
         from adequa.learned.reval.network import TreeNetwork, TreeShape  # noqa: PLC0415
 
         weights = dict(arrays)
@@ -400,8 +397,6 @@ class TreeLstm(LearnedMetric):
 def check_device(name: str) -> None:
     """Raise where PyTorch or the device is not there."""
     with _needed_packages():
-        from adequa.learned.embedding.mlp_training import training_device  # noqa: PLC0415
-
         training_device(name)
 
 

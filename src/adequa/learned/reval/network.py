@@ -34,8 +34,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from adequa.errors import AdequaError
+from adequa.learned.device import to_device
 from adequa.learned.reval.forest import EMPTY, Forest, Levels, sort_into_levels
-from adequa.learned.transfer import to_device
 from adequa.segments import FloatArray
 
 Structure: TypeAlias = Literal["dependency", "chain"]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from adequa.errors import AdequaError
-from adequa.learned.pair.gradients import own_randomness
+from adequa.learned.device import to_device
 from adequa.learned.reval.forest import Forest
 from adequa.learned.reval.network import (
     Structure,
@@ -26,7 +26,7 @@ from adequa.learned.reval.network import (
     kl_divergence,
     target_distributions,
 )
-from adequa.learned.transfer import to_device
+from adequa.learned.training import isolated_randomness
 from adequa.runtime.batches import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
@@ -156,7 +156,7 @@ def train_trees(
     best: Trained | None = None
     history: list[dict[str, float]] = []
     for epoch in range(1, setting.epochs + 1):
-        with own_randomness(where):
+        with isolated_randomness(where):
             loss = _epoch(network, table, data, steps, np.random.default_rng([seed, epoch]))
         predictions = predicted(network, table.detach(), data.forest, data.development)
         figure = criterion(predictions)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from adequa.learned.device import to_device
 from adequa.learned.pair.objectives.contract import Objective, Task
-from adequa.learned.transfer import to_device
 from adequa.segments import FloatArray, IntArray
 
 

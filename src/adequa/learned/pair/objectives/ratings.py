@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from adequa.learned.device import to_device
 from adequa.learned.pair.objectives.contract import Objective, Task
-from adequa.learned.transfer import to_device
 from adequa.segments import FloatArray, IntArray
 
 
