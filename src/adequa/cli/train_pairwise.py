@@ -116,9 +116,9 @@ def pairwise_ranker(
     """Learn from preferences to tell the better of two hypotheses; `adequa rank` uses it."""
     from adequa.cli.output import write
     from adequa.cli.render_pairwise import report
+    from adequa.learned.pairwise.data import sampled_rows
     from adequa.learned.pairwise.inputs import COLUMN, named_inputs
     from adequa.learned.pairwise.metric import PairwiseRanker
-    from adequa.learned.pairwise.split import sampled_rows
 
     called = checked_target(output, name)
     if scores and (len(preferences) > 1 or validation):

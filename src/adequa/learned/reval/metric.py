@@ -23,7 +23,7 @@ from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
-from adequa.learned.cards import card
+from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
 from adequa.learned.references import Reduction, reduce_pairs
 from adequa.learned.regression import correlations, figure
@@ -36,15 +36,15 @@ from adequa.learned.reval.words import (
     restored_vectors,
     starting_words,
     vector_facts,
-    vector_keys,
     write_words,
 )
-from adequa.learned.saved_parsers import (
-    FIRST,
-    other_parser,
+from adequa.learned.saved import (
+    PARSER,
+    numbered_keys,
+    other_parser_remark,
     parser_facts,
     parser_settings,
-    restored_parser,
+    restore_parser,
 )
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings
@@ -287,7 +287,7 @@ class TreeLstm(LearnedMetric):
 
     def noticed(self) -> tuple[Remark, ...]:
         outside = () if self.vectors is None else self.vectors.noticed()
-        another = other_parser(self.parser, self.parser_facts_)
+        another = other_parser_remark(self.parser, self.parser_facts_)
         return (*plain(self.parser.remarks()), *plain(another), *outside)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
@@ -335,7 +335,7 @@ class TreeLstm(LearnedMetric):
                 "Word vectors are found where they were when the metric was trained; where they "
                 "lie elsewhere, say so: `-m FOLDER:vectors=PATH`. "
             )
-        return card(self, f"{what}.", use.strip(), "scores are from 0 to 1")
+        return ratings_card(self, f"{what}.", use.strip(), "scores are from 0 to 1")
 
     @classmethod
     def load(
@@ -347,8 +347,8 @@ class TreeLstm(LearnedMetric):
         **settings: str,
     ) -> TreeLstm:
         kept = description.settings
-        keys = vector_keys(kept["vectors"])
-        parsers = parser_settings(settings) or [FIRST]
+        keys = numbered_keys(VECTORS, len(kept["vectors"]))
+        parsers = parser_settings(settings) or [PARSER]
         check_settings(folder, settings, [*parsers, *keys, "references", "device", "cache"])
         device = settings.get("device", "auto")
         check_device(device)
@@ -357,7 +357,7 @@ class TreeLstm(LearnedMetric):
         cache = settings.get("cache", "true").lower()
         check_choice("cache", cache, TRUTH)
         metric = cls(
-            parser=restored_parser(kept["parser"], folder, settings, cache=TRUTH[cache]),
+            parser=restore_parser(kept["parser"], folder, settings, cache=TRUTH[cache]),
             vectors=restored_vectors(
                 kept["vectors"], list(map(settings.get, keys)), folder, device
             ),
