@@ -14,8 +14,7 @@ from adequa.learned.pair import train as pair_train
 from adequa.learned.pair.figures import Development
 from adequa.learned.pair.gradients import PairInputs, predict
 from adequa.learned.pair.network import Head, PairNetwork
-from adequa.learned.pair.objectives.preferences import PreferenceOrder, preference_order
-from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.objectives import PreferenceOrder, RatingRegression, preference_order
 from adequa.learned.pair.optimiser import Rates
 from adequa.learned.pair.processes import Processes
 from adequa.learned.pair.train import PairStage, PairTrial, Part, Run, train

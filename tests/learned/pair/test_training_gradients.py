@@ -17,9 +17,11 @@ from adequa.learned import training  # noqa: E402  # it needs PyTorch
 from adequa.learned.pair import gradients  # noqa: E402
 from adequa.learned.pair.gradients import PairInputs, accumulate, memory_watched, predict  # noqa: E402
 from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
-from adequa.learned.pair.objectives.contract import Objective  # noqa: E402
-from adequa.learned.pair.objectives.preferences import preference_order  # noqa: E402
-from adequa.learned.pair.objectives.ratings import RatingRegression  # noqa: E402
+from adequa.learned.pair.objectives import (  # noqa: E402
+    Objective,
+    RatingRegression,
+    preference_order,
+)
 
 ROWS = random_rows(14)
 INPUTS = PairInputs(ROWS, most_tokens=10_000)

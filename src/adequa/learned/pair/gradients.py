@@ -22,7 +22,7 @@ from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.pair.network import PairNetwork, Precision
-from adequa.learned.pair.objectives.contract import Loss
+from adequa.learned.pair.objectives import Loss
 from adequa.learned.training import seed_torch
 from adequa.runtime.batches import batches_by_length, cheapest_batches
 from adequa.segments import FloatArray, IntArray

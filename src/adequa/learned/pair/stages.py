@@ -12,7 +12,7 @@ import numpy as np
 from adequa.learned.pair.data import PairData, Source
 from adequa.learned.pair.gradients import PairInputs, predict
 from adequa.learned.pair.network import PairNetwork
-from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.objectives import RatingRegression
 from adequa.learned.pair.optimiser import Rates
 from adequa.learned.pair.plan import Plan, SourcePlan, StagePlan
 from adequa.learned.pair.train import Calibration, PairStage, PairTrial, Part
@@ -55,7 +55,7 @@ def _trial(stage: StagePlan, sources: Sequence[Source], chosen: dict[str, Any]) 
         rates=Rates(
             chosen["learning_rate"],
             warmup=stage.warmup,
-            schedule=stage.schedule,  # type: ignore[arg-type]  # the plan has checked it
+            schedule=stage.schedule,
             layer_decay=stage.layer_decay,
             head_rate=stage.head_rate,
         ),

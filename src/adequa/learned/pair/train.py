@@ -25,7 +25,7 @@ from adequa.learned.pair.gradients import (
     predict,
 )
 from adequa.learned.pair.network import PairNetwork
-from adequa.learned.pair.objectives.contract import Loss, Objective
+from adequa.learned.pair.objectives import Loss, Objective
 from adequa.learned.pair.optimiser import Rates, adamw
 from adequa.learned.pair.processes import Processes
 from adequa.learned.training import Evaluation, Keep, Outcome, Progress, evaluation_steps

@@ -18,10 +18,16 @@ import numpy as np
 
 from adequa.encoders.registry import ENCODERS, load_encoder, moved
 from adequa.errors import AdequaError
-from adequa.io.truth import TRUTH
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training
-from adequa.learned.cards import cell, shown
+from adequa.learned.cards import (
+    model_card,
+    settings_table,
+    shell,
+    table,
+    three_digits,
+    training_data,
+)
 from adequa.learned.pairwise.costs import Loss, stages
 from adequa.learned.pairwise.data import (
     Learnt,
@@ -53,7 +59,15 @@ from adequa.learned.pairwise.train import (
     PairwiseTrained,
     train_pairwise,
 )
-from adequa.learned.saved_arrays import SavedArrays, check_sizes, saved_array
+from adequa.learned.saved import (
+    SavedArrays,
+    check_sizes,
+    essential_signature,
+    is_cached,
+    may_help,
+    restore,
+    saved_array,
+)
 from adequa.metrics.saved import Description
 from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
@@ -351,12 +365,10 @@ def restored_inputs(
     """The inputs of a saved ranker; `input1` and so on say where one of them is now."""
     keys = [f"input{number}" for number in range(1, len(facts) + 1)]
     check_settings(folder, settings, [*keys, "cache"])
-    wanted = settings.get("cache", "true").lower()
-    if wanted not in TRUTH:
-        raise AdequaError(f"{folder}: cache must be true or false, not {settings['cache']!r}.")
+    cache = is_cached(folder, settings)
     return NamedInputs(
         tuple(
-            _restored(fact, settings.get(key), TRUTH[wanted], f"{folder}:{key}=PATH")
+            _restored(fact, settings.get(key), cache, may_help(folder, key))
             for fact, key in zip(facts, keys, strict=True)
         )
     )
@@ -364,17 +376,14 @@ def restored_inputs(
 
 def _restored(fact: Mapping[str, Any], now: str | None, cache: bool, advice: str) -> AnyInput:
     name = str(fact["name"])
-    try:
-        found = _named(name, now, cache)
-    except AdequaError as error:
-        if now is not None:
-            raise
-        raise AdequaError(
-            f"The input {name} that this ranker was trained with cannot be loaded, which -m "
-            f"{advice} may help with. The reason: {error}"
-        ) from error
+    found = restore(
+        f"The input {name} that this ranker was trained with",
+        lambda: _named(name, now, cache),
+        is_moved=now is not None,
+        advice=advice,
+    )
     given_vectors = isinstance(found, VectorInput) and found.name.startswith("precomputed:")
-    same = _essential(found.identity) == _essential(str(fact["identity"]))
+    same = essential_signature(found.identity) == essential_signature(str(fact["identity"]))
     if _numbers(found) != fact["numbers"] or not (same or (given_vectors and now is not None)):
         raise AdequaError(
             f"{found.name} is not the input that this ranker was trained with, which was {name}."
@@ -392,14 +401,6 @@ def _named(name: str, now: str | None, cache: bool) -> AnyInput:
 
 def _numbers(each: AnyInput) -> int:
     return each.encoder.dimension if isinstance(each, VectorInput) else each.count
-
-
-def _essential(identity: str) -> tuple[str, ...]:
-    """An identity without versions, and of a trained metric the weights alone."""
-    name, *fields = identity.split("|")
-    weights = tuple(each for each in fields if each.startswith("weights:"))
-    kept = (each for each in fields if not each.startswith(("version:", "sacrebleu:", "nrefs:")))
-    return weights or (name, *kept)
 
 
 def network_arrays(
@@ -441,37 +442,48 @@ def _scaling(arrays: SavedArrays, name: str, count: int, where: str) -> Scaling:
 
 
 def pairwise_card(metric: PairwiseRanker) -> str:
-    """A card in Markdown."""
-    return "".join(_parts(metric))
+    """Return the card in Markdown."""
+    settings = metric.settings()
+    inputs = settings.pop("inputs")
+    scores = metric.named.scores
+    return model_card(
+        metric.name,
+        "A pairwise neural ranker: which of two hypotheses is better, given a reference. "
+        f"Trained with adequa {__version__}.",
+        {
+            "Use": [
+                shell("adequa rank -m FOLDER -t a.txt -t b.txt -r reference.txt"),
+                "A score is the probability, from 0 to 1, that a hypothesis wins against the "
+                "others of its segment. Inputs that are files are loaded from where they were when "
+                "the ranker was trained; where the first is elsewhere now, write "
+                "`-m FOLDER:input1=PATH`, and so on.",
+            ],
+            "Inputs": [
+                table(
+                    ["input", "numbers", "used as"],
+                    [
+                        [fact["name"], fact["numbers"], "scores" if each in scores else "vectors"]
+                        for fact, each in zip(inputs, metric.named.inputs, strict=True)
+                    ],
+                )
+            ],
+            "Training data": training_data(metric.training_, "preferences"),
+            "Settings": [settings_table(settings)],
+            "Agreement with people while training": _agreement(metric),
+        },
+    )
 
 
-def _parts(metric: PairwiseRanker) -> Iterator[str]:
-    facts, settings = metric.training_, metric.settings()
-    yield f"# {metric.name}\n\nA pairwise neural ranker: which of two hypotheses is better, given "
-    yield f"a reference. Trained with adequa {__version__}.\n"
-    yield "\n## Use\n\n```sh\nadequa rank -m FOLDER -t a.txt -t b.txt -r reference.txt\n```\n"
-    yield "\nA score is how likely a hypothesis wins against the others of its segment, from 0 to "
-    yield "1. Inputs that are files are found where they were when the ranker was trained; where "
-    yield "the first lies elsewhere, say so: `-m FOLDER:input1=PATH`, and so on.\n"
-    yield "\n## Inputs\n\n| input | numbers | used as |\n| --- | ---: | --- |\n"
-    for fact, each in zip(settings["inputs"], metric.named.inputs, strict=True):
-        use = "scores" if each in metric.named.scores else "vectors"
-        yield f"| {cell(fact['name'])} | {fact['numbers']:,} | {use} |\n"
-    yield f"\n## Training data\n\n{facts['rows']:,} preferences: "
-    yield f"{facts['data'] or 'a file without a name'}.\n"
-    if len(facts["rows_by_language_pair"]) > 1:
-        yield "\n| language pair | preferences |\n| --- | ---: |\n"
-        yield from (f"| {cell(k)} | {n:,} |\n" for k, n in facts["rows_by_language_pair"].items())
-    yield "\n## Settings\n\n| setting | value |\n| --- | --- |\n"
-    for key, value in settings.items():
-        if key != "inputs":
-            yield f"| {key} | {value} |\n"
-    yield "\n## Agreement with people while training\n\n"
-    yield f"On {metric.agreement_['held_out_rows']:,} preferences of {facts['validated_on']}, by "
-    yield "which the epoch was chosen, so that the figures are a little too good. Strict Kendall's "
-    yield f"tau: {shown(metric.agreement_['tau'])}.\n"
-    by_pair = metric.agreement_["by_language_pair"]
+def _agreement(metric: PairwiseRanker) -> Iterator[str]:
+    report = metric.agreement_
+    yield (
+        f"On {report['held_out_rows']:,} preferences of {metric.training_['validated_on']}. The "
+        "epoch was chosen on them, so that the figures are a little too good. Strict Kendall's "
+        f"tau: {three_digits(report['tau'])}."
+    )
+    by_pair = report["by_language_pair"]
     if len(by_pair) > 1:
-        yield "\n| language pair | preferences | tau |\n| --- | ---: | ---: |\n"
-        for pair, figures in by_pair.items():
-            yield f"| {cell(pair)} | {figures['rows']:,} | {shown(figures['tau'])} |\n"
+        yield table(
+            ["language pair", "preferences", "tau"],
+            [[pair, figures["rows"], figures["tau"]] for pair, figures in by_pair.items()],
+        )
