@@ -19,7 +19,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.metrics.settings import check_choice
+from adequa.metrics.registry import check_choice
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, Segments
 
