@@ -26,9 +26,8 @@ from tiny_trees import LastWord, preferred, rated, table
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.learned.reval import train as tree_training  # noqa: E402
-from adequa.learned.reval.metric import TreeLstm  # noqa: E402
+from adequa.learned.reval.metric import RecentVectors, TreeLstm  # noqa: E402
 from adequa.learned.reval.network import TreeShape  # noqa: E402
-from adequa.learned.reval.recent_vectors import RecentVectors  # noqa: E402  # it needs PyTorch
 
 TEXTS = Segments(
     ("cat saw dog", "", "dog", "cat ate mat"),
@@ -343,3 +342,41 @@ def test_a_text_that_was_not_parsed(tmp_path: Path) -> None:
     again = load_metric(f"{tmp_path / 'saved'}:parser={tmp_path / 'a.conllu'}")
     with pytest.raises(AdequaError, match='no parse of .* the first being "cat saw dog"'):
         again.score(TEXTS)
+
+
+def rows(*numbers: float) -> torch.Tensor:  # type: ignore[name-defined]
+    return torch.tensor([[float(number), -float(number)] for number in numbers])
+
+
+def filled(kept: RecentVectors, *texts: str) -> tuple[list[float], list[int]]:
+    """The first number of each text, 0 where it is not there, and the places of these."""
+    vectors = torch.zeros(len(texts), 2)
+    lacking = kept.fill(vectors, texts)
+    assert (vectors[:, 0] == -vectors[:, 1]).all()
+    return vectors[:, 0].tolist(), np.asarray(lacking).tolist()
+
+
+def test_the_oldest_go_first() -> None:
+    kept = RecentVectors(3)
+    assert filled(kept, "a") == ([0], [0])
+    kept.put(["a", "b", "c"], rows(1, 2, 3))
+    assert filled(kept, "c", "x", "a") == ([3, 0, 1], [1])
+    kept.put(["d"], rows(4))  # in place of b, which was not asked for
+    assert filled(kept, "b", "a", "c", "d") == ([0, 1, 3, 4], [0])
+    kept.put(["a", "e"], rows(5, 6))
+    assert filled(kept, "a", "c", "d", "e") == ([5, 0, 4, 6], [1])
+
+
+def test_of_too_many_the_last_stay() -> None:
+    kept = RecentVectors(2)
+    kept.put(["a", "b", "c", "d"], rows(1, 2, 3, 4))
+    assert filled(kept, "a", "b", "c", "d") == ([0, 0, 3, 4], [0, 1])
+
+
+def test_copies_begin_empty() -> None:
+    kept = RecentVectors(2)
+    kept.put(["a"], rows(1))
+    copied = copy.deepcopy(kept)
+    assert copied.limit == 2
+    assert filled(copied, "a") == ([0], [0])
+    assert filled(kept, "a") == ([1], [])

@@ -9,22 +9,8 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
-from adequa.learned.reval.forest import NOTHING, Forest, plant, schedule
-
-
-@st.composite
-def forests(draw: st.DrawFn, most_trees: int = 5, most_words: int = 9) -> Forest:
-    """Random trees over few words, some of them empty, in any order of nodes."""
-    words, parents, starts = [], [], [0]
-    for length in draw(st.lists(st.integers(0, most_words), min_size=1, max_size=most_trees)):
-        order = draw(st.permutations(range(length)))
-        tree = [ROOT] * length
-        for place in range(1, length):
-            tree[order[place]] = order[draw(st.integers(0, place - 1))]
-        words += draw(st.lists(st.integers(0, 6), min_size=length, max_size=length))
-        parents += tree
-        starts.append(len(parents))
-    return plant(words, parents, starts)
+from adequa.learned.reval.forest import EMPTY, Forest, build_forest, sort_into_levels
+from tiny_trees import forests
 
 
 def plain_depth(parents: list[int], node: int) -> int:
@@ -49,7 +35,7 @@ def test_depths_are_the_steps_to_the_root(forest: Forest) -> None:
 def test_trees_taken_are_those_trees(forest: Forest, data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(forest) - 1), max_size=6))
     trees = trees_of(forest)
-    assert trees_of(forest.take(chosen)) == [trees[tree] for tree in chosen]
+    assert trees_of(forest.select(chosen)) == [trees[tree] for tree in chosen]
 
 
 @given(forests())
@@ -57,56 +43,71 @@ def test_chains_are_planted_alike(forest: Forest) -> None:
     chains = forest.chains()
     assert chains.words.tolist() == forest.words.tolist()
     assert chains.starts.tolist() == forest.starts.tolist()
-    again = plant(chains.words, chains.parents, chains.starts)
+    again = build_forest(chains.words, chains.parents, chains.starts)
     assert again.depths.tolist() == chains.depths.tolist()
     for _, parents, _ in trees_of(chains):
         assert parents == [*range(1, len(parents)), ROOT]
 
 
 @given(forests())
-def test_every_node_is_worked_out_once_after_its_children(forest: Forest) -> None:
-    order = schedule(forest)
-    assert len(order.inner_words) == sum(order.levels)
-    assert len(order.inner_words) == len(order.child_parents) + sum(order.levels[-1:])
-    hangs = forest.parents != ROOT
-    inner = np.unique((forest.parents + np.repeat(forest.starts[:-1], forest.lengths))[hangs])
-    assert sorted(order.vocabulary[order.inner_words]) == sorted(forest.words[inner])
-    # Levels below the last hang all of their nodes from the next.
-    hung = np.split(order.child_parents, np.cumsum(order.levels[:-1]))
-    for parents, size in zip(hung, order.levels[1:], strict=False):
-        assert parents.max() < size
-    leaves = np.setdiff1d(np.arange(len(forest.words)), inner)
-    assert set(order.vocabulary[order.leaf_words]) == set(forest.words[leaves])
-    assert len(order.roots) == len(forest)
+def test_the_children_of_a_level_are_the_level_below(forest: Forest) -> None:
+    levels = sort_into_levels(forest)
+    inner, leaves = np.array(levels.inner_counts), np.array(levels.leaf_counts)
+    assert levels.child_counts == (0, *(inner + leaves)[:-1])
+    assert (inner + leaves)[-1] == len(levels.roots) == len(forest)
+    assert levels.vocabulary.tolist() == sorted(set(forest.words.tolist()))
+    by_depth: list[list[tuple[int, int]]] = []  # word and word of the parent
+    for words, parents, depths in trees_of(forest):
+        for word, parent, depth in zip(words, parents, depths, strict=True):
+            by_depth += [[] for _ in range(depth + 1 - len(by_depth))]
+            by_depth[depth].append((word, words[parent] if parent != ROOT else ROOT))
+    inner_words, leaf_words, indices, parent_words = (
+        np.split(values, np.cumsum(counts)[:-1])
+        for values, counts in (
+            (levels.vocabulary[levels.inner_words], inner),
+            (levels.vocabulary[levels.leaf_words], leaves),
+            (levels.parents, levels.child_counts),
+            (levels.vocabulary[levels.parent_words], levels.child_counts),
+        )
+    )
+    for level in range(1, len(inner)):
+        below = np.concatenate([inner_words[level - 1], leaf_words[level - 1]])
+        # Each child has the parent, and the parent's word, that it has in its tree.
+        assert (inner_words[level][indices[level]] == parent_words[level]).all()
+        pairs = zip(below.tolist(), parent_words[level].tolist(), strict=True)
+        assert sorted(pairs) == sorted(by_depth[len(inner) - level])
+        assert set(indices[level]) == set(range(inner[level]))  # an inner node has a child
+    roots = np.concatenate([inner_words[-1], leaf_words[-1]])[levels.roots]
+    expected = [words[parents.index(ROOT)] for words, parents, _ in trees_of(forest)]
+    assert roots.tolist() == expected
 
 
-def test_a_schedule_by_hand() -> None:
+def test_levels_by_hand() -> None:
     # 0 <- 1 (root) -> 3 -> 2 crosses nothing; the second tree is the single word 5.
-    order = schedule(plant([9, 7, 9, 8, 5], [1, -1, 3, 1, -1], [0, 4, 5]))
-    assert order.vocabulary.tolist() == [5, 7, 8, 9]
-    assert order.levels == (1, 1)  # node 3, then node 1
-    assert order.inner_words.tolist() == [2, 1]
-    assert order.leaf_words.tolist() == [0, 3]  # 5 and 9, the latter at two depths
-    assert order.leaf_kinds.tolist() == [1, 1]
-    assert order.leaf_parents.tolist() == [1, 0]  # node 1, and node 3 before it
-    assert order.leaf_parent_words.tolist() == [1, 2]
-    assert order.child_parents.tolist() == [0]
-    assert order.child_parent_words.tolist() == [1]
-    assert order.roots.tolist() == [0, 1]  # node 1; behind the last level, the first leaf kind
+    levels = sort_into_levels(build_forest([9, 7, 9, 8, 5], [1, -1, 3, 1, -1], [0, 4, 5]))
+    assert levels.vocabulary.tolist() == [5, 7, 8, 9]
+    assert levels.inner_counts == (0, 1, 1)  # node 3, then node 1
+    assert levels.leaf_counts == (1, 1, 1)  # node 2, node 0, and the second tree
+    assert levels.child_counts == (0, 1, 2)
+    assert levels.inner_words.tolist() == [2, 1]
+    assert levels.leaf_words.tolist() == [3, 3, 0]
+    assert levels.parents.tolist() == [0, 0, 0]  # of node 2, node 3 and node 0
+    assert levels.parent_words.tolist() == [2, 1, 1]
+    assert levels.roots.tolist() == [0, 1]
 
 
 def test_empty_sentences_are_one_node_of_nothing() -> None:
-    forest = plant([], [], [0, 0, 0])
-    assert forest.words.tolist() == [NOTHING, NOTHING]
-    assert schedule(forest).levels == ()
-    assert len(plant([], [], [0])) == 0
+    forest = build_forest([], [], [0, 0, 0])
+    assert forest.words.tolist() == [EMPTY, EMPTY]
+    assert sort_into_levels(forest).leaf_counts == (2,)
+    assert len(build_forest([], [], [0])) == 0
 
 
 def test_long_chains_need_no_recursion() -> None:
     length = 5000
-    forest = plant(np.zeros(length), [*range(1, length), ROOT], [0, length])
+    forest = build_forest(np.zeros(length), [*range(1, length), ROOT], [0, length])
     assert forest.depths.tolist() == list(range(length))[::-1]
-    assert len(schedule(forest).levels) == length - 1
+    assert sort_into_levels(forest).inner_counts == (0, *[1] * (length - 1))
 
 
 @pytest.mark.parametrize(
@@ -145,4 +146,4 @@ def test_long_chains_need_no_recursion() -> None:
 )
 def test_no_trees(words: list[int], parents: list[int], starts: list[int], message: str) -> None:
     with pytest.raises(AdequaError, match=message):
-        plant(words, parents, starts)
+        build_forest(words, parents, starts)

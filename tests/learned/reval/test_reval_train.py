@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.reval.forest import plant
+from adequa.learned.reval.forest import build_forest
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
-    divergence,
+    kl_divergence,
     target_distributions,
 )
 from adequa.learned.reval.train import (  # noqa: E402
@@ -32,7 +32,7 @@ from adequa.learned.reval.train import (  # noqa: E402
 from recursive_tree_lstm import RecursiveTreeLSTM  # noqa: E402
 
 SHAPE = TreeShape(dimension=4, memory=5, hidden=3)
-FOREST = plant([0, 1, 2, 3, 1, 2, 0, 3], [1, -1, 1, -1, 1, -1, 1, -1], [0, 3, 4, 4, 7, 8])
+FOREST = build_forest([0, 1, 2, 3, 1, 2, 0, 3], [1, -1, 1, -1, 1, -1, 1, -1], [0, 3, 4, 4, 7, 8])
 # Tree 1 twice, as both sides, and against nothing at all.
 PAIRS = TreePairs(np.array([0, 1, 1]), np.array([3, 1, 2]), np.array([2.7, 5.0, 1.0]))
 
@@ -57,7 +57,7 @@ def test_one_step_of_adagrad_by_hand() -> None:
     vectors = torch.from_numpy(table())
     h = recursion.compose(FOREST, vectors)
     log_p = network.compare(h[PAIRS.references], h[PAIRS.translations])
-    loss = divergence(torch.from_numpy(target_distributions(PAIRS.similarity)), log_p)
+    loss = kl_divergence(torch.from_numpy(target_distributions(PAIRS.similarity)), log_p)
     for name, weight in network.named_parameters():
         (gradient,) = torch.autograd.grad(loss, weight, retain_graph=True, allow_unused=True,
                                           materialize_grads=True)  # fmt: skip
@@ -106,8 +106,8 @@ def test_trees_are_composed_the_same_whatever_stands_beside_them() -> None:
     network = TreeNetwork(SHAPE, seed=1)
     vectors = torch.from_numpy(table())
     many = np.tile(np.arange(len(FOREST)), 120)
-    together = composed(network, vectors, FOREST.take(many))
-    alone = torch.cat([composed(network, vectors, FOREST.take([tree])) for tree in range(5)])
+    together = composed(network, vectors, FOREST.select(many))
+    alone = torch.cat([composed(network, vectors, FOREST.select([tree])) for tree in range(5)])
     assert together.numpy() == pytest.approx(alone[many].numpy(), abs=1e-6)
 
 
@@ -169,13 +169,13 @@ def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPat
     vectors = torch.from_numpy(table())
     whole = composed(network, vectors, FOREST)
     sizes: list[int] = []
-    schedule = network.schedule
+    levels = network.levels
 
     def watching(forest: Any) -> Any:
         sizes.append(len(forest.words))
-        return schedule(forest)
+        return levels(forest)
 
-    monkeypatch.setattr(network, "schedule", watching)
+    monkeypatch.setattr(network, "levels", watching)
     monkeypatch.setattr("adequa.learned.reval.train._NODES", 3)
     assert composed(network, vectors, FOREST).numpy() == pytest.approx(whole.numpy(), abs=1e-6)
     assert sizes == [3, 3, 3]

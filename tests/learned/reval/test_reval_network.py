@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_training_forests import forests
 
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
-from adequa.learned.reval.forest import Forest, plant
+from adequa.learned.reval.forest import Forest, build_forest
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
-    divergence,
-    similarities,
+    expected_similarity,
+    kl_divergence,
     target_distributions,
 )
 from recursive_tree_lstm import RecursiveTreeLSTM  # noqa: E402
+from tiny_trees import forests  # noqa: E402
 
 DIMENSION, MEMORY = 4, 3
 TABLE = torch.randn(7, DIMENSION, generator=torch.Generator().manual_seed(2))
@@ -42,7 +42,7 @@ def network(**shape: Any) -> TreeNetwork:
 
 def composed(made: TreeNetwork, forest: Forest) -> Any:
     with torch.no_grad():
-        return made.compose(made.schedule(forest), TABLE).numpy()
+        return made.compose(made.levels(forest), TABLE).numpy()
 
 
 @pytest.mark.parametrize("gated", [True, False], ids=["output gate", "none"])
@@ -50,7 +50,7 @@ def composed(made: TreeNetwork, forest: Forest) -> Any:
 @settings(max_examples=40)
 def test_levels_are_the_recursion(gated: bool, forest: Forest) -> None:
     made = network(output_gate=gated)
-    order, table = made.schedule(forest), TABLE.clone().requires_grad_()
+    order, table = made.levels(forest), TABLE.clone().requires_grad_()
     weights = [made.w, made.b, made.u, made.u_f, made.nothing, table]
     by_level = made.compose(order, table)
     by_node = RecursiveTreeLSTM(made).compose(forest, table)
@@ -73,7 +73,7 @@ def test_levels_are_the_recursion(gated: bool, forest: Forest) -> None:
 def test_the_order_of_trees_does_not_matter(forest: Forest, data: st.DataObject) -> None:
     made = network()
     order = data.draw(st.permutations(range(len(forest))))
-    found = composed(made, forest.take(order))
+    found = composed(made, forest.select(order))
     assert found == pytest.approx(composed(made, forest)[list(order)], abs=1e-6)
 
 
@@ -89,7 +89,7 @@ def test_the_order_of_nodes_and_so_of_children_does_not_matter(
         words += [int(forest.words[begin + node]) for node in order]
         parents += [place[int(forest.parents[begin + node])] for node in order]
     made = network()
-    shuffled = plant(words, parents, forest.starts)
+    shuffled = build_forest(words, parents, forest.starts)
     assert composed(made, shuffled) == pytest.approx(composed(made, forest), abs=1e-6)
 
 
@@ -124,8 +124,8 @@ def test_a_chain_of_two_by_hand() -> None:
         for weight in made.parameters():
             weight.fill_(1)
         made.b.zero_()
-    forest = plant([0, 1], [1, -1], [0, 2])
-    found = made.compose(made.schedule(forest), torch.tensor([[1.0], [2.0]]))
+    forest = build_forest([0, 1], [1, -1], [0, 2])
+    found = made.compose(made.levels(forest), torch.tensor([[1.0], [2.0]]))
 
     def sigma(value: float) -> float:
         return float(1 / (1 + np.exp(-value)))
@@ -147,15 +147,17 @@ def test_the_comparison_by_hand() -> None:
     tensors = (torch.tensor(side, dtype=torch.float32) for side in (h_ref, h_tra))
     log_p = made.compare(*tensors)
     assert log_p.exp().detach().numpy() == pytest.approx(p, abs=1e-6)
-    assert similarities(log_p).item() == pytest.approx(float(p[0] @ [1, 2, 3, 4, 5]), abs=1e-5)
+    assert expected_similarity(log_p).item() == pytest.approx(
+        float(p[0] @ [1, 2, 3, 4, 5]), abs=1e-5
+    )
 
 
 def test_pairs_are_references_then_translations() -> None:
     made = network().eval()
-    forest = plant([0, 1, 2, 3, 4, 5], [1, -1, -1, -1, 0, -1], [0, 2, 3, 5, 6])
+    forest = build_forest([0, 1, 2, 3, 4, 5], [1, -1, -1, -1, 0, -1], [0, 2, 3, 5, 6])
     with torch.no_grad():
-        h = made.compose(made.schedule(forest), TABLE)
-        both = made(made.schedule(forest), TABLE)
+        h = made.compose(made.levels(forest), TABLE)
+        both = made(made.levels(forest), TABLE)
         assert both.numpy() == pytest.approx(made.compare(h[[0, 1]], h[[2, 3]]).numpy(), abs=1e-6)
 
 
@@ -181,7 +183,7 @@ def test_the_loss_by_hand() -> None:
     p = target_distributions([2.7, 4])
     q = np.array([[0.1, 0.2, 0.4, 0.2, 0.1], [0.05, 0.05, 0.1, 0.5, 0.3]])
     expected = (0.3 * np.log(0.3 / 0.2) + 0.7 * np.log(0.7 / 0.4) + np.log(1 / 0.5)) / 2
-    found = divergence(torch.from_numpy(p), torch.tensor(np.log(q), dtype=torch.float32))
+    found = kl_divergence(torch.from_numpy(p), torch.tensor(np.log(q), dtype=torch.float32))
     assert found.item() == pytest.approx(expected, abs=1e-6)
 
 
@@ -195,27 +197,27 @@ def test_published_parameters_of_composition(memory: int, published: int) -> Non
 
 def test_a_network_is_made_only_of_weights_that_fit() -> None:
     made = network()
-    again = TreeNetwork.of(made.shape, made.arrays())
+    again = TreeNetwork.from_arrays(made.shape, made.arrays())
     assert all((again.arrays()[name] == array).all() for name, array in made.arrays().items())
     larger: list[dict[str, Any]] = [{name: 10**9} for name in ("dimension", "memory", "hidden")]
     for wrong in (*larger, {"output_gate": not made.shape.output_gate}):
         with pytest.raises(ValueError, match="weights of another network: "):
-            TreeNetwork.of(replace(made.shape, **wrong), made.arrays())
+            TreeNetwork.from_arrays(replace(made.shape, **wrong), made.arrays())
 
 
 def test_it_learns_which_word_is_the_root() -> None:
     # The same two words in all sentences: only the tree tells pairs that agree from those that do
     # not, so that a chain cannot learn what a tree learns.
-    forest = plant([0, 1] * 4, [1, -1, 1, -1, -1, 0, 1, -1], [0, 2, 4, 6, 8])
+    forest = build_forest([0, 1] * 4, [1, -1, 1, -1, -1, 0, 1, -1], [0, 2, 4, 6, 8])
     targets = torch.from_numpy(target_distributions([1, 5]))
     left = {}
     for structure in ("dependency", "chain"):
         made = network(structure=structure)
-        order = made.schedule(forest)
+        order = made.levels(forest)
         optimiser = torch.optim.Adam(made.parameters(), lr=0.05)
         for _ in range(40):
             optimiser.zero_grad()
-            loss = divergence(targets, made(order, TABLE))
+            loss = kl_divergence(targets, made(order, TABLE))
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         left[structure] = loss.item()
@@ -226,9 +228,9 @@ def test_it_learns_which_word_is_the_root() -> None:
 def test_long_and_empty_sentences() -> None:
     length = 500
     words, parents = [1] * length + [2], [*range(1, length), ROOT, ROOT]
-    forest = plant(words, parents, [0, length, length, length + 1])
+    forest = build_forest(words, parents, [0, length, length, length + 1])
     made = network()
-    h = made.compose(made.schedule(forest), TABLE)
+    h = made.compose(made.levels(forest), TABLE)
     log_p = made.compare(h[[0, 1]], h[[2, 1]])
     log_p.sum().backward()  # type: ignore[no-untyped-call]
     assert torch.isfinite(log_p).all()
@@ -238,7 +240,7 @@ def test_long_and_empty_sentences() -> None:
 
 
 def test_no_trees_at_all() -> None:
-    assert composed(network(), plant([], [], [0])).shape == (0, MEMORY)
+    assert composed(network(), build_forest([], [], [0])).shape == (0, MEMORY)
 
 
 def test_a_seed_decides_and_leaves_the_rest_of_the_program_alone() -> None:
@@ -251,16 +253,16 @@ def test_a_seed_decides_and_leaves_the_rest_of_the_program_alone() -> None:
 
 def test_weights_come_back_from_arrays() -> None:
     made, again = network(), TreeNetwork(TreeShape(DIMENSION, MEMORY, hidden=5), seed=9)
-    again.load(made.arrays())
-    forest = plant([0, 1, 2], [1, -1, 1], [0, 3])
+    again.load_arrays(made.arrays())
+    forest = build_forest([0, 1, 2], [1, -1, 1], [0, 3])
     assert (composed(again, forest) == composed(made, forest)).all()
     with pytest.raises(ValueError, match="weights of another network: b, u, w$"):
-        network(output_gate=False).load(made.arrays())
+        network(output_gate=False).load_arrays(made.arrays())
 
 
 def test_dropout_is_for_training_alone() -> None:
     made = network(word_dropout=0.5, dropout=0.5)
-    order = made.schedule(plant([0, 1, 2, 3] * 4, [1, -1] * 8, range(0, 17, 2)))
+    order = made.levels(build_forest([0, 1, 2, 3] * 4, [1, -1] * 8, range(0, 17, 2)))
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(1)
         dropped = made(order, TABLE)
@@ -272,7 +274,7 @@ def test_dropout_is_for_training_alone() -> None:
 def test_a_word_beyond_the_table() -> None:
     made = network()
     with pytest.raises(ValueError, match="word 7 is not in a table of 7"):
-        made.compose(made.schedule(plant([7], [-1], [0, 1])), TABLE)
+        made.compose(made.levels(build_forest([7], [-1], [0, 1])), TABLE)
 
 
 @pytest.mark.parametrize(
