@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import TypeAlias, TypeGuard
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.parallel import joined_references
+from adequa.io.lockstep import joined_references
 from adequa.io.text import Advance, FilePath
 from adequa.segments import Segments
 

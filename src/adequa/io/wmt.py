@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from adequa.errors import AdequaError
-from adequa.io.parallel import Key, Track, describe, lockstep
+from adequa.io.lockstep import Key, Track, describe, lockstep
 from adequa.io.tables import Wanted
 from adequa.io.text import Advance, FilePath, shown, text_format
 from adequa.segments import Segments

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from xml.parsers import expat
 
 from adequa.errors import AdequaError
-from adequa.io.parallel import Key
+from adequa.io.lockstep import Key
 from adequa.io.text import Advance, FilePath, byte_blocks, shown
 from adequa.io.wmt import MarkedText, Part
 
