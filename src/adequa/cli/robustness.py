@@ -118,7 +118,7 @@ def robustness(
     """Measure how often metrics score translations above their damaged selves."""
     from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.robustness import robustness as measure
-    from adequa.damage.sentences import SEVERITIES
+    from adequa.damage.apply import SEVERITIES
 
     settings = DamageSettings(
         each=each,
