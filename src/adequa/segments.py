@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, repeat
 from typing import TypeAlias
 
 import numpy as np
@@ -86,6 +86,34 @@ class Segments:
             sources=None if self.sources is None else tuple(self.sources[row] for row in rows),
             ids={name: tuple(column[row] for row in rows) for name, column in self.ids.items()},
         )
+
+    def pairs(self, rows: Sequence[int] | None = None) -> ReferencePairs:
+        """Return every hypothesis, or those of these rows, paired with each of its references.
+
+        >>> pairs = Segments(("a", "b"), (("x", "y"), ("z",))).pairs()
+        >>> pairs.hypotheses, pairs.references, pairs.segment.tolist()
+        (['a', 'a', 'b'], ['x', 'y', 'z'], [0, 0, 1])
+        """
+        hypotheses: Sequence[str] = self.hypotheses
+        references: Sequence[tuple[str, ...]] = self.references
+        if rows is not None:
+            hypotheses = [hypotheses[row] for row in rows]
+            references = [references[row] for row in rows]
+        counts = list(map(len, references))
+        return ReferencePairs(
+            hypotheses=list(chain.from_iterable(map(repeat, hypotheses, counts))),
+            references=list(chain.from_iterable(references)),
+            segment=np.repeat(np.arange(len(counts)), counts),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferencePairs:
+    """Every hypothesis with each of its references, the references of a segment in a row."""
+
+    hypotheses: list[str]
+    references: list[str]
+    segment: IntArray  # index of the segment of each pair (among the rows); never decreasing
 
 
 def concatenate(parts: Sequence[Segments]) -> Segments:

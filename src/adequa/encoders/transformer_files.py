@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 
 MODELS = "ADEQUA_MODELS"  # the environment variable that names a folder of models
 # Short folder names there, by the published name of a model.

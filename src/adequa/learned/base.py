@@ -19,6 +19,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
+from adequa.segments import Segments
 from adequa.version import __version__
 
 
@@ -107,3 +108,32 @@ class LearnedMetric(MeanMetric):
         """The end of a learned metric's signature: the weights, and the version."""
         digest = self.digest_[: saved.DIGITS] or "unsaved"
         return ("weights", digest), ("version", __version__)
+
+
+def rated_texts(ratings: Ratings) -> Segments:
+    """Return the texts of ratings to learn from, or raise where there are none."""
+    if ratings.segments is None:
+        raise AdequaError(
+            f"There are no texts in {ratings.name or 'these ratings'}; a metric learns from "
+            'ratings with the columns "mt" and "ref".'
+        )
+    if not len(ratings):
+        raise AdequaError("There are no ratings to learn from.")
+    if not np.ptp(ratings.scores):
+        raise AdequaError(
+            f"A metric learns from ratings that differ, and of {len(ratings):,} here each is "
+            f"{ratings.scores[0]:g}; give more judgements."
+        )
+    return ratings.segments
+
+
+def data_facts(ratings: Ratings) -> dict[str, Any]:
+    """Return what metric.json and the card hold of training data: names, rows, language pairs."""
+    facts: dict[str, Any] = {"data": ratings.name, "rows": len(ratings)}
+    if ratings.kept.unused:
+        facts["rows_not_used"] = dict(ratings.kept.unused)
+    for column, key in (("dataset", "rows_by_dataset"), ("lp", "rows_by_language_pair")):
+        if column in ratings.ids:
+            names, counts = np.unique(np.array(ratings.ids[column]), return_counts=True)
+            facts[key] = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    return facts

@@ -1,4 +1,4 @@
-"""Several references: one score from several, and segments that belong together by sharing one."""
+"""Multiple references: one score from those of all references, and segments that share one."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import numpy as np
 
 from adequa.segments import FloatArray, IntArray, Segments
 
-OfSeveral: TypeAlias = Literal["best", "mean"]  # what counts where there are several references
+# How the scores of a hypothesis with each of its references become one score.
+Reduction: TypeAlias = Literal["best", "mean"]
 
 
-def one_a_segment(scores: FloatArray, segments: Segments, of_several: OfSeveral) -> FloatArray:
-    """The scores of segments from those of their hypotheses with each reference in turn.
+def reduce_pairs(scores: FloatArray, segment: IntArray, reduction: Reduction) -> FloatArray:
+    """Return the best or the mean score of each segment, from the scores of `Segments.pairs`.
 
-    >>> texts = Segments(("a", "b"), (("x", "y"), ("z",)))
-    >>> one_a_segment(np.array([1.0, 3.0, 5.0]), texts, "best")
+    `segment` is the index of the segment of each pair; the pairs of a segment are in a row.
+    `scores` has one row a pair; further axes stay as they are.
+
+    >>> pairs = Segments(("a", "b"), (("x", "y"), ("z",))).pairs()
+    >>> reduce_pairs(np.array([1.0, 3.0, 5.0]), pairs.segment, "best")
     array([3., 5.])
-    >>> one_a_segment(np.array([1.0, 3.0, 5.0]), texts, "mean")
+    >>> reduce_pairs(np.array([1.0, 3.0, 5.0]), pairs.segment, "mean")
     array([2., 5.])
     """
-    counts = np.array([len(references) for references in segments.references])
-    return reduced(scores, np.cumsum(counts) - counts, of_several)
-
-
-def reduced(scores: FloatArray, starts: IntArray, of_several: OfSeveral) -> FloatArray:
-    """One score for each run of scores, by where the runs start: the best of it, or the mean."""
-    if of_several == "best":
+    starts = np.flatnonzero(np.diff(segment, prepend=-1))
+    if reduction == "best":
         return np.asarray(np.maximum.reduceat(scores, starts))
-    return np.asarray(np.add.reduceat(scores, starts) / np.diff([*starts, len(scores)]))
+    counts = np.diff([*starts, len(scores)])
+    return np.asarray((np.add.reduceat(scores, starts).T / counts).T)
 
 
 def reference_groups(segments: Segments) -> list[str]:
-    """A name for the group of each segment: segments that share a reference are of one group.
+    """Return a group name for each segment; segments that share a reference share the group.
 
-    They may share it with a third segment only.
+    Sharing is transitive: two segments may be connected through a third.
 
     >>> reference_groups(Segments(("a", "b", "c", "d"), (("x",), ("y",), ("y", "z"), ("z",))))
     ['x', 'y', 'y', 'y']
@@ -44,22 +44,24 @@ def reference_groups(segments: Segments) -> list[str]:
     return [leader[references[0]] for references in segments.references]
 
 
-def reference_leaders(several: Iterable[tuple[str, ...]]) -> dict[str, str]:
-    """Of every reference one that stands for its group: those that are together somewhere.
+def reference_leaders(reference_sets: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """Map every reference to one that represents its group (union-find).
+
+    Two references are of one group where they occur in one set.
 
     >>> reference_leaders([("x",), ("y",), ("y", "z"), ("w", "z")])
     {'x': 'x', 'y': 'w', 'z': 'w', 'w': 'w'}
     """
-    first: dict[str, str] = {}  # of each reference another one of its group, or itself
+    parent: dict[str, str] = {}
 
     def leader(reference: str) -> str:
-        while first[reference] != reference:
-            first[reference] = first[first[reference]]
-            reference = first[reference]
+        while parent[reference] != reference:
+            parent[reference] = parent[parent[reference]]
+            reference = parent[reference]
         return reference
 
-    for references in dict.fromkeys(several):
+    for references in dict.fromkeys(reference_sets):
         for reference in references:
-            first.setdefault(reference, reference)
-            first[leader(reference)] = leader(references[0])
-    return {reference: leader(reference) for reference in first}
+            parent.setdefault(reference, reference)
+            parent[leader(reference)] = leader(references[0])
+    return {reference: leader(reference) for reference in parent}

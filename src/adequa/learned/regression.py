@@ -15,19 +15,16 @@ import numpy.typing as npt
 
 from adequa.judgements import Ids
 from adequa.learned.base import UNSEEN, Training
+from adequa.learned.device import training_device
 from adequa.learned.embedding import mlp_training, svr_search
 from adequa.learned.embedding.distances import Features
-from adequa.learned.embedding.mlp_training import (
-    PerceptronGrid,
-    search_perceptrons,
-    training_device,
-)
+from adequa.learned.embedding.mlp_training import PerceptronGrid, search_perceptrons
 from adequa.learned.embedding.perceptron import Perceptron
 from adequa.learned.embedding.support_vectors import SupportVectors, fit_support_vectors
 from adequa.learned.embedding.svr import svr_solver
 from adequa.learned.embedding.svr_search import Grid, check_search_memory, search
 from adequa.learned.folds import grouped_folds, split_off
-from adequa.learned.references import OfSeveral, reduced
+from adequa.learned.references import Reduction, reduce_pairs
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 from adequa.statistics.kendall import kendall_b
@@ -140,16 +137,16 @@ def fit_perceptron(
     )
 
 
-def by_segment(fitted: Fitted, segment_of_row: IntArray, of_several: OfSeveral) -> Fitted:
-    """With held-out predictions of segments, from those with each of their references in turn.
+def by_segment(fitted: Fitted, segment: IntArray, reduction: Reduction) -> Fitted:
+    """Reduce held-out predictions of pairs to one a segment; `segment` is that of each pair.
 
-    All references of a segment are in one fold, and its rows stand together.
+    All references of a segment are in one fold, and its pairs are in a row.
     """
-    segments, starts = np.unique(segment_of_row[fitted.held_out], return_index=True)
+    held_out = segment[fitted.held_out]
     return replace(
         fitted,
-        held_out=segments,
-        predictions=reduced(fitted.predictions, starts, of_several),
+        held_out=np.unique(held_out),
+        predictions=reduce_pairs(fitted.predictions, held_out, reduction),
     )
 
 

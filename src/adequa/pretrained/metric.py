@@ -9,10 +9,10 @@ from typing import get_args
 
 from adequa.errors import AdequaError
 from adequa.learned.packed.metric import MOST_THREADS, PackedPair
-from adequa.learned.references import OfSeveral
+from adequa.learned.references import Reduction
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
-from adequa.metrics.settings import check_between, check_choice
+from adequa.metrics.registry import check_between, check_choice
 from adequa.remarks import Remark
 from adequa.runtime.onnx_model import Device
 from adequa.segments import FloatArray, Segments
@@ -41,7 +41,7 @@ class Adequa(MeanMetric):
 
     def __post_init__(self) -> None:
         check_choice("device", self.device, get_args(Device))
-        check_choice("references", self.references, get_args(OfSeveral))
+        check_choice("references", self.references, get_args(Reduction))
         if self.threads is not None:
             check_between("threads", self.threads, 1, MOST_THREADS)
 

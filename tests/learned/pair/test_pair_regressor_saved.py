@@ -159,7 +159,7 @@ def test_settings_that_are_not_there(saved: Path) -> None:
 
 def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What job.json says is what workers run on, also where a GPU could be chosen."""
-    from adequa.learned.embedding import mlp_training
+    from adequa.learned import device as device_module
     from adequa.scoring.job import described, make_job
 
     asked: list[str] = []
@@ -168,7 +168,7 @@ def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.Mo
         asked.append(name)
         return torch.device("cpu")
 
-    monkeypatch.setattr(mlp_training, "training_device", device)
+    monkeypatch.setattr(device_module, "training_device", device)
     job, metrics = make_job("/out", (str(saved),), {})
     job.load()
     assert asked == ["cpu", "cpu"]

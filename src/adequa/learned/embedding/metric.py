@@ -17,12 +17,12 @@ import numpy as np
 from adequa.encoders.base import Encoder, PairEncoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
-from adequa.learned.cards import card
+from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import feature_count, features
 from adequa.learned.embedding.perceptron import Perceptron
 from adequa.learned.embedding.support_vectors import SupportVectors
-from adequa.learned.references import OfSeveral, one_a_segment, reference_groups
+from adequa.learned.references import Reduction, reduce_pairs, reference_groups
 from adequa.learned.regression import (
     MLP_GRIDS,
     SVR_GRIDS,
@@ -34,10 +34,9 @@ from adequa.learned.regression import (
     fit_svr,
     held_out_agreement,
 )
-from adequa.learned.saved_encoders import encoder_facts, restored
-from adequa.learned.training_data import data_facts, rated_texts
+from adequa.learned.saved import encoder_facts, restore_encoder
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
@@ -59,7 +58,7 @@ class EmbeddingRegressor(LearnedMetric):
     encoder: Encoder | PairEncoder
     model: Literal["svr", "mlp"] = "svr"
     grid: Literal["scaled", "paper"] = "scaled"
-    references: OfSeveral = "best"  # which counts where a segment has several
+    references: Reduction = "best"  # which counts where a segment has several
     folds: int = 10  # of the cross-validation that chooses an SVR
     seed: int = 0
     workers: int | None = None  # threads of the cross-validation; None for one a core
@@ -72,11 +71,12 @@ class EmbeddingRegressor(LearnedMetric):
     def fit(self, ratings: Ratings, training: Training = UNSEEN) -> EmbeddingRegressor:
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
-        check_choice("references", self.references, get_args(OfSeveral))
+        check_choice("references", self.references, get_args(Reduction))
         texts = rated_texts(ratings)
-        pairs = _Pairs.of(texts)
+        pairs = texts.pairs()
         groups = reference_groups(texts)
-        targets, groups = ratings.scores[pairs.rows], [groups[row] for row in pairs.rows]
+        targets = ratings.scores[pairs.segment]
+        groups = [groups[row] for row in pairs.segment.tolist()]
         if self.model == "svr":
             check_svr(groups, self.folds, self.seed, self.workers)
         else:
@@ -106,20 +106,20 @@ class EmbeddingRegressor(LearnedMetric):
                 training=training,
             )
         self.regressor_ = fitted.regressor
-        judged = by_segment(fitted, np.array(pairs.rows), self.references)
+        judged = by_segment(fitted, pairs.segment, self.references)
         self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, judged)
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
         return self
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
-        pairs = _Pairs.of(segments)
-        scores = np.empty(len(pairs.rows))
+        pairs = segments.pairs()
+        scores = np.empty(len(pairs.segment))
         for start in range(0, len(scores), _CHUNK):
             some = slice(start, start + _CHUNK)
             seen = features(self.encoder, pairs.hypotheses[some], pairs.references[some])
             scores[some] = self.regressor_.predict(seen)
-        return one_a_segment(scores, segments, self.references)
+        return reduce_pairs(scores, pairs.segment, self.references)
 
     def noticed(self) -> tuple[Remark, ...]:
         return self.encoder.noticed()
@@ -147,7 +147,7 @@ class EmbeddingRegressor(LearnedMetric):
 
     def card(self) -> str:
         what = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]
-        return card(
+        return ratings_card(
             self,
             f"Regression over sentence embeddings: {what} over the vectors of "
             f"`{self.encoder.name}`.",
@@ -167,10 +167,10 @@ class EmbeddingRegressor(LearnedMetric):
         kept = description.settings
         model = kept["model"]
         check_choice("model", model, MODELS)
-        check_choice("references", kept["references"], get_args(OfSeveral))
+        check_choice("references", kept["references"], get_args(Reduction))
         regressor = MODELS[model].from_arrays(arrays, str(folder))
         metric = cls(
-            encoder=restored(kept["encoder"], folder, settings),
+            encoder=restore_encoder(kept["encoder"], folder, settings),
             model=model,
             grid=kept["grid"],
             references=kept["references"],
@@ -188,21 +188,3 @@ class EmbeddingRegressor(LearnedMetric):
         metric.training_, metric.agreement_ = description.training, description.agreement
         metric.digest_ = description.digest
         return metric
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Every hypothesis with each of its references in turn."""
-
-    hypotheses: list[str]
-    references: list[str]
-    rows: list[int]  # of the segments
-
-    @classmethod
-    def of(cls, segments: Segments) -> _Pairs:
-        counted = list(enumerate(segments.references))
-        return cls(
-            hypotheses=[segments.hypotheses[row] for row, several in counted for _ in several],
-            references=[reference for _, several in counted for reference in several],
-            rows=[row for row, several in counted for _ in several],
-        )

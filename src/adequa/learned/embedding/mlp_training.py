@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
+from adequa.learned.device import training_device
 from adequa.learned.embedding.distances import Features
 from adequa.learned.embedding.standardisation import (
     Standardisation,
@@ -293,24 +294,6 @@ def _check_split(development: Mask, targets: FloatArray) -> None:
                 f"The {what} rows need at least 2 different targets, but there are "
                 f"{int(rows.sum())} rows with the same; give more judgements."
             )
-
-
-def training_device(name: str) -> torch.device:
-    """The device of that name; "auto" is a GPU where there is one."""
-    try:
-        import torch  # noqa: PLC0415  # an extra, and heavy
-    except ImportError as error:
-        raise AdequaError(
-            "Training a perceptron needs PyTorch; install it with: pip install 'adequa[train]'"
-        ) from error
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise AdequaError(
-            f'There is no device "{name}" to train on; use "auto", "cpu" or "cuda".'
-        ) from error
 
 
 @contextmanager

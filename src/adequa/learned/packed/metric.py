@@ -24,11 +24,11 @@ import numpy as np
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
 from adequa.learned.packed.score_map import ScoreMap
-from adequa.learned.references import OfSeveral, one_a_segment
+from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
+from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_between, check_choice, check_settings, whole_number
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 from adequa.runtime.kept_scores import through
@@ -89,7 +89,7 @@ class PackedPair(MeanMetric):
     score_map: ScoreMap
     surface: SurfaceWeights | None = None
     lowercase: bool = False  # the texts, before the tokenizer sees them
-    references: OfSeveral = "best"
+    references: Reduction = "best"
     device: Device = "cpu"
     threads: int | None = None  # as many as CPUs where None
     digest_: str = field(default="", repr=False)  # of all that makes a score
@@ -124,7 +124,7 @@ class PackedPair(MeanMetric):
         device = settings.get("device", "cpu")
         references = settings.get("references", kept["references"])
         check_choice("device", device, get_args(Device))
-        check_choice("references", references, get_args(OfSeveral))
+        check_choice("references", references, get_args(Reduction))
         threads = settings.get("threads")
         if threads is not None:
             check_between("threads", whole_number("threads", threads), 1, MOST_THREADS)
@@ -154,13 +154,11 @@ class PackedPair(MeanMetric):
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self._look_for_others(segments.hypotheses)
+        each = segments.pairs()
         pairs, at = distinct(
             [
                 (reference.strip(), hypothesis.strip())
-                for hypothesis, several in zip(
-                    segments.hypotheses, segments.references, strict=True
-                )
-                for reference in several
+                for reference, hypothesis in zip(each.references, each.hypotheses, strict=True)
             ]
         )
         scores = np.array([by_rule(*pair) for pair in pairs])
@@ -172,7 +170,7 @@ class PackedPair(MeanMetric):
             # Each time that a pair comes: how texts are put into batches shall not count.
             times = np.bincount(at, minlength=len(pairs))[unruled]
             self.too_long_ += int(times[raw.windows > 1].sum())
-        return one_a_segment(scores[at], segments, self.references)
+        return reduce_pairs(scores[at], each.segment, self.references)
 
     def _look_for_others(self, hypotheses: Sequence[str]) -> None:
         """Count the hypotheses that say something, and those of them that are no English."""

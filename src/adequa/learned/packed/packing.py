@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import check_new_folder
+from adequa.io.atomic import check_new_folder, digest_of
 from adequa.learned.base import UNSEEN, Training
 from adequa.learned.packed.card import packed_card
 from adequa.learned.packed.export import GraphPrecision, exported
 from adequa.learned.packed.metric import PackedPair, SurfaceWeights, by_rule, cased, raw_scores
 from adequa.learned.packed.score_map import ScoreMap
 from adequa.learned.pair.metric import PairRegressor
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description, is_name, save
-from adequa.metrics.settings import check_choice
 from adequa.runtime.pair_scores import Pair
 from adequa.runtime.pair_session import MODEL, TOKENIZER, PairSession
 from adequa.runtime.windows import SHORTEST
@@ -176,11 +175,11 @@ def _different_references(texts: Segments) -> list[str]:
 
 def _drawn(texts: Segments, count: int, training: Training) -> tuple[list[Pair], list[Pair]]:
     """Different pairs, reference first: so many to choose levels by, and as many to test them."""
+    each = texts.pairs()
     pairs = list(
         dict.fromkeys(
             (reference.strip(), hypothesis.strip())
-            for hypothesis, several in zip(texts.hypotheses, texts.references, strict=True)
-            for reference in several
+            for reference, hypothesis in zip(each.references, each.hypotheses, strict=True)
             if np.isnan(by_rule(reference, hypothesis))
         )
     )

@@ -13,8 +13,8 @@ import torch
 
 from adequa.errors import AdequaError
 from adequa.learned.pair.model import PairModel, head_of
-from adequa.learned.pair.plan import HEAD, UNSAID, Plan
-from adequa.learned.references import OfSeveral
+from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan
+from adequa.learned.references import Reduction
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor
@@ -27,7 +27,7 @@ class Beginning:
     model: PairModel
     encoder: str  # the name of the pretrained encoder, however many metrics lie between
     digest: str  # of all weights
-    references: OfSeveral  # what counts of several
+    references: Reduction  # what counts of several
     facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
     notes: tuple[str, ...] = ()  # what a user should know
 
@@ -47,7 +47,7 @@ def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Beginni
         model=model,
         encoder=Path(plan.encoder).name or Path(plan.encoder).resolve().name,  # "." has none
         digest=hashlib.sha256(listed.encode()).hexdigest(),
-        references=_of_several(plan.references),
+        references=_reduction(plan.references),
         facts={"encoder_files": dict(model.origin)},
     )
 
@@ -60,7 +60,7 @@ def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> Begin
         model=start.model_,
         encoder=start.encoder,
         digest=start.digest_,
-        references=_of_several(plan.references or start.references),
+        references=_reduction(plan.references or start.references),
         facts={
             "begun_from": {
                 "name": start.name,
@@ -86,7 +86,7 @@ def _draws_apart(plan: Plan, start: Plan) -> tuple[str, ...]:
     )
 
 
-def _of_several(written: str) -> OfSeveral:
+def _reduction(written: str) -> Reduction:
     """Unsaid, the best: on two references it agreed better with people than the mean did."""
     return "mean" if written == "mean" else "best"
 
@@ -94,10 +94,10 @@ def _of_several(written: str) -> OfSeveral:
 def _check_head(plan: Plan, model: PairModel) -> None:
     """Raise where a plan describes another head than that of the metric it goes on from."""
     kept = asdict(model.head) | {"surface": bool(model.head.surface)}
-    said = {key: getattr(plan, key) for key in HEAD}
-    kept["max_length"], said["max_length"] = model.max_length, plan.max_length or UNSAID
+    said = {key: getattr(plan, key) for key in HEAD_DEFAULTS}
+    kept["max_length"], said["max_length"] = model.max_length, plan.max_length or UNSET
     for key, wanted in said.items():
-        if wanted not in (kept[key], UNSAID):
+        if wanted not in (kept[key], UNSET):
             raise AdequaError(
                 f"{plan.start} has {key} = {json.dumps(kept[key])}, which stays as it is in a "
                 f"metric that goes on from it; leave {key} = {json.dumps(wanted)} out of the plan."

@@ -180,16 +180,10 @@ class Pool:
 
     def add(self, texts: Segments, rows: IntArray) -> tuple[IntArray, IntArray]:
         """The pairs of these rows with each of their references, and the position of each."""
-        chosen = rows.tolist()
-        references = [texts.references[row] for row in chosen]
-        pairs = [
-            (reference, texts.hypotheses[row])
-            for row, several in zip(chosen, references, strict=True)
-            for reference in several
-        ]
-        counts = np.fromiter(map(len, references), np.intp, len(references))
-        numbers = np.fromiter(map(self.numbers.__getitem__, pairs), np.intp, len(pairs))
-        return numbers, np.repeat(np.arange(len(rows)), counts)
+        pairs = texts.pairs(rows.tolist())
+        keys = zip(pairs.references, pairs.hypotheses, strict=True)
+        numbers = np.fromiter(map(self.numbers.__getitem__, keys), np.intp, len(pairs.segment))
+        return numbers, pairs.segment
 
     def first(self, texts: Segments, rows: IntArray) -> IntArray:
         """The pairs of these rows with the first of their references; all are added."""

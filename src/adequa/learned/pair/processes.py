@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adequa.errors import AdequaError
-from adequa.learned.embedding.mlp_training import training_device
+from adequa.learned.device import training_device
 from adequa.segments import IntArray
 
 if TYPE_CHECKING:
