@@ -35,8 +35,8 @@ from adequa.learned.regression import (
     held_out_agreement,
 )
 from adequa.learned.saved import encoder_facts, restore_encoder
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 

@@ -46,8 +46,8 @@ from adequa.learned.saved import (
     parser_settings,
     restore_parser,
 )
+from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import batches_by_length, distinct
 from adequa.segments import FloatArray, IntArray, ReferencePairs, Segments
