@@ -30,7 +30,7 @@ imports: $(VENV)/.dev
 # Tests run side by side, one a core: with threads of their own they would wait for one another.
 tests: export OMP_NUM_THREADS = 1
 tests: $(VENV)/.dev browser
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 # Tests of reports want a browser. Where we may install one, as in a container of Debian, we do;
 # elsewhere they skip, and say what they lack.

@@ -20,12 +20,12 @@ import torch
 from adequa.datasets.load import load_dataset
 from adequa.learned.pair.data import collect
 from adequa.learned.pair.gradients import PairInputs
-from adequa.learned.pair.loop import Run, Stage, train
 from adequa.learned.pair.model import PairModel, chosen_precision, head_of
 from adequa.learned.pair.network import PairNetwork
 from adequa.learned.pair.plan import plan_from
 from adequa.learned.pair.processes import processes
 from adequa.learned.pair.stages import stages
+from adequa.learned.pair.train import PairStage, Run, train
 from adequa.segments import FloatArray, IntArray
 
 
@@ -63,7 +63,7 @@ def main() -> None:
     print(f"training loop {ours:,.0f} tokens a second, bare network {bare:,.0f}: {ours / bare:.2f}")
 
 
-def _walked(network: PairNetwork, stage: Stage, steps: int, run: Run) -> FloatArray:
+def _walked(network: PairNetwork, stage: PairStage, steps: int, run: Run) -> FloatArray:
     """Seconds, tokens and pairs of so many steps."""
     (trial,) = stage.trials
     part = trial.parts[0]

@@ -19,10 +19,9 @@ from typing import TypeVar
 import numpy as np
 
 from adequa.learned.pairwise.data import PairwiseTexts
-from adequa.learned.pairwise.inputs import named_inputs
+from adequa.learned.pairwise.inputs import Scaling, named_inputs
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.learned.pairwise.network import PairwiseInputs, PairwiseNetwork, PairwiseShape, Triples
-from adequa.learned.pairwise.scaling import Scaling
 from adequa.segments import Segments
 
 INPUTS = ("4metrics", "bleucomp")

@@ -20,9 +20,8 @@ from scipy.stats import t as student
 from adequa.judgements import Preferences
 from adequa.learned.pairwise.costs import Loss, stages
 from adequa.learned.pairwise.data import PairwiseTexts, both_texts, corpora_of
-from adequa.learned.pairwise.inputs import named_inputs
+from adequa.learned.pairwise.inputs import Scaling, named_inputs
 from adequa.learned.pairwise.network import PairwiseInputs, PairwiseNetwork
-from adequa.learned.pairwise.scaling import Scaling
 from adequa.learned.pairwise.train import PairwiseSetting, train_pairwise
 from adequa.reproduce.pairwise_rows import (
     LEARNING_RATE,

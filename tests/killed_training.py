@@ -17,8 +17,8 @@ from typing import Any
 import safetensors.torch
 
 import tiny_training as tiny
-from adequa.learned.pair import loop, monitor
-from adequa.learned.pair.checkpoints import Checkpoints, training_into
+from adequa.learned import training
+from adequa.learned.checkpoints import Checkpoints, training_into
 
 PLAN = "plan"
 
@@ -36,7 +36,7 @@ def train(folder: Path, place: str) -> None:
     """Until the place."""
     left = int(place) if place.isdecimal() else -1
 
-    def report(_: loop.Progress) -> None:
+    def report(_: training.Progress) -> None:
         nonlocal left
         left -= 1
         if not left:
@@ -46,7 +46,7 @@ def train(folder: Path, place: str) -> None:
         setattr(safetensors.torch, "save_file", written_half)  # noqa: B010  # mypy knows its type
     if place == "delete":
         setattr(shutil, "rmtree", kill)  # noqa: B010
-    monitor.BETWEEN_REPORTS = 0.0
+    training.SECONDS_BETWEEN_REPORTS = 0.0
     with training_into(folder):
         tiny.trained(tiny.hard_stages(), Checkpoints(folder, PLAN), report)
 

@@ -10,16 +10,16 @@ import sys
 import numpy as np
 
 import tiny_training as tiny
-from adequa.learned.pair.loop import Part, Stage
 from adequa.learned.pair.processes import processes
+from adequa.learned.pair.train import PairStage, Part
 
 
-def stages() -> list[Stage]:
+def stages() -> list[PairStage]:
     """With steps of a single item, of which a second process has no share."""
     mixed = Part(tiny.ratings(), tiny.LEARNT - 1), Part(tiny.preferences(), 2, 0.5)
     return [
-        Stage("mixed", (tiny.trial(*mixed, epochs=2), tiny.trial(*mixed, rate=1e-2))),
-        Stage("preferences", (tiny.trial(Part(tiny.preferences(), 5), average=0.5),)),
+        PairStage("mixed", (tiny.trial(*mixed, epochs=2), tiny.trial(*mixed, rate=1e-2))),
+        PairStage("preferences", (tiny.trial(Part(tiny.preferences(), 5), average=0.5),)),
     ]
 
 

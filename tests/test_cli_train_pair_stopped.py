@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from adequa.learned.pair.checkpoints import training_into
+from adequa.learned.checkpoints import training_into
 from adequa.metrics.registry import load_metric
 from pair_commands import PLAN, Run, command, description, rated, runner, settle, weights
 from tiny_transformer import tiny_ratings
@@ -34,7 +34,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def stop_at_checkpoint(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C when a checkpoint of this number was written."""
-    from adequa.learned.pair.checkpoints import Checkpoints
+    from adequa.learned.checkpoints import Checkpoints
 
     write = Checkpoints.write
     written = 0

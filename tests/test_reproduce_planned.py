@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from adequa.agreement.sources import UNSEEN, Progress
-from adequa.datasets.cache import digest_of
 from adequa.encoders.registry import load_encoders
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.judgements import Judgements, RatedSystems, Ratings
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.pair import metric as pair_regressor
@@ -33,7 +33,7 @@ from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair import monitor  # noqa: E402  # it needs PyTorch
+from adequa.learned import training  # noqa: E402  # it needs PyTorch
 
 RATINGS = """
 encoder = "tiny"
@@ -98,7 +98,7 @@ def plans(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("ADEQUA_MODELS", str(models))
     for place in (pair_regressor, trained, run):
         monkeypatch.setattr(place, "load_dataset", DATA.__getitem__)
-    monkeypatch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
     return folder
 
 

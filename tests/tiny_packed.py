@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.surface import SURFACE, surface_features
+from adequa.io.atomic import digest_of
 from adequa.learned.packed.metric import ScoreMap
 from adequa.learned.pair.plan import Plan, StagePlan
 from adequa.metrics.saved import Description, save

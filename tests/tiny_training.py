@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from adequa.learned.pair import loop
-from adequa.learned.pair.checkpoints import Checkpoints
+from adequa.learned.checkpoints import Checkpoints
+from adequa.learned.pair import train as pair_train
 from adequa.learned.pair.figures import Development
 from adequa.learned.pair.gradients import PairInputs, predict
-from adequa.learned.pair.loop import Outcome, Part, Progress, Run, Stage, Trial, train
 from adequa.learned.pair.network import Head, PairNetwork
-from adequa.learned.pair.objectives.preferences import PreferenceOrder, preference_order
-from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.objectives import PreferenceOrder, RatingRegression, preference_order
 from adequa.learned.pair.optimiser import Rates
 from adequa.learned.pair.processes import Processes
+from adequa.learned.pair.train import PairStage, PairTrial, Part, Run, train
+from adequa.learned.training import Outcome, Progress
 from tiny_transformer import praise, random_rows, tiny_network
 
 ALL, LEARNT = 64, 44  # texts, and those that are not held out
@@ -61,9 +61,9 @@ def nothing_held_out() -> Development:
 
 def trial(
     *parts: Part, epochs: float = 1.0, rate: float = 3e-3, average: float = 0.0, **rates: Any
-) -> Trial:
+) -> PairTrial:
     """Of these parts, or of ratings alone."""
-    return Trial(
+    return PairTrial(
         parts or (Part(ratings(), 8),), epochs, Rates(rate, **rates), 0.01, average=average
     )
 
@@ -73,7 +73,7 @@ def network(seed: int = 0, dropout: float = 0.1) -> PairNetwork:
 
 
 def trained(
-    stages: Sequence[Stage],
+    stages: Sequence[PairStage],
     checkpoints: Checkpoints | None = None,
     report: Callable[[Progress], None] = lambda _: None,
     *,
@@ -99,15 +99,15 @@ def trained(
     return found, train(found, stages, run)
 
 
-def spoil(patch: pytest.MonkeyPatch, leg: int, step: int) -> None:
-    """From a step on, counted from 0, the loss of a trial is no number."""
-    gradients = loop._gradients
+def spoil(patch: pytest.MonkeyPatch, trial_index: int, first_step: int) -> None:
+    """Make the loss of a trial NaN from a step on, counted from 0."""
+    gradients = pair_train._Batches.gradients
 
-    def spoilt(*given: Any) -> torch.Tensor:
-        _, at, now = given[3]
-        return gradients(*given) * (float("nan") if at == leg and now >= step else 1.0)
+    def spoilt(batches: Any, step: int) -> torch.Tensor:
+        is_spoilt = batches._trial_index == trial_index and step >= first_step
+        return gradients(batches, step) * (float("nan") if is_spoilt else 1.0)
 
-    patch.setattr(loop, "_gradients", spoilt)
+    patch.setattr(pair_train._Batches, "gradients", spoilt)
 
 
 def weights(of: PairNetwork) -> dict[str, np.ndarray]:
@@ -122,12 +122,12 @@ def same(one: PairNetwork, other: PairNetwork) -> bool:
     )
 
 
-def hard_stages() -> list[Stage]:
+def hard_stages() -> list[PairStage]:
     """All that a checkpoint has to remember: two stages, trials, means, objectives in turns."""
     mixed = (Part(preferences(), 3), Part(ratings(), 8, 0.5))
     return [
-        Stage("mixed", (trial(*mixed, average=0.5),), calibration=_calibration),
-        Stage(
+        PairStage("mixed", (trial(*mixed, average=0.5),), calibration=_calibration),
+        PairStage(
             "ratings",
             (trial(average=0.4), trial(epochs=0.5, rate=1e-2, layer_decay=0.8)),
             evaluations=2,

@@ -99,7 +99,7 @@ def test_what_is_saved() -> None:
     assert f"`words.txt.mean`, `vectors.npz@{digits}`" in card
     figures = described["agreement"]
     assert (figures["settings_tried"], figures["folds"], figures["all"]["rows"]) == (32, 2, 36)
-    chosen_by = f"{figures['criterion_pearson']:.3f}, Pearson, over folds the mean."
+    chosen_by = f"{figures['criterion_pearson']:.3f}, Pearson, mean over folds."
     assert f"The figure they were chosen by: {chosen_by}" in card
     pearson, kendall = (figures["all"][name] for name in ("pearson", "kendall"))
     assert f"\n| all | 36 | {pearson:.3f} | {kendall:.3f} |\n" in card

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet, Seed
+from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.cli.progress import Work
-    from adequa.learned.pair.round_trips import Translates
+    from adequa.learned.pair.round_trips import Translator
     from adequa.segments import Segments
 
 TEMPERATURES = (0.0, 0.6, 0.9, 1.2)
@@ -97,14 +97,14 @@ def round_trip(
 
 def _ways(
     names: tuple[str, str], device: str, most_tokens: int | None, download: bool
-) -> tuple[Translates, Translates]:
+) -> tuple[Translator, Translator]:
     from adequa.encoders.transformer_files import model_folder
     from adequa.learned.device import training_device
-    from adequa.learned.pair.translator import Translator
+    from adequa.learned.pair.round_trips import TransformerTranslator
 
     place = training_device(device)
     one, other = (
-        Translator.load(
+        TransformerTranslator.load(
             model_folder(name, download=download, revision="", asking="--download"),
             place,
             most_tokens,
@@ -116,7 +116,7 @@ def _ways(
 
 def _made(
     sentences: list[str],
-    ways: tuple[Translates, Translates],
+    ways: tuple[Translator, Translator],
     temperatures: list[float],
     seed: int,
     work: Work,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import (
     NameOption,
     OutputOption,
@@ -29,8 +29,7 @@ from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.learned.pair.named_plans import Wishes
-    from adequa.learned.pair.plan import Plan
+    from adequa.learned.pair.plan import Plan, PlanOptions
 
 _INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
 
@@ -168,11 +167,11 @@ def pair_regressor(
     """
     from adequa.io.language_pairs import language_pair
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.learned.pair.named_plans import Wishes
+    from adequa.learned.pair.plan import PlanOptions
 
     called = checked_target(output, name)
     quiet = quiet or not _is_first_process()
-    wishes = Wishes(
+    options = PlanOptions(
         ratings=ratings or (),
         preferences=preferences or (),
         encoder=encoder or "",
@@ -193,12 +192,12 @@ def pair_regressor(
             "--checkpoints": checkpoints,
             "--checkpoint-every": checkpoint_every is not None,
         }
-        _check_frozen(wishes, unused)
-        _train_frozen(wishes, output, called, device=device, download=download, quiet=quiet)
+        _check_frozen(options, unused)
+        _train_frozen(options, output, called, device=device, download=download, quiet=quiet)
         return
-    followed = _plan(plan, settings, wishes, surface=surface, seed=seed)
+    followed = _plan(plan, settings, options, surface=surface, seed=seed)
     if most_tokens is not None:
-        followed = replace(followed, most_tokens=most_tokens).checked("The command line")
+        followed = replace(followed, most_tokens=most_tokens).validated("The command line")
     metric = PairRegressor(
         plan=followed,
         device=device,
@@ -214,16 +213,16 @@ def pair_regressor(
 def _plan(
     path: str | None,
     settings: Settings | None,
-    wishes: Wishes,
+    options: PlanOptions,
     *,
     surface: bool | None,
     seed: int | None,
 ) -> Plan:
     """The plan of a file with what the flags change in it, or the one that they stand for."""
-    from adequa.learned.pair.named_plans import named_plan
+    from adequa.learned.pair.plan import named_plan
 
     if path is None:
-        plan = named_plan((settings or Settings.default).value, wishes)
+        plan = named_plan((settings or Settings.default).value, options)
         if plan.start and settings is Settings.paper:
             raise AdequaError(
                 f"--settings paper goes with an encoder, whose head it decides; {plan.start} keeps "
@@ -231,7 +230,7 @@ def _plan(
                 "--epochs."
             )
     else:
-        plan = _changed(path, settings, wishes, surface, seed)
+        plan = _changed(path, settings, options, surface, seed)
     if surface is not None and plan.start:
         raise AdequaError(
             f"--{'' if surface else 'no-'}surface goes with an encoder; {plan.start} keeps the "
@@ -241,41 +240,46 @@ def _plan(
 
 
 def _changed(
-    path: str, settings: Settings | None, wishes: Wishes, surface: bool | None, seed: int | None
+    path: str,
+    settings: Settings | None,
+    options: PlanOptions,
+    surface: bool | None,
+    seed: int | None,
 ) -> Plan:
-    from adequa.learned.pair.plan import plan_from, read_table
+    from adequa.io.toml import read_toml
+    from adequa.learned.pair.plan import plan_from
 
-    said = _given({"--settings": settings, **_learnt(wishes), **_how(wishes)})
+    said = _given({"--settings": settings, **_learnt(options), **_how(options)})
     if said:
         raise AdequaError(
             f"{path} says itself what to learn from and how; leave out {said}, or write it there."
         )
-    table = read_table(path)
+    table = read_toml(path)
     plan_from(table, path)  # what is wrong in the file is told of the file
-    if wishes.encoder or wishes.start:
-        table |= {"encoder": wishes.encoder, "start": wishes.start}
+    if options.encoder or options.start:
+        table |= {"encoder": options.encoder, "start": options.start}
     flags = {"surface": surface, "seed": seed}
     table |= {key: value for key, value in flags.items() if value is not None}
     return plan_from(table, "The command line")
 
 
-def _learnt(wishes: Wishes) -> dict[str, object]:
+def _learnt(options: PlanOptions) -> dict[str, object]:
     """What is learnt, by the flags that say so."""
     return {
-        "--ratings": wishes.ratings,
-        "--preferences": wishes.preferences,
-        "--references": wishes.references,
-        "--lp": wishes.lp,
-        "--sample": wishes.sample,
+        "--ratings": options.ratings,
+        "--preferences": options.preferences,
+        "--references": options.references,
+        "--lp": options.lp,
+        "--sample": options.sample,
     }
 
 
-def _how(wishes: Wishes) -> dict[str, object]:
+def _how(options: PlanOptions) -> dict[str, object]:
     """How it is learnt, likewise."""
     return {
-        "--batch": wishes.batch,
-        "--learning-rate": wishes.learning_rate,
-        "--epochs": wishes.epochs,
+        "--batch": options.batch,
+        "--learning-rate": options.learning_rate,
+        "--epochs": options.epochs,
     }
 
 
@@ -285,7 +289,7 @@ def _given(flags: Mapping[str, object]) -> str:
 
 def _checkpoints(folder: str | None, output: str) -> Path:
     """The folder of checkpoints, once it is clear that it can be one."""
-    from adequa.io.atomic_folder import check_new_folder
+    from adequa.io.atomic import check_new_folder
 
     target = Path(output).resolve()
     named = Path(output) if Path(output).name == target.name else target  # "." has no name
@@ -348,25 +352,25 @@ def _leave_others() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _check_frozen(wishes: Wishes, unused: Mapping[str, object]) -> None:
+def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
     """Raise where a flag would have no effect on a perceptron, or one is lacking."""
     learnt = {
-        "--preferences": wishes.preferences,
-        "--start": wishes.start,
-        "--surface": wishes.surface,
+        "--preferences": options.preferences,
+        "--start": options.start,
+        "--surface": options.surface,
     }
-    said = _given({**learnt, **_how(wishes), **unused})
+    said = _given({**learnt, **_how(options), **unused})
     if said:
         raise AdequaError(
             "The settings paper-frozen train a perceptron on ratings, over an encoder that stays "
             f"as it is; leave out {said}."
         )
-    if not wishes.ratings or not wishes.encoder:
+    if not options.ratings or not options.encoder:
         raise AdequaError("The settings paper-frozen need --ratings and --encoder PATH.")
 
 
 def _train_frozen(
-    wishes: Wishes, output: str, name: str, *, device: str, download: bool, quiet: bool
+    options: PlanOptions, output: str, name: str, *, device: str, download: bool, quiet: bool
 ) -> None:
     """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
     from adequa.encoders.cached import cached
@@ -376,19 +380,19 @@ def _train_frozen(
 
     if not _is_first_process():
         return  # there is nothing to share
-    rated = ratings_of(wishes.ratings, wishes.lp, wishes.sample or None, wishes.seed, quiet)
+    rated = ratings_of(options.ratings, options.lp, options.sample or None, options.seed, quiet)
     # Looked for here as well: what is not there is asked for by a flag.
-    model_folder(wishes.encoder, download=download, revision="", asking="--download")
+    model_folder(options.encoder, download=download, revision="", asking="--download")
     encoder = TransformerPair.load(
-        wishes.encoder, device="" if device == "auto" else device, download=download
+        options.encoder, device="" if device == "auto" else device, download=download
     )
     with training_progress(quiet) as (work, training):
         metric = EmbeddingRegressor(
             encoder=cached(encoder, progress=work.scored),
             model="mlp",
             grid="paper",
-            references="mean" if wishes.references == "mean" else "best",
-            seed=wishes.seed,
+            references="mean" if options.references == "mean" else "best",
+            seed=options.seed,
             device=device,
             name=name,
         ).fit(rated, training)

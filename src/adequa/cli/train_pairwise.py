@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import (
     NameOption,
     OutputOption,
@@ -116,9 +116,9 @@ def pairwise_ranker(
     """Learn from preferences to tell the better of two hypotheses; `adequa rank` uses it."""
     from adequa.cli.output import write
     from adequa.cli.render_pairwise import report
+    from adequa.learned.pairwise.data import sampled_rows
     from adequa.learned.pairwise.inputs import COLUMN, named_inputs
     from adequa.learned.pairwise.metric import PairwiseRanker
-    from adequa.learned.pairwise.split import sampled_rows
 
     called = checked_target(output, name)
     if scores and (len(preferences) > 1 or validation):

@@ -16,18 +16,18 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
-from adequa.learned.cards import card
+from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.distances import Features
 from adequa.learned.embedding.support_vectors import SupportVectors
 from adequa.learned.ensemble import Ensemble
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.references import reference_groups
 from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
+from adequa.learned.saved import essential_signature
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.metrics.registry import METRICS, check_choice, check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
@@ -159,7 +159,9 @@ class Blend(LearnedMetric):
         if self.columns:
             listed = ", ".join(f"`{column}`" for column in self.columns)
             use += f" The input has to bring scores in the columns {listed}."
-        return card(self, f"Blend: an SVR with an RBF kernel over the scores of {named}.", use)
+        return ratings_card(
+            self, f"Blend: an SVR with an RBF kernel over the scores of {named}.", use
+        )
 
     @classmethod
     def load(
@@ -212,18 +214,10 @@ def _named(specification: str, part: Metric) -> str:
 def _check_parts(metric: Blend, signatures: Sequence[str], folder: Path) -> None:
     """Raise where a part is not the one whose scores the blend has learnt from."""
     for part, signature, path in zip(metric.parts, signatures, metric.metrics, strict=True):
-        if _essential(str(part.segment_signature(1))) != _essential(signature):
+        if essential_signature(str(part.segment_signature(1))) != essential_signature(signature):
             raise AdequaError(
                 f"{path} is not the metric that {folder} was trained with, which was {signature}."
             )
-
-
-def _essential(signature: str) -> tuple[str, ...]:
-    """A signature without versions, and of a trained metric the weights alone."""
-    name, *settings = signature.split("|")
-    weights = tuple(each for each in settings if each.startswith("weights:"))
-    kept = (each for each in settings if not each.startswith(("version:", "sacrebleu:")))
-    return weights or (name, *kept)
 
 
 def _corpora(ids: Ids, count: int) -> list[list[int]]:

@@ -1,96 +1,156 @@
-"""The card of a saved metric, for people: what it is, what it learnt from, how well it agrees."""
+"""Model cards: the README.md of a saved metric.
+
+All cards have one form: the name, a summary, and sections of paragraphs and tables. A kind of
+metric supplies its facts; `ratings_card` is the card of metrics that learn from ratings alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adequa.learned.base import LearnedMetric
 from adequa.version import __version__
 
-_SCALE = "scores are on the scale of the ratings that it learnt from"
+SCORE_COMMAND = "adequa score -m FOLDER -t hypotheses.txt -r references.txt"
+EVALUATE_YOURSELF = "measure on data of your own with `adequa evaluate`."
 
 
-def card(metric: LearnedMetric, what: str, use: str, scale: str = _SCALE) -> str:
-    """A card in Markdown; `what` says what the metric is, `use` what it needs."""
-    return "".join(_parts(metric, what, use, scale))
+def model_card(name: str, summary: str, sections: Mapping[str, Iterable[str]]) -> str:
+    """Return a card in Markdown; sections are paragraphs and tables by heading.
+
+    >>> print(model_card("mine", "A metric.", {"Use": ["Higher is better."]}), end="")
+    # mine
+    <BLANKLINE>
+    A metric.
+    <BLANKLINE>
+    ## Use
+    <BLANKLINE>
+    Higher is better.
+    """
+    blocks = [f"# {name}", summary]
+    for heading, content in sections.items():
+        blocks += [f"## {heading}", *content]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _parts(metric: LearnedMetric, what: str, use: str, scale: str) -> Iterator[str]:
-    yield f"# {metric.name}\n\n{what} Trained with adequa {__version__}.\n"
-    yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
-    yield f"\n{use} Higher is better; {scale}.\n"
-    yield "\n## Training data\n\n"
-    facts = metric.training_
-    yield f"{facts['rows']:,} ratings: {facts['data'] or 'a file without a name'}.\n"
-    for named, heading in (
+def shell(command: str = SCORE_COMMAND) -> str:
+    """Return a command line as a block of code."""
+    return f"```sh\n{command}\n```"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Return a Markdown table; columns of numbers are aligned to the right.
+
+    >>> print(table(["data", "rows", "tau"], [["a|b", 1200, 0.5], ["c", 3, None]]))
+    | data | rows | tau |
+    | --- | ---: | ---: |
+    | a\\|b | 1,200 | 0.500 |
+    | c | 3 | – |
+    """
+    rows = list(rows)
+    texts = {column for row in rows for column, cell in enumerate(row) if isinstance(cell, str)}
+    rule = ["---" if column in texts else "---:" for column in range(len(columns))]
+    lines = [columns, rule]
+    lines += [[_cell(value) for value in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: str | float | None) -> str:
+    """Return a table cell; a bar in a text would begin the next cell."""
+    if isinstance(value, str):
+        return value.replace("|", r"\|")
+    return f"{value:,}" if isinstance(value, int) else three_digits(value)
+
+
+def three_digits(figure: float | None) -> str:
+    """Return a figure as cards and reports show it.
+
+    >>> three_digits(0.70812), three_digits(None)
+    ('0.708', '–')
+    """
+    return "–" if figure is None else f"{figure:.3f}"
+
+
+def training_data(facts: Mapping[str, Any], judgements: str = "ratings") -> Iterator[str]:
+    """Yield how many judgements there were, and tables by dataset and by language pair."""
+    yield f"{facts['rows']:,} {judgements}: {facts['data'] or 'a file without a name'}."
+    for key, column in (
         ("rows_by_dataset", "dataset"),
         ("rows_by_language_pair", "language pair"),
     ):
-        if len(facts.get(named, {})) > 1:
-            yield f"\n| {heading} | ratings |\n| --- | ---: |\n"
-            yield from (f"| {cell(name)} | {n:,} |\n" for name, n in facts[named].items())
-    yield "\n## Settings\n\n| setting | value |\n| --- | --- |\n"
-    settings = _flat(metric.settings()) | _flat(facts["chosen"])
-    yield from (f"| {key} | {cell(value)} |\n" for key, value in settings.items())
-    yield from _agreement(metric.agreement_)
+        if len(facts.get(key, {})) > 1:
+            yield table([column, judgements], facts[key].items())
+
+
+def settings_table(settings: Mapping[str, Any]) -> str:
+    """Return a table of settings."""
+    return table(["setting", "value"], [[key, _setting(value)] for key, value in settings.items()])
+
+
+def _setting(value: object) -> str:
+    """Return a setting as text; of an encoder its name, since a path means nothing elsewhere."""
+    if isinstance(value, Mapping):
+        if "name" in value:
+            return f"`{value['name']}`"
+        return ", ".join(f"{key} {_setting(each)}" for key, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"`{p['name'] if isinstance(p, dict) else p}`" for p in value) or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def ratings_card(
+    metric: LearnedMetric,
+    summary: str,
+    requirements: str,
+    scale: str = "scores are on the scale of the ratings that it was trained on",
+) -> str:
+    """Return the card of a metric trained on ratings; `requirements` says what scoring needs."""
+    return model_card(
+        metric.name,
+        f"{summary} Trained with adequa {__version__}.",
+        {
+            "Use": [shell(), f"{requirements} Higher is better; {scale}."],
+            "Training data": training_data(metric.training_),
+            "Settings": [settings_table({**metric.settings(), **metric.training_["chosen"]})],
+            "Agreement with people while training": _agreement(metric.agreement_),
+        },
+    )
 
 
 def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
-    yield "\n## Agreement with people while training\n\n"
-    yield f"On {report['held_out_rows']:,} ratings that were held out. {_chosen(report)} measure "
-    yield "on data of your own with `adequa evaluate`.\n\n"
-    by = "Of that epoch" if _is_only_epoch(report) else "The figure they were chosen by"
-    yield f"{by}: {shown(report['criterion_pearson'])}, "
-    yield "Pearson, over folds the mean.\n\n" if report["folds"] else "Pearson.\n\n"
-    yield "| ratings | number | Pearson | Kendall's tau-b |\n| --- | ---: | ---: | ---: |\n"
-    lines = {"all": report["all"]} | report.get("by_language_pair", {})
-    for name, figures in lines.items():
-        both = f"{shown(figures['pearson'])} | {shown(figures['kendall'])}"
-        yield f"| {cell(name)} | {figures['rows']:,} | {both} |\n"
+    criterion = "Pearson, mean over folds" if report["folds"] else "Pearson"
+    of = "Of that epoch" if _is_only_epoch(report) else "The figure they were chosen by"
+    yield f"On {report['held_out_rows']:,} ratings that were held out. {_selection(report)}"
+    yield f"{of}: {three_digits(report['criterion_pearson'])}, {criterion}."
+    by_pair = {"all": report["all"]} | report.get("by_language_pair", {})
+    yield table(
+        ["ratings", "number", "Pearson", "Kendall's tau-b"],
+        [[name, row["rows"], row["pearson"], row["kendall"]] for name, row in by_pair.items()],
+    )
 
 
 def _is_only_epoch(report: Mapping[str, Any]) -> bool:
     return report.get("tried") == "epoch" and report["settings_tried"] == 1
 
 
-def _chosen(report: Mapping[str, Any]) -> str:
-    """How far the figures can be trusted."""
-    tried = report.get("tried", "settings")
+def _selection(report: Mapping[str, Any]) -> str:
+    """Return how far figures on held-out data can be trusted."""
     if _is_only_epoch(report):
-        return "There was one epoch, so that nothing was chosen on them; still,"
+        return (
+            f"There was one epoch, so that nothing was chosen on them; still, {EVALUATE_YOURSELF}"
+        )
+    tried = report.get("tried", "settings")
     return (
         f"The {tried} {'is' if tried == 'epoch' else 'are'} the best of "
         f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
-        "good:"
+        f"good: {EVALUATE_YOURSELF}"
     )
 
 
-def shown(figure: float | None) -> str:
-    """A figure as cards and reports show it.
-
-    >>> shown(0.70812), shown(None)
-    ('0.708', '–')
-    """
-    return "–" if figure is None else f"{figure:.3f}"
+shown = three_digits
 
 
 def cell(text: str) -> str:
-    """Text in a table of Markdown, where a bar would begin the next cell."""
-    return text.replace("|", r"\|")
-
-
-def _flat(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Settings in words."""
-    return {key: _in_words(value) for key, value in settings.items()}
-
-
-def _in_words(value: object) -> str:
-    """A setting; of an encoder its name, since the path means nothing elsewhere."""
-    if isinstance(value, Mapping):
-        if "name" in value:
-            return f"`{value['name']}`"
-        return ", ".join(f"{key} {_in_words(each)}" for key, each in value.items())
-    if isinstance(value, list):
-        return ", ".join(f"`{p['name'] if isinstance(p, dict) else p}`" for p in value) or "none"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Return a text as a table cell."""
+    return _cell(text)

@@ -18,8 +18,8 @@ from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences
 from adequa.learned.base import Training
+from adequa.learned.pairwise.data import sampled_references, sampled_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.learned.pairwise.split import sampled_references, sampled_rows
 from adequa.reproduce.models import (
     E5_SMALL,
     GLOVE_6B,

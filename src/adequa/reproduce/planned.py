@@ -10,20 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from adequa.agreement.evaluate import segment_scores
 from adequa.agreement.sources import Progress, sources
-from adequa.datasets.cache import cache_folder, digest_of
+from adequa.datasets.cache import cache_folder
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import check_new_folder
+from adequa.io.atomic import check_new_folder, digest_of
 from adequa.judgements import Judgements, RatedSystems, Ratings, identified
 from adequa.learned.base import Training
 from adequa.learned.ensemble import Ensemble
 from adequa.learned.pair.metric import PairRegressor
-from adequa.learned.pair.plan import Plan, SourcePlan, plan_from, read_plan
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import DIGITS, is_saved, read_description
@@ -32,7 +31,10 @@ from adequa.reproduce.recipes import RECIPES
 from adequa.reproduce.table import Scored, Scores
 from adequa.reproduce.trained import fitted, left_out
 
-AnySource = TypeVar("AnySource", bound=SourcePlan)
+if TYPE_CHECKING:
+    from adequa.learned.pair.plan import Plan, SourcePlan
+
+AnySource = TypeVar("AnySource", bound="SourcePlan")
 
 PLANS = Path("plans")  # in the folder that the command is run in
 
@@ -48,6 +50,8 @@ class NamedPlan:
     @classmethod
     def read(cls, name: str) -> NamedPlan:
         """The plan of this name, or a sentence on where it should be."""
+        from adequa.learned.pair.plan import read_plan  # noqa: PLC0415  # needs pydantic, an extra
+
         path = _plan_path(name)
         if not path.is_file():
             raise AdequaError(
@@ -265,6 +269,8 @@ def _reported(progress: Progress, name: str) -> Training:
 
 def _check_kept(named: NamedPlan, folder: Path) -> None:
     """Raise where a kept metric is not what the plan would train now."""
+    from adequa.learned.pair.plan import plan_from  # noqa: PLC0415  # needs pydantic, an extra
+
     with suppress(AdequaError):  # what is kept there is no plan of this version
         kept = read_description(folder).settings.get("plan")
         if plan_from(kept or {}, str(folder)) == named.plan:

@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.learned.base import Training
 from adequa.learned.pair.metric import PairRegressor
-from adequa.learned.pair.plan import HEAD, Plan, StagePlan
+from adequa.learned.pair.plan import HEAD_DEFAULTS, Plan, StagePlan
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
@@ -124,9 +124,9 @@ def test_the_head_of_the_start_stays_and_nothing_else_is_on_record(
 @pytest.mark.parametrize("key", OTHER_HEAD)
 def test_a_head_that_contradicts_the_start_is_a_sentence(other_head: Path, key: str) -> None:
     """Also where it says what would be the default without a start."""
-    plan = Plan(start=str(other_head), stage=(QUICK,), **{key: HEAD[key]})
+    plan = Plan(start=str(other_head), stage=(QUICK,), **{key: HEAD_DEFAULTS[key]})
     found = sentence(lambda: PairRegressor(plan, device="cpu").fit(tiny_ratings(24)))
-    has, said = json.dumps(OTHER_HEAD[key]), json.dumps(HEAD[key])
+    has, said = json.dumps(OTHER_HEAD[key]), json.dumps(HEAD_DEFAULTS[key])
     assert found == (
         f"{other_head} has {key} = {has}, which stays as it is in a metric that goes on from it; "
         f"leave {key} = {said} out of the plan."
@@ -137,7 +137,9 @@ def test_a_head_that_contradicts_the_start_is_a_sentence(other_head: Path, key: 
     ("said", "counts"), [("", "mean"), ("mean", "mean"), ("best", "best")],
     ids=["unsaid", "mean", "best"],
 )  # fmt: skip
-def test_references_count_as_they_did(begun: Path, tmp_path: Path, said: str, counts: str) -> None:
+def test_references_count_as_they_did(
+    begun: Path, tmp_path: Path, said: Literal["", "best", "mean"], counts: str
+) -> None:
     plan = Plan(start=str(begun), references=said, stage=(replace(QUICK, epochs=(0.2,)),))
     metric = PairRegressor(plan, device="cpu").fit(tiny_ratings(24))
     metric.save(tmp_path / "m")
@@ -213,7 +215,7 @@ class StopError(Exception):
 @pytest.fixture
 def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
     """Stopped after a checkpoint, with a copy of the encoder that may change."""
-    from adequa.learned.pair.checkpoints import Checkpoints
+    from adequa.learned.checkpoints import Checkpoints
 
     write_tiny_encoder(tmp_path / "mine", dropout=0.1)
     metric = PairRegressor(

@@ -18,10 +18,12 @@ from adequa.segments import Segments
 pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.damage.registry import PERTURBATIONS
-from adequa.learned.pair.objectives.damage import DamageOrder
-from adequa.learned.pair.objectives.distillation import Distillation
-from adequa.learned.pair.objectives.preferences import PreferenceOrder
-from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.objectives import (
+    DamageOrder,
+    Distillation,
+    PreferenceOrder,
+    RatingRegression,
+)
 from adequa.learned.pair.plan import DevelopmentPlan, SourcePlan, StagePlan
 from tiny_pair_data import (  # needs PyTorch
     PREFERENCES,

@@ -255,14 +255,14 @@ def test_a_training_goes_on_and_not_with_another_plan(encoder: str, tmp_path: Pa
         if step == 12:
             raise StopError
 
-    from adequa.learned.pair import monitor
+    from adequa.learned import training
 
     plan = Plan(encoder=encoder, stage=(replace(QUICK, epochs=(3.0,)),))
     metric = PairRegressor(
         plan, device="cpu", checkpoints=tmp_path / "kept", seconds_between_checkpoints=0
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(monitor, "BETWEEN_REPORTS", 0.0)
+        patch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
         with pytest.raises(StopError):
             metric.fit(tiny_ratings(48), Training(advance=advance))
         with pytest.raises(AdequaError, match="another plan, or of other data"):

@@ -118,7 +118,7 @@ def test_two_processes_share_the_texts(tmp_path: Path) -> None:
 
 
 def test_a_stopped_training_is_taught_once(tmp_path: Path) -> None:
-    from adequa.learned.pair.checkpoints import Checkpoints
+    from adequa.learned.checkpoints import Checkpoints
 
     encoder = str(write_tiny_encoder(tmp_path / "tiny", dropout=0.1))
     stage = StagePlan("distillation", teacher=("chrf",), batch=(8,), epochs=(1.0,))

@@ -100,9 +100,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_batches_translate_as_single_sentences_do(folder: Path) -> None:
-    from adequa.learned.pair.translator import Translator
+    from adequa.learned.pair.round_trips import TransformerTranslator
 
-    translator = Translator.load(folder, torch.device("cpu"))
+    translator = TransformerTranslator.load(folder, torch.device("cpu"))
     network, tokenizer = translator.network, translator.tokenizer
     (found,) = translator.translate(SENTENCES)
     for sentence, translation in zip(SENTENCES, found, strict=True):

@@ -12,11 +12,13 @@ from tiny_transformer import random_rows
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair import attention_masks  # noqa: E402  # it needs PyTorch
 from adequa.learned.pair import network as pair_network  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair.attention_masks import attention_mask  # noqa: E402
 from adequa.learned.pair.gradients import PairInputs  # noqa: E402
-from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair.network import (  # noqa: E402
+    Head,
+    PairNetwork,
+    attention_mask,
+)
 
 # In older versions of transformers no encoder takes ready masks.
 masking = pytest.importorskip("transformers.masking_utils", reason="transformers is too old")
@@ -33,7 +35,7 @@ DISTILBERT = {
 PADDED = np.array([3, 0, 7, 5])
 ROWS = random_rows(8)
 SAME_LENGTH = np.flatnonzero(ROWS.lengths == np.bincount(ROWS.lengths).argmax())
-READY = sorted(attention_masks._KNOWN)
+READY = sorted(pair_network._KNOWN)
 
 
 def encoder(kind: str, attention: str, **settings: Any) -> Any:

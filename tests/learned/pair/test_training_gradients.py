@@ -13,12 +13,15 @@ from tiny_transformer import praise, random_rows, tiny_network
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair import gradients  # noqa: E402  # it needs PyTorch
+from adequa.learned import training  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair import gradients  # noqa: E402
 from adequa.learned.pair.gradients import PairInputs, accumulate, memory_watched, predict  # noqa: E402
 from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
-from adequa.learned.pair.objectives.contract import Objective  # noqa: E402
-from adequa.learned.pair.objectives.preferences import preference_order  # noqa: E402
-from adequa.learned.pair.objectives.ratings import RatingRegression  # noqa: E402
+from adequa.learned.pair.objectives import (  # noqa: E402
+    Objective,
+    RatingRegression,
+    preference_order,
+)
 
 ROWS = random_rows(14)
 INPUTS = PairInputs(ROWS, most_tokens=10_000)
@@ -40,7 +43,7 @@ def found(trained: PairNetwork, inputs: PairInputs, objective: Objective) -> dic
     """The loss, and the gradient of every weight that has one."""
     trained.zero_grad()
     task = objective.task(np.arange(len(objective)))
-    with gradients.own_randomness(trained.device):
+    with training.isolated_randomness(trained.device):
         loss = accumulate(trained, inputs, task.pairs, task.loss, (0, 1))
     named = trained.named_parameters()
     each = {name: p.grad.numpy().copy() for name, p in named if p.grad is not None}
@@ -137,7 +140,7 @@ def test_dropout_follows_the_seed_and_leaves_other_draws_alone() -> None:
     second = found(trained, INPUTS, objective)
     assert all((first[name] == second[name]).all() for name in first)
     task = objective.task(np.arange(len(objective)))
-    with gradients.own_randomness(trained.device):
+    with training.isolated_randomness(trained.device):
         other = accumulate(trained, INPUTS, task.pairs, task.loss, (0, 2))
     assert other.item() != first["loss"].item()
 

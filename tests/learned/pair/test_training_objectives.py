@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.learned.pair.objectives.contract import Objective, Task  # noqa: E402  # needs PyTorch
-from adequa.learned.pair.objectives.damage import damage_order  # noqa: E402
-from adequa.learned.pair.objectives.distillation import Distillation  # noqa: E402
-from adequa.learned.pair.objectives.preferences import preference_order  # noqa: E402
-from adequa.learned.pair.objectives.ratings import RatingRegression  # noqa: E402
+from adequa.learned.pair.objectives import (  # noqa: E402  # needs PyTorch
+    Distillation,
+    Objective,
+    RatingRegression,
+    Task,
+    damage_order,
+    preference_order,
+)
 
 PAIRS = 6
 # (group, better, worse): the same may be said again, and the opposite too.

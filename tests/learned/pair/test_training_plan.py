@@ -11,8 +11,8 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.learned.pair.plan import (
-    HEAD,
-    UNSAID,
+    HEAD_DEFAULTS,
+    UNSET,
     DevelopmentPlan,
     Plan,
     SourcePlan,
@@ -102,17 +102,17 @@ def test_with_a_start_what_is_unsaid_of_the_head_stays_so() -> None:
     table = {"start": "m", "units": 768, "stage": [{"objective": "ratings"}]}
     found = plan_from(table, "plan")
     assert found == Plan(start="m", units=768, stage=(StagePlan("ratings"),))
-    changed = replace(found, seed=3).checked("here")
+    changed = replace(found, seed=3).validated("here")
     for each in (found, changed, plan_from(json.loads(json.dumps(found.table())), "metric.json")):
-        assert {key for key in HEAD if getattr(each, key) is not UNSAID} == {"units"}
-        assert HEAD.keys() & each.table().keys() == {"units"}
+        assert {key for key in HEAD_DEFAULTS if getattr(each, key) is not UNSET} == {"units"}
+        assert HEAD_DEFAULTS.keys() & each.table().keys() == {"units"}
 
 
 def test_with_an_encoder_all_of_the_head_is_said() -> None:
     plain = Plan(encoder="e")
-    assert {key: getattr(plain, key) for key in HEAD} == dict(HEAD)
-    assert plain == Plan(encoder="e", **HEAD)
-    assert HEAD.keys() < plain.table().keys()
+    assert {key: getattr(plain, key) for key in HEAD_DEFAULTS} == dict(HEAD_DEFAULTS)
+    assert plain == Plan(encoder="e", **HEAD_DEFAULTS)
+    assert HEAD_DEFAULTS.keys() < plain.table().keys()
 
 
 def test_a_single_stage_may_be_a_plain_table() -> None:
@@ -122,11 +122,11 @@ def test_a_single_stage_may_be_a_plain_table() -> None:
 
 def test_a_changed_plan_is_checked_as_a_whole() -> None:
     good = Plan(encoder="e", stage=(StagePlan("ratings"),))
-    assert good.checked("here") == good
-    assert replace(good, references="").checked("here").references == ""
+    assert good.validated("here") == good
+    assert replace(good, references="").validated("here").references == ""
     for change in ({"seed": 2**70}, {"units": 0}, {"stage": (StagePlan("ratings", split=-1),)}):
         with pytest.raises(AdequaError, match="^here: "):
-            replace(good, **change).checked("here")
+            replace(good, **change).validated("here")
 
 
 RATINGS = {"objective": "ratings"}
@@ -187,7 +187,10 @@ BAD = {
         "batch of what is learnt beside should be one number",
     ),
     "epochs are 0": (plan(RATINGS | {"epochs": 0}), "epochs should be above 0"),
-    "rate is negative": (plan(RATINGS | {"learning_rate": -1e-5}), "learning_rate should be from"),
+    "rate is negative": (
+        plan(RATINGS | {"learning_rate": -1e-5}),
+        "learning_rate should be above 0, not -1e-05",
+    ),
     "rate is no number": (plan(RATINGS | {"learning_rate": float("nan")}), "not nan"),
     "epochs are infinite": (plan(RATINGS | {"epochs": float("inf")}), "not inf"),
     "warmup is 2": (plan(RATINGS | {"warmup": 2}), "warmup should be from 0 to 1, not 2"),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.learned.pair.steps import shuffled_steps, step_count
+from adequa.learned.pair.train import shuffled_steps, step_count
 
 LENGTHS = st.lists(st.integers(1, 90), min_size=1, max_size=300)
 

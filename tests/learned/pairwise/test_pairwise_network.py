@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from adequa.learned.pairwise import costs as pairwise_costs
 from adequa.learned.pairwise.costs import Cost, kendall, logistic, stages, symmetric_logistic
+from adequa.learned.pairwise.inputs import Scaling
 from adequa.learned.pairwise.network import (
     PairwiseInputs,
     PairwiseNetwork,
     PairwiseShape,
     Triples,
 )
-from adequa.learned.pairwise.scaling import Scaling
 from adequa.learned.pairwise.train import PairwiseSetting, gradients, train_pairwise
 from adequa.segments import FloatArray
 

@@ -13,8 +13,8 @@ from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import Training
 from adequa.learned.pairwise.costs import Loss
+from adequa.learned.pairwise.data import sampled_references, sampled_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.learned.pairwise.split import sampled_references, sampled_rows
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_encoders import write_vectors, write_words

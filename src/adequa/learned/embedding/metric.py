@@ -18,7 +18,7 @@ from adequa.encoders.base import Encoder, PairEncoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
-from adequa.learned.cards import card
+from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import feature_count, features
 from adequa.learned.embedding.perceptron import Perceptron
 from adequa.learned.embedding.support_vectors import SupportVectors
@@ -34,9 +34,9 @@ from adequa.learned.regression import (
     fit_svr,
     held_out_agreement,
 )
-from adequa.learned.saved_encoders import encoder_facts, restored
+from adequa.learned.saved import encoder_facts, restore_encoder
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
@@ -147,7 +147,7 @@ class EmbeddingRegressor(LearnedMetric):
 
     def card(self) -> str:
         what = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]
-        return card(
+        return ratings_card(
             self,
             f"Regression over sentence embeddings: {what} over the vectors of "
             f"`{self.encoder.name}`.",
@@ -170,7 +170,7 @@ class EmbeddingRegressor(LearnedMetric):
         check_choice("references", kept["references"], get_args(Reduction))
         regressor = MODELS[model].from_arrays(arrays, str(folder))
         metric = cls(
-            encoder=restored(kept["encoder"], folder, settings),
+            encoder=restore_encoder(kept["encoder"], folder, settings),
             model=model,
             grid=kept["grid"],
             references=kept["references"],

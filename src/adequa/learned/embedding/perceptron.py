@@ -10,15 +10,13 @@ import numpy.typing as npt
 
 from adequa.learned.embedding.distances import Features, row_blocks
 from adequa.learned.embedding.mlp_training import Layers
-from adequa.learned.embedding.standardisation import Standardisation
-from adequa.learned.saved_arrays import (
-    SavedArrays,
-    check_sizes,
+from adequa.learned.embedding.standardisation import (
+    Standardisation,
     checked_features,
-    saved_array,
     saved_standardisation,
     standardisation_arrays,
 )
+from adequa.learned.saved import SavedArrays, check_sizes, saved_array
 from adequa.segments import FloatArray
 
 

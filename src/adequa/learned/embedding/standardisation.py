@@ -8,6 +8,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.learned.embedding.distances import Features, row_blocks
+from adequa.learned.saved import SavedArrays, check_sizes, saved_array
 from adequa.segments import FloatArray
 
 
@@ -58,3 +59,35 @@ def checked_training_rows(features: Features, targets: FloatArray) -> tuple[Feat
             row = int(np.flatnonzero(~finite)[0]) + 1
             raise AdequaError(f"Row {row} of the {what} holds NaN or an infinite number.")
     return features, targets
+
+
+def saved_standardisation(
+    arrays: SavedArrays, dimension: int, where: str
+) -> Standardisation | None:
+    """The arrays `mean` and `scale`, where there are any."""
+    if not {"mean", "scale"} & set(arrays):
+        return None
+    mean, scale = (saved_array(arrays, name, 1, where) for name in ("mean", "scale"))
+    check_sizes(where, mean=(mean.size, dimension), scale=(scale.size, dimension))
+    if (scale <= 0).any():
+        raise AdequaError(f'{where}: the array "scale" is not above 0; save the metric again.')
+    return Standardisation(mean.astype(np.float64), scale.astype(np.float64))
+
+
+def standardisation_arrays(standardisation: Standardisation | None) -> dict[str, FloatArray]:
+    """The arrays to save, none where features are taken as they are."""
+    if standardisation is None:
+        return {}
+    return {"mean": standardisation.mean, "scale": standardisation.scale}
+
+
+def checked_features(features: Features, dimension: int) -> Features:
+    """Features as float32, after a check that they are as wide as those trained on."""
+    features = np.asarray(features, np.float32)
+    if features.ndim != 2 or features.shape[1] != dimension:  # noqa: PLR2004  # rows and columns
+        found = f"{features.shape[-1]:,}" if features.ndim else "no"
+        raise AdequaError(
+            f"The regressor was trained on rows of {dimension:,} features, but these have {found}; "
+            "use the encoder that it was trained with."
+        )
+    return features

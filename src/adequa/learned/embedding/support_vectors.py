@@ -21,18 +21,14 @@ from adequa.learned.embedding.distances import (
 )
 from adequa.learned.embedding.standardisation import (
     Standardisation,
-    checked_training_rows,
-    standardisation,
-)
-from adequa.learned.embedding.svr import Setting, fitted, rbf_kernel_in_place
-from adequa.learned.saved_arrays import (
-    SavedArrays,
-    check_sizes,
     checked_features,
-    saved_array,
+    checked_training_rows,
     saved_standardisation,
+    standardisation,
     standardisation_arrays,
 )
+from adequa.learned.embedding.svr import Setting, fitted, rbf_kernel_in_place
+from adequa.learned.saved import SavedArrays, check_sizes, saved_array
 from adequa.segments import FloatArray
 
 

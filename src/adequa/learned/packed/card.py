@@ -1,4 +1,4 @@
-"""The model card of a packed metric: what it is, what a score means, and how it was trained."""
+"""The model card of a packed metric: what a score means, and what the metric was made from."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adequa.learned.cards import cell, shown
+from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table, three_digits
 from adequa.learned.packed.metric import BEND, bend
-from adequa.learned.pair.card import earlier, from_earlier
+from adequa.learned.pair.metric import earlier, from_earlier
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
 
@@ -18,114 +18,124 @@ _FIGURES = {"pearson": "Pearson", "accuracy": "preferences ordered rightly"}
 
 def packed_card(metric: Description) -> str:
     """Return the card in Markdown."""
-    return "".join(
-        part
-        for section in (_use, _meaning, _recipe, _agreement, _numbers, _limits)
-        for part in section(metric)
-    )
-
-
-def _use(metric: Description) -> Iterator[str]:
     encoder = metric.settings["encoder"]
-    yield f"# {metric.name}\n\nA metric for translations into English, which reads a hypothesis "
-    yield f"and its reference together: `{encoder}`, fine-tuned and packed with adequa "
-    yield f"{__version__}. It runs on onnxruntime, without PyTorch.\n"
-    yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
+    return model_card(
+        metric.name,
+        "A metric for translations into English, which reads a hypothesis and its reference "
+        f"together: `{encoder}`, fine-tuned and packed with adequa {__version__}. It runs on "
+        "onnxruntime, without PyTorch.",
+        {
+            "Use": [shell()],
+            "What a score means": _meaning(metric),
+            "Data and recipe": _recipe(metric),
+            "Agreement with people while training": [_agreement(metric.agreement)],
+            "Precision": [_precision(metric.training["packed"])],
+            "Limits": ["\n".join(f"- {limit}" for limit in _limits(metric))],
+            "Licence": [
+                f"The weights come from `{encoder}` and the data above: look up their licences "
+                "before you pass this folder on."
+            ],
+        },
+    )
 
 
 def _meaning(metric: Description) -> Iterator[str]:
     ends = metric.settings["map"]
     low, high = bend(np.array([0.0, 1.0]))
-    yield "\n## What a score means\n\n"
-    yield "Scores lie from 0 to 1, and higher is better. Near 0 is what is no better than the "
-    yield "reference of another sentence, near 1 what is as good as the reference itself. Between "
-    yield "them, equal steps are equal steps of the rating that people are expected to give.\n\n"
-    yield f"The raw scores {ends['unrelated']:.3f} and {ends['reference']:.3f} are the ends of a "
-    yield f"line from 0 to 1: the medians of {_facts(metric)['references']:,} references held "
-    yield f"against that of another sentence, and against themselves. Within {BEND} of either end "
-    yield "the line is bent, so that no score leaves the range; the two themselves become "
-    yield f"{low:.3f} and {high:.3f}.\n\nTwo laws hold by rule: a hypothesis that is its reference "
-    yield "word for word scores 1, and an empty one 0. All others lie between. Of several "
-    yield f"references, the {metric.settings['references']} counts.\n"
+    yield (
+        "Scores lie from 0 to 1, and higher is better. Near 0 is what is no better than the "
+        "reference of another sentence, near 1 what is as good as the reference itself. Between "
+        "them, equal steps are equal steps of the rating that people are expected to give."
+    )
+    yield (
+        f"The raw scores {ends['unrelated']:.3f} and {ends['reference']:.3f} are the ends of a "
+        f"line from 0 to 1: the medians of {metric.training['packed']['references']:,} references "
+        "scored against that of another sentence, and against themselves. Within "
+        f"{BEND} of either end the line is bent, so that no score leaves the range; the two "
+        f"themselves become {low:.3f} and {high:.3f}."
+    )
+    yield (
+        "Two laws hold by rule: a hypothesis that is its reference word for word scores 1, and an "
+        "empty one 0. All others lie between. Where a segment has multiple references, the "
+        f"{metric.settings['references']} score counts."
+    )
 
 
 def _recipe(metric: Description) -> Iterator[str]:
-    yield "\n## Data and recipe\n\n| stage | learnt | from | rows |\n| ---: | --- | --- | ---: |\n"
-    for initial in earlier(metric.training):
-        yield from _stages(initial["training"], f"{cell(initial['name'])}, ")
-    yield from _stages(metric.training)
-    pairs, origin = metric.training["pairs"], _facts(metric)["from"]
+    rows = [
+        row
+        for initial in earlier(metric.training)
+        for row in _stages(initial["training"], f"{initial['name']}, ")
+    ]
+    yield table(["stage", "learnt", "from", "rows"], [*rows, *_stages(metric.training)])
+    pairs, origin = metric.training["pairs"], metric.training["packed"]["from"]
     longest = "largest" if "averaged" in metric.training else "last"
-    yield f"\n{pairs:,} different pairs of reference and hypothesis in the {longest} training. "
-    yield "".join(from_earlier(metric.training))
-    yield "`metric.json` has the whole plan."
-    if origin["digest"]:
-        yield f" Packed from {origin['name']}, with the weights {origin['digest'][:DIGITS]}."
-    yield "\n"
+    packed_from = (
+        f" Packed from {origin['name']}, with the weights {origin['digest'][:DIGITS]}."
+        if origin["digest"]
+        else ""
+    )
+    yield (
+        f"{pairs:,} different pairs of reference and hypothesis in the {longest} training. "
+        f"{''.join(from_earlier(metric.training))}`metric.json` has the whole plan.{packed_from}"
+    )
 
 
-def _stages(training: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+def _stages(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[str | int]]:
     for number, sources in enumerate(training["stages"], 1):
         for source in sources:
-            names = cell(", ".join(source["rows_by_dataset"]))
+            names = ", ".join(source["rows_by_dataset"])
             learnt = source["objective"] + _teacher_count(source.get("teacher", ()))
-            yield f"| {prefix}{number} | {learnt} | {names} | {source['rows']:,} |\n"
+            yield [f"{prefix}{number}", learnt, names, source["rows"]]
 
 
 def _teacher_count(teachers: list[str]) -> str:
-    """The number of teachers; their paths mean nothing elsewhere."""
+    """Return how many teachers there were; their paths mean nothing elsewhere."""
     return f" of {len(teachers)} teachers" if len(teachers) > 1 else ""
 
 
-def _agreement(metric: Description) -> Iterator[str]:
-    yield "\n## Agreement with people while training\n\n"
-    counts = metric.agreement["held_out"]
-    if not any(counts.values()):
-        yield "Nothing was held out to measure it on; `adequa evaluate` does on data of your own.\n"
-        return
-    sizes = " and ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+def _agreement(report: Mapping[str, Any]) -> str:
+    held_out = report["held_out"]
+    if not any(held_out.values()):
+        return f"Nothing was held out to measure it on; {EVALUATE_YOURSELF}"
+    counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
     figures = [
-        f"{word} {shown(metric.agreement[key])}"
+        f"{word} {three_digits(report[key])}"
         for key, word in _FIGURES.items()
-        if metric.agreement.get(key) is not None
+        if report.get(key) is not None
     ]
-    yield f"On {sizes} that were held out: {', '.join(figures)}. The weights were chosen on them, "
-    yield "before the packing, so that the figures are a little too good: measure on data of your "
-    yield "own with `adequa evaluate`.\n"
+    return (
+        f"On {counts} that were held out: {', '.join(figures)}. The weights were chosen on them, "
+        f"before the packing, so that the figures are a little too good: {EVALUATE_YOURSELF}"
+    )
 
 
-def _numbers(metric: Description) -> Iterator[str]:
-    facts = _facts(metric)
-    yield "\n## Precision\n\n"
+def _precision(facts: Mapping[str, Any]) -> str:
+    precision = "Numbers have 32 bits, as in training."
     if facts["precision"] == "int8":
-        yield "Products are of whole numbers of 8 bits, whose levels were chosen by "
-        yield f"{facts['pairs']:,} pairs of {facts['data'] or 'texts without a name'}."
-    else:
-        yield "Numbers have 32 bits, as in training."
+        precision = (
+            "Products are of whole numbers of 8 bits, whose levels were chosen by "
+            f"{facts['pairs']:,} pairs of {facts['data'] or 'texts without a name'}."
+        )
     if facts["largest_difference"] is None:
-        yield "\n"
-        return
-    yield f" On {facts['tested']:,} other pairs, scores differ from those of the network in 32 bits"
-    yield f" by {facts['largest_difference']:.2g} at most"
-    if facts["correlation"] is not None:
-        yield f" (Pearson {facts['correlation']:.5f})"
-    yield ".\n"
+        return precision
+    correlation = facts["correlation"]
+    pearson = "" if correlation is None else f" (Pearson {correlation:.5f})"
+    return (
+        f"{precision} On {facts['tested']:,} other pairs, scores differ from those of the network "
+        f"in 32 bits by {facts['largest_difference']:.2g} at most{pearson}."
+    )
 
 
 def _limits(metric: Description) -> Iterator[str]:
-    facts = _facts(metric)
-    yield "\n## Limits\n\n- English only: scores of other languages mean nothing.\n"
-    yield f"- Pairs of more than {facts['max_length']:,} tokens are read in windows, and what goes "
-    yield "beyond a window is not seen together.\n"
+    facts = metric.training["packed"]
+    yield "English only: scores of other languages mean nothing."
+    yield (
+        f"Pairs of more than {facts['max_length']:,} tokens are read in windows, and what goes "
+        "beyond a window is not seen together."
+    )
     if not facts["reads_case"]:
-        surface = metric.settings["surface"] is not None
-        yield "- The encoder reads no capitals; "
-        yield "surface features beside it do.\n" if surface else "case changes no score.\n"
-    yield "- Close scores of single sentences say little: average over a system's output.\n"
-    yield f"\n## Licence\n\nThe weights come from `{metric.settings['encoder']}` and the data "
-    yield "above: look up their licences before you pass this folder on.\n"
-
-
-def _facts(metric: Description) -> Mapping[str, Any]:
-    facts: Mapping[str, Any] = metric.training["packed"]
-    return facts
+        has_surface = metric.settings["surface"] is not None
+        effect = "surface features beside it do" if has_surface else "case changes no score"
+        yield f"The encoder reads no capitals; {effect}."
+    yield "Close scores of single sentences say little: average over a system's output."

@@ -26,8 +26,8 @@ from adequa.errors import AdequaError
 from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
+from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_between, check_choice, check_settings, whole_number
 from adequa.remarks import Remark, plain
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import check_new_folder
+from adequa.io.atomic import check_new_folder, digest_of
 from adequa.learned.base import UNSEEN, Training
 from adequa.learned.packed.card import packed_card
 from adequa.learned.packed.export import GraphPrecision, export_onnx
@@ -36,8 +35,8 @@ from adequa.learned.packed.metric import (
     score_by_rule,
 )
 from adequa.learned.pair.metric import PairRegressor
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description, is_name, save
-from adequa.metrics.settings import check_choice
 from adequa.runtime.onnx import MODEL, TOKENIZER, PairSession
 from adequa.runtime.tokens import Pair
 from adequa.runtime.windows import MIN_TOKENS

@@ -22,7 +22,8 @@ from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.pair.network import PairNetwork, Precision
-from adequa.learned.pair.objectives.contract import Loss
+from adequa.learned.pair.objectives import Loss
+from adequa.learned.training import seed_torch
 from adequa.runtime.batching import batches_by_length, cheapest_batches
 from adequa.segments import FloatArray, IntArray
 
@@ -73,7 +74,7 @@ def accumulate(
     tokens = sum(inputs.tokens(pairs[part]) for part in parts)
     if len(parts) > 1 and tokens > inputs.most_tokens:
         return _read_twice(network, inputs, pairs, parts, loss, seed=seed)
-    _seeded(seed)
+    seed_torch(*seed)
     with memory_watched(network.device, tokens):  # all parts are held until the gradients are there
         read = torch.cat([inputs.scores(network, pairs[part]) for part in parts])
         value = loss(read[to_device(np.argsort(np.concatenate(parts)), network.device)])
@@ -94,7 +95,7 @@ def _read_twice(
     scores = torch.empty(len(pairs), device=network.device)
     with torch.no_grad():
         for number, part in enumerate(parts):
-            _seeded((*seed, number))
+            seed_torch(*seed, number)
             with memory_watched(network.device, inputs.tokens(pairs[part])):
                 scores[part] = inputs.scores(network, pairs[part])
     value = loss(scores.requires_grad_())
@@ -103,7 +104,7 @@ def _read_twice(
     if change is None:
         raise TypeError("a loss depends on the scores")
     for number, part in enumerate(parts):
-        _seeded((*seed, number))  # what was dropped out before is dropped out again
+        seed_torch(*seed, number)  # what was dropped out before is dropped out again
         with memory_watched(network.device, inputs.tokens(pairs[part])):
             again = inputs.scores(network, pairs[part])
             (again * change[part]).sum().backward()  # type: ignore[no-untyped-call]
@@ -122,7 +123,7 @@ def predict(
     was_training = network.training
     network.train(dropout)
     if dropout:
-        _seeded((0,))  # the same units are dropped out, whoever asks
+        seed_torch(0)  # the same units are dropped out, whoever asks
     try:
         with torch.no_grad(), many_shapes():
             found = torch.cat([inputs.scores(network, pairs[batch]) for batch in batches])
@@ -131,17 +132,6 @@ def predict(
     scores = np.empty(len(pairs))
     scores[np.concatenate(batches)] = found.double().cpu().numpy()
     return scores
-
-
-def _seeded(seed: tuple[int, ...]) -> None:
-    torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1))
-
-
-@contextmanager
-def own_randomness(device: torch.device) -> Iterator[None]:
-    """Leave the random numbers of the rest of the program as they are."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        yield
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import torch
 
 from adequa.errors import AdequaError
 from adequa.learned.pair.model import PairModel, head_of
-from adequa.learned.pair.plan import HEAD, UNSAID, Plan
+from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan
 from adequa.learned.references import Reduction
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def _reduction(written: str) -> Reduction:
 def _check_head(plan: Plan, model: PairModel) -> None:
     """Raise where a plan describes another head than that of the metric it goes on from."""
     kept = asdict(model.head) | {"surface": bool(model.head.surface)}
-    said = {key: getattr(plan, key) for key in HEAD}
-    kept["max_length"], said["max_length"] = model.max_length, plan.max_length or UNSAID
+    said = {key: getattr(plan, key) for key in HEAD_DEFAULTS}
+    kept["max_length"], said["max_length"] = model.max_length, plan.max_length or UNSET
     for key, wanted in said.items():
-        if wanted not in (kept[key], UNSAID):
+        if wanted not in (kept[key], UNSET):
             raise AdequaError(
                 f"{plan.start} has {key} = {json.dumps(kept[key])}, which stays as it is in a "
                 f"metric that goes on from it; leave {key} = {json.dumps(wanted)} out of the plan."

@@ -20,25 +20,27 @@ from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training
-from adequa.learned.pair.card import pair_card
-from adequa.learned.pair.plan import Plan, plan_from
+from adequa.learned.cards import cell, shown
 from adequa.learned.pair.teachers import Teaching, forget_taught
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.metrics.registry import load_metric
-from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings, whole_number
+from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
+from adequa.metrics.saved import DIGITS, Description
 from adequa.remarks import Remark
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments
+from adequa.version import __version__
 
 if TYPE_CHECKING:
     import torch
 
+    from adequa.learned.base import LearnedMetric
     from adequa.learned.pair.data import PairData
     from adequa.learned.pair.initial import Beginning
-    from adequa.learned.pair.loop import Outcome, Progress
     from adequa.learned.pair.model import PairModel
+    from adequa.learned.pair.plan import Plan
     from adequa.learned.pair.processes import Processes
+    from adequa.learned.training import Outcome, Progress
+
 
 ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
 _SCORING_TOKENS = 8192  # read at once
@@ -71,11 +73,11 @@ class PairRegressor(LearnedMetric):
     ) -> PairRegressor:
         """Train as the plan says; judgements are for the stages that name no data."""
         with _needed_packages("A pair regressor"):
-            from adequa.learned.pair.checkpoints import training_into  # noqa: PLC0415
+            from adequa.learned.checkpoints import training_into  # noqa: PLC0415
             from adequa.learned.pair.data import collect  # noqa: PLC0415
             from adequa.learned.pair.processes import processes  # noqa: PLC0415
 
-        plan = self.plan.checked("The plan")
+        plan = self.plan.validated("The plan")
         given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
         where = processes(self.device)
         # Of several processes the first alone writes; it stands for all of them.
@@ -102,10 +104,10 @@ class PairRegressor(LearnedMetric):
         teachers: Sequence[str],
     ) -> None:
         """Train what the plan begins with."""
-        from adequa.learned.pair.loop import Run, train  # noqa: PLC0415
         from adequa.learned.pair.model import chosen_precision  # noqa: PLC0415  # needs PyTorch
         from adequa.learned.pair.resuming import ToldCheckpoints, identity  # noqa: PLC0415
         from adequa.learned.pair.stages import stages  # noqa: PLC0415
+        from adequa.learned.pair.train import Run, train  # noqa: PLC0415
 
         model = begun.model
         if plan.encoder_dropout is not None:
@@ -185,14 +187,14 @@ class PairRegressor(LearnedMetric):
             },
             "given_up": [  # since the loss was no number any more
                 {"stage": stage + 1, **combinations(self.plan.stage[stage])[trial]}
-                for stage, trial in outcome.given_up
+                for stage, trial in outcome.diverged
             ],
             "pairs": len(data.texts),
             "data_digest": data.digest,
             "history": outcome.history,
             **more,
         }
-        self.agreement_ = {"held_out": dict(data.held_out), **outcome.figures}
+        self.agreement_ = {"held_out": dict(data.held_out), **outcome.best.figures}
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
@@ -248,7 +250,7 @@ class PairRegressor(LearnedMetric):
             super().save(folder)
             return self
         self.check_fitted()
-        from adequa.learned.pair.checkpoints import (  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.checkpoints import (  # noqa: PLC0415  # needs PyTorch
             Checkpoints,
             training_saved,
         )
@@ -280,6 +282,7 @@ class PairRegressor(LearnedMetric):
             from adequa.learned.device import training_device  # noqa: PLC0415
             from adequa.learned.pair.model import PairModel, chosen_precision  # noqa: PLC0415
             from adequa.learned.pair.network import Head  # noqa: PLC0415
+            from adequa.learned.pair.plan import plan_from  # noqa: PLC0415
         check_settings(folder, settings, ("device", "precision", "most_tokens", "references"))
         kept = description.settings
         plan = plan_from(kept["plan"], f"{folder / 'metric.json'}")
@@ -334,3 +337,87 @@ def _device_name(device: torch.device) -> str:
     import torch  # noqa: PLC0415  # an extra, and heavy
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+
+
+def pair_card(metric: PairRegressor) -> str:
+    """A card in Markdown."""
+    return "".join(_parts(metric))
+
+
+def earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The metrics that one went on from, or is the mean of, as metric.json has them, in order.
+
+    One that several others went on from comes once.
+    """
+    told = set[str]()
+    for each in _earlier(training):
+        if each["digest"] not in told or not each["digest"]:
+            told.add(each["digest"])
+            yield each
+
+
+def _earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    begun = training.get("begun_from")
+    for each in (*([] if begun is None else [begun]), *training.get("averaged", ())):
+        yield from _earlier(each["training"])
+        yield each
+
+
+def from_earlier(training: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on what the weights came from."""
+    mean = training.get("averaged", ())
+    who = "one of them" if mean else "it"
+    named = {each["digest"]: f"{each['name']} ({each['digest'][:DIGITS]})" for each in mean}
+    if mean:
+        *first, last = (named[each["digest"]] for each in mean)
+        yield f"The weights are the mean of those of {', '.join(first)} and {last}. "
+    for each in earlier(training):
+        if each["digest"] not in named:
+            yield f"{each['name']}, which {who} went on from, has the weights "
+            yield f"{each['digest'][:DIGITS]}. "
+
+
+def _parts(metric: PairRegressor) -> Iterator[str]:
+    facts = metric.training_
+    yield f"# {metric.name}\n\nA sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a "
+    yield f"hypothesis and its reference together. Trained with adequa {__version__}.\n"
+    yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
+    yield "\nThe encoder and its tokenizer are in this folder. Higher is better; scores are on the "
+    yield "scale of the last numbers that it learnt.\n"
+    yield "\n## Stages\n\n| stage | learns | from | rows |\n| ---: | --- | --- | ---: |\n"
+    for begun in earlier(facts):
+        yield from _stages(begun["training"], f"{cell(begun['name'])}, ")
+    yield from _stages(facts)
+    if any(earlier(facts)):
+        yield f"\n{''.join(from_earlier(facts)).strip()}\n"
+    if "averaged" in facts:
+        yield "\nA mean of weights was not measured while it was made: measure it on data of your "
+        yield "own with `adequa evaluate`.\n"
+        return
+    yield f"\n{facts['pairs']:,} different pairs of reference and hypothesis in all, "
+    yield f"trained on {facts['trained_on']}, {facts['precision']}.\n"
+    yield from _figures(metric)
+
+
+def _stages(training: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    for number, sources in enumerate(training["stages"], 1):
+        for source in sources:
+            names = cell(", ".join(source["rows_by_dataset"]))
+            yield f"| {before}{number} | {source['objective']} | {names} | {source['rows']:,} |\n"
+
+
+def _figures(metric: LearnedMetric) -> Iterator[str]:
+    held_out = metric.agreement_["held_out"]
+    if not any(held_out.values()):
+        yield "\nNothing was held out for development.\n"
+        return
+    yield "\n## Agreement with people while training\n\n"
+    counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
+    yield f"On {counts} that were held out, with all outputs of their references. What is kept "
+    yield "was chosen on them, so that the figures are a little too good: measure on data of your "
+    yield "own with `adequa evaluate`.\n\n"
+    yield "| after | step | loss | Pearson | ordered rightly |\n"
+    yield "| --- | ---: | ---: | ---: | ---: |\n"
+    for each in metric.training_["history"]:
+        figures = " | ".join(shown(each.get(key)) for key in ("loss", "pearson", "accuracy"))
+        yield f"| {cell(each['stage'])} | {each['step']:,} | {figures} |\n"

@@ -24,10 +24,11 @@ from adequa.encoders.transformer_files import (
     writing_weights,
 )
 from adequa.errors import AdequaError
-from adequa.learned.pair.gradients import PairInputs, own_randomness, predict
+from adequa.learned.pair.gradients import PairInputs, predict
 from adequa.learned.pair.memory import check_training_memory
 from adequa.learned.pair.network import Head, PairNetwork, Precision
 from adequa.learned.pair.plan import Plan
+from adequa.learned.training import isolated_randomness
 from adequa.segments import FloatArray
 
 _COPIES = 3  # of all weights, that training keeps beside them
@@ -70,7 +71,7 @@ class PairModel:
             asking="--download (in Python download=True)",
         )
         own = declared(folder, pooled=False)
-        with own_randomness(torch.device("cpu")):
+        with isolated_randomness(torch.device("cpu")):
             torch.default_generator.manual_seed(seed)  # of weights that the file lacks
             network, tokenizer = load_model(own.folder)
         longest = longest_input(network, tokenizer)
@@ -149,7 +150,7 @@ class PairModel:
         lowercase: bool,
     ) -> PairModel:
         """From a folder that `write_encoder` wrote, and the arrays of the head."""
-        with own_randomness(torch.device("cpu")):
+        with isolated_randomness(torch.device("cpu")):
             encoder, tokenizer = load_model(folder)
         if not 1 <= max_length <= longest_input(encoder, tokenizer):
             raise ValueError(f"no encoder here reads {max_length} tokens")

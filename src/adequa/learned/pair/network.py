@@ -7,6 +7,7 @@ features, where there are any, go straight to the output (the skip arcs of GuzmÃ
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,6 @@ from torch import Tensor, nn
 
 from adequa.encoders.transformer import check_pooling, pooled, pooled_layers
 from adequa.errors import AdequaError
-from adequa.learned.pair.attention_masks import attention_mask
 from adequa.segments import FloatArray
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
@@ -172,3 +172,36 @@ def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
         layer.weight.copy_(torch.randn(outputs, inputs, generator=generator) * _SPREAD)
         layer.bias.zero_()
     return layer
+
+
+# Architectures that use the mask for attention alone, and for attention to the whole text alone.
+_KNOWN = frozenset(
+    {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
+)
+_MAKER = "create_bidirectional_mask"  # of transformers; it is what takes ready masks as they are
+
+
+def attention_mask(encoder: Any, there: Tensor) -> Tensor:
+    """The mask to give to an encoder for one that is 1 for tokens and 0 for padding.
+
+    An encoder that is not known to take a ready mask is given what there is.
+    """
+    attention = getattr(encoder.config, "_attn_implementation", None)
+    if attention not in {"sdpa", "eager"} or not _takes_ready_masks(encoder):
+        return there
+    texts, tokens = there.shape
+    seen = there.bool()[:, None, None, :].expand(texts, 1, tokens, tokens)
+    if attention == "sdpa":
+        return seen
+    # The plain implementation adds the mask to what the softmax is taken of.
+    return torch.zeros_like(seen, dtype=encoder.dtype).masked_fill(
+        ~seen, torch.finfo(encoder.dtype).min
+    )
+
+
+def _takes_ready_masks(encoder: Any) -> bool:
+    config = encoder.config
+    # Older versions of transformers make masks otherwise, and refuse ready ones.
+    made_there = hasattr(sys.modules[type(encoder).__module__], _MAKER)
+    is_decoder = getattr(config, "is_decoder", False)  # its tokens look back only
+    return made_there and config.model_type in _KNOWN and not is_decoder

@@ -1,9 +1,9 @@
-"""How weights move: AdamW, learning rates by layer, a schedule, and the mean of late weights."""
+"""AdamW with learning rates by layer, and their schedule."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import cos, pi
 from typing import Literal, TypeAlias
 
@@ -13,13 +13,11 @@ from torch import Tensor, nn
 from adequa.learned.pair.network import ENCODER, SKIP
 
 Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
-Named: TypeAlias = dict[str, Tensor]
 
 _LAYER = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
 _EMBEDDINGS = re.compile(r"^encoder\.(?:.*\.)?(?:embeddings?|embed_tokens|wte|wpe)\.")
 # Weights of a few surface features begin at zero and have as far to go as thousands together do.
 _SKIP_RATE = 100.0
-FIRST, SECOND = "first", "second"  # the two moments of Adam
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def adamw(network: nn.Module, rates: Rates, weight_decay: float) -> torch.optim.
         groups.setdefault((_factor(name, depth, rates), decay), []).append(parameter)
     return torch.optim.AdamW(
         [
-            {"params": parameters, "factor": factor, "weight_decay": decay}
+            {"params": parameters, "lr": rates.learning_rate * factor, "weight_decay": decay}
             for (factor, decay), parameters in groups.items()
         ],
         lr=rates.learning_rate,
@@ -68,69 +66,9 @@ def _factor(name: str, depth: int, rates: Rates) -> float:
     return rates.head_rate * (_SKIP_RATE if name == SKIP else 1.0)
 
 
-def set_rates(optimiser: torch.optim.AdamW, rates: Rates, step: int, steps: int) -> None:
-    """The learning rates of a step."""
-    now = rates.learning_rate * rates.at(step, steps)
-    for group in optimiser.param_groups:
-        group["lr"] = now * group["factor"]
-
-
 def _depth(name: str) -> int:
     """Where a weight is: 0 for embeddings, then the number of its layer, from 1."""
     if _EMBEDDINGS.match(name):
         return 0
     found = _LAYER.search(name)
     return 0 if found is None else 1 + int(found[1])
-
-
-def moments(network: nn.Module, optimiser: torch.optim.AdamW) -> dict[str, Named]:
-    """What AdamW remembers, by the names of weights: for a checkpoint."""
-    found: dict[str, Named] = {FIRST: {}, SECOND: {}}
-    for name, parameter in network.named_parameters():
-        state = optimiser.state.get(parameter)
-        if state:
-            found[FIRST][name], found[SECOND][name] = state["exp_avg"], state["exp_avg_sq"]
-    return found
-
-
-def restore_moments(
-    network: nn.Module, optimiser: torch.optim.AdamW, kept: dict[str, Named], step: int
-) -> None:
-    """Make AdamW remember what it did after that many steps."""
-    for name, parameter in network.named_parameters():
-        if name in kept.get(FIRST, {}):
-            optimiser.state[parameter] = {
-                # Fused kernels count on the device, the others in main memory.
-                "step": torch.tensor(
-                    float(step),
-                    device=parameter.device if optimiser.defaults["fused"] else "cpu",
-                ),
-                "exp_avg": kept[FIRST][name].to(parameter.device),
-                "exp_avg_sq": kept[SECOND][name].to(parameter.device),
-            }
-
-
-@dataclass(slots=True)
-class Average:
-    """The mean of the weights over the last steps."""
-
-    mean: Named = field(default_factory=dict)
-    count: int = 0
-
-    @torch.no_grad()
-    def add(self, network: nn.Module) -> None:
-        """Count the weights as they are now."""
-        weights = {name: weight.detach() for name, weight in network.named_parameters()}
-        self.count += 1
-        if self.count == 1:
-            self.mean = {name: weight.clone() for name, weight in weights.items()}
-        else:  # moved on by a share, and not summed up, which would lose digits
-            means = list(self.mean.values())
-            torch._foreach_lerp_(means, [weights[name] for name in self.mean], 1 / self.count)
-
-    @torch.no_grad()
-    def put_into(self, network: nn.Module) -> None:
-        """Make the mean the network's weights, if there is one."""
-        if self.count:
-            for name, parameter in network.named_parameters():
-                parameter.copy_(self.mean[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from adequa.learned.pair.checkpoints import Checkpoints, Snapshot
+from adequa.learned.checkpoints import Checkpoints, Snapshot
 from adequa.learned.pair.plan import Plan
 
 _TOKENS = "most_tokens"

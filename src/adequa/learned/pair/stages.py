@@ -11,21 +11,21 @@ import numpy as np
 
 from adequa.learned.pair.data import PairData, Source
 from adequa.learned.pair.gradients import PairInputs, predict
-from adequa.learned.pair.loop import Calibration, Part, Stage, Trial
 from adequa.learned.pair.network import PairNetwork
-from adequa.learned.pair.objectives.ratings import RatingRegression
+from adequa.learned.pair.objectives import RatingRegression
 from adequa.learned.pair.optimiser import Rates
 from adequa.learned.pair.plan import Plan, SourcePlan, StagePlan
+from adequa.learned.pair.train import Calibration, PairStage, PairTrial, Part
 from adequa.segments import FloatArray, IntArray
 
 _CALIBRATED_ON = 2000  # pairs at most
 _POOL = 8
 
 
-def stages(plan: Plan, data: PairData) -> list[Stage]:
+def stages(plan: Plan, data: PairData) -> list[PairStage]:
     """Every stage, with a trial for each combination of its settings."""
     return [
-        Stage(
+        PairStage(
             name=f"{stage.objective} ({number} of {len(plan.stage)})",
             trials=tuple(_trial(stage, sources, chosen) for chosen in combinations(stage)),
             keep="best" if stage.keep == "best" else "last",
@@ -44,18 +44,18 @@ def combinations(stage: StagePlan) -> list[dict[str, Any]]:
     ]
 
 
-def _trial(stage: StagePlan, sources: Sequence[Source], chosen: dict[str, Any]) -> Trial:
+def _trial(stage: StagePlan, sources: Sequence[Source], chosen: dict[str, Any]) -> PairTrial:
     beside = (
         Part(source.objective, each.batch[0], each.weight, _pool(each))
         for each, source in zip(stage.beside, sources[1:], strict=True)
     )
-    return Trial(
+    return PairTrial(
         parts=(Part(sources[0].objective, chosen["batch"], stage.weight, _pool(stage)), *beside),
         epochs=chosen["epochs"],
         rates=Rates(
             chosen["learning_rate"],
             warmup=stage.warmup,
-            schedule=stage.schedule,  # type: ignore[arg-type]  # the plan has checked it
+            schedule=stage.schedule,
             layer_decay=stage.layer_decay,
             head_rate=stage.head_rate,
         ),

@@ -12,6 +12,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -29,6 +30,42 @@ from adequa.metrics.registry import in_full, load_metric
 from adequa.remarks import Remark
 from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments
+
+# By the smallest and the largest number of a feature, or by its mean and its spread.
+Scale: TypeAlias = Literal["range", "spread"]
+
+_DEVIATIONS = 4.0  # of the mean that become 1, where numbers are scaled by their spread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """What becomes 0, and how far from it what becomes 1 lies. Numbers beyond become -1 or 1."""
+
+    centre: FloatArray
+    reach: FloatArray
+
+    @classmethod
+    def of(cls, features: FloatArray, scale: Scale = "range") -> Scaling:
+        """From the features of training data, shape (rows, features).
+
+        A feature that is the same in all rows becomes 0 there.
+
+        >>> Scaling.of(np.array([[1.0, 5.0], [3.0, 5.0]])).apply(np.array([[1.5, 6.0]])).tolist()
+        [[-0.5, 1.0]]
+        """
+        if not len(features):
+            return cls(np.zeros(features.shape[1]), np.ones(features.shape[1]))
+        if scale == "range":
+            low, high = features.min(axis=0), features.max(axis=0)
+            centre, reach = (low + high) / 2, (high - low) / 2
+        else:
+            centre, reach = features.mean(axis=0), _DEVIATIONS * features.std(axis=0)
+        return cls(np.asarray(centre, np.float64), np.where(reach > 0, reach, 1.0))
+
+    def apply(self, features: FloatArray) -> FloatArray:
+        """The features in the range."""
+        return np.asarray(np.clip((features - self.centre) / self.reach, -1.0, 1.0))
+
 
 FOUR_METRICS = ("sentbleu", "nist", "ter", "meteor")  # 4METRICS of the paper
 GROUPS = {"4metrics": FOUR_METRICS}

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from adequa.encoders.token_vectors import (
 )
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
+from adequa.learned import saved
 from adequa.segments import IntArray
 
 RARE = ""  # stands for all words that were not seen more than once
@@ -156,20 +158,7 @@ def vector_facts(vectors: TokenVectors | None) -> list[dict[str, Any]]:
     parts: Sequence[TokenVectors] = (
         vectors.parts if isinstance(vectors, JoinedVectors) else (vectors,)
     )
-    return [
-        {
-            "name": part.name,
-            "specification": part.specification,
-            "dimension": part.dimension,
-            "fingerprint": part.fingerprint,
-        }
-        for part in parts
-    ]
-
-
-def vector_keys(facts: Sequence[object]) -> list[str]:
-    """The settings that say where vectors are now: `vectors`, `vectors2` and so on."""
-    return [VECTORS, *(f"{VECTORS}{number}" for number in range(2, len(facts) + 1))][: len(facts)]
+    return [saved.vector_facts(part) for part in parts]
 
 
 def restored_vectors(
@@ -179,19 +168,18 @@ def restored_vectors(
     if not facts:
         return None
     parts = []
-    for fact, place, key in zip(facts, places, vector_keys(facts), strict=True):
-        written = str(fact["specification"])
+    for fact, place, key in zip(
+        facts, places, saved.numbered_keys(VECTORS, len(facts)), strict=True
+    ):
+        specification = str(fact["specification"])
         if place is not None:
-            written = moved(written, place)
-        try:
-            part = load_token_vectors([written], device)
-        except AdequaError as error:
-            if place is not None:
-                raise
-            raise AdequaError(
-                f"The word vectors {fact['name']} that this metric was trained with cannot be "
-                f"loaded, which -m {folder}:{key}=PATH may help with. The reason: {error}"
-            ) from error
+            specification = moved(specification, place)
+        part = saved.restore(
+            f"The word vectors {fact['name']} that this metric was trained with",
+            partial(load_token_vectors, [specification], device),
+            is_moved=place is not None,
+            advice=saved.may_help(folder, key),
+        )
         if part.fingerprint != fact["fingerprint"]:
             raise AdequaError(
                 f"{part.specification} are not the vectors that this metric was trained with: their"

@@ -1,1 +1,0 @@
-"""What the pair regressor can learn from."""
