@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from adequa.statistics.permutation import packed_masks, unpacked
+from adequa.statistics.swapping import packed_masks, unpacked
 from adequa.statistics.resampling import Seed
 
 Numbers = Sequence[float]
