@@ -24,8 +24,8 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
+from adequa.learned.folds import correlations, rounded
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.learned.regression import correlations, figure
 from adequa.learned.reval.data import TreeJudgements, collect
 from adequa.learned.reval.forest import plant
 from adequa.learned.reval.preference_ratings import HIGHEST, LOWEST, Formula
@@ -207,7 +207,7 @@ class TreeLstm(LearnedMetric):
             "tried": "epoch",
             "settings_tried": len(trained.history),
             "folds": 0,
-            "criterion_pearson": figure(trained.criterion),
+            "criterion_pearson": rounded(trained.criterion),
             **correlations(human, trained.predictions, pairs),
         }
 
