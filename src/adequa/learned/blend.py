@@ -26,9 +26,8 @@ from adequa.learned.references import reference_groups
 from adequa.learned.saved import essential_signature
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.metrics.registry import METRICS, check_choice, check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 

@@ -25,8 +25,8 @@ from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, f
 from adequa.learned.folds import FittedRegressor, held_out_agreement
 from adequa.learned.references import Reduction, reduce_pairs, reference_groups
 from adequa.learned.saved import encoder_facts, restore_encoder
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
