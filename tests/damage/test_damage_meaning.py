@@ -56,6 +56,9 @@ EXAMPLES = [
     ("tense_changed", "It has ended.", r"It will have ended\."),
     ("tense_changed", "It has doors.", r"It had doors\."),
     ("tense_changed", "It isn't here.", r"It wasn't here\."),
+    ("subject_object_exchanged", "Ann visited Bob.", r"Bob visited Ann\."),
+    ("subject_object_exchanged", "The dog chased him.", r"He chased the dog\."),
+    ("subject_object_exchanged", "He was beaten by a guard.", r"A guard was beaten by him\."),
 ]  # fmt: skip
 
 
@@ -77,6 +80,8 @@ NOT_APPLICABLE = [
     ("comparison_reversed", "He tried once more."),
     ("tense_changed", "At 11 AM"),
     ("wrong_word", "It is so."),
+    ("subject_object_exchanged", "The dog slept."),
+    ("subject_object_exchanged", "He worked the whole night."),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Examples of damage to names, pronouns and roles, worked out by hand.
+"""Examples of damage to names and pronouns, worked out by hand.
 
 An example gives all possible results as a pattern; every seed must give one of them.
 """
@@ -19,9 +19,6 @@ EXAMPLES = [
     ("name_swapped", "It is Hala's old house.", r"It is (?!Hala)[A-Z]\w+'s old house\."),
     ("names_exchanged", "We saw Ann leave Bob.", r"We saw Bob leave Ann\."),
     ("names_exchanged", "a train from Brno to Prague", r"a train from Prague to Brno"),
-    ("subject_object_exchanged", "Ann visited Bob.", r"Bob visited Ann\."),
-    ("subject_object_exchanged", "The dog chased him.", r"He chased the dog\."),
-    ("subject_object_exchanged", "He was beaten by a guard.", r"A guard was beaten by him\."),
     ("pronoun_swapped", "He saw her.", r"She saw him\."),
     ("pronoun_swapped", "She saw her brother.", r"He saw his sister\."),
     ("pronoun_swapped", "They sold our house.", r"We sold their house\."),
@@ -43,8 +40,6 @@ NOT_APPLICABLE = [
     ("names_exchanged", "We saw Ann and Bob again."),
     ("names_exchanged", "We saw Ann, Bob, and Cleo again."),
     ("names_exchanged", "We saw Ann."),
-    ("subject_object_exchanged", "The dog slept."),
-    ("subject_object_exchanged", "He worked the whole night."),
     ("pronoun_swapped", "The US army left."),
 ]
 

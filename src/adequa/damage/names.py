@@ -1,4 +1,4 @@
-"""Names and roles: names, pronouns, and who does what to whom."""
+"""Names and pronouns: who and what the text is about."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from adequa.damage.base import (
     alternation,
     apply_edits,
     by_fraction,
-    capitalize_like,
     match_case,
     replace_matches,
 )
@@ -167,69 +166,3 @@ def _swapped_pronoun(match: re.Match[str]) -> str | None:
         possessive = following is not None and following[1].lower() not in FUNCTION_WORDS
         return match_case(word, "his" if possessive else "him")
     return match_case(word, _PARTNER[word.lower()])
-
-
-# Subject and object
-
-_NOUN = r"(?!(?:to|of|and|or|in|on|at|for|with|by|as|that|who|which|is|was|so|own)\b)[a-z]{3,}"
-_NOUN_PHRASE = (
-    rf"(?:(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Tt]heir|[Oo]ur|[Mm]y|[Ii]ts)(?: {_NOUN}){{1,3}}?"
-    r"|(?!(?:This|That|It|There|Here|What|Who|These|Those|Both|Each|None)\b)"
-    r"[A-Z][a-z][\w’'-]*(?: [A-Z][\w’'-]+){0,2}|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|I|him|them|us|me)"
-)
-# A verb with its object right after it: one in "-ed", a common irregular one, or a passive.
-_VERB = (
-    r"(?:(?:(?:will|would|can|could|must|should|may) be|(?:has|have|had) been|was|were|is|are)"
-    r" [a-z]+(?:ed|en|wn|lt|nt|ht) by"
-    r"|(?:will|would|could|can|must|should|may|might) (?:not )?(?!be\b|have\b)[a-z]{3,}"
-    rf"|(?:has |have |had |did not )?(?:(?!need|inde|happen|last|di)[a-z]{{2,}}ed"
-    rf"|{alternation(_LISTS['transitive_verbs'])}))"
-)
-_SUBJECT_VERB_OBJECT = re.compile(
-    rf"(?<![\w’'-])(?P<subject>{_NOUN_PHRASE}) (?P<verb>{_VERB})"
-    rf" (?P<object>{_NOUN_PHRASE})(?=[,.;:!?\"”]| (?:in|on|at|for|with|by|after|before|because|and"
-    r"|but|when|while|from|during|over|as|to|that|who|last|this|yesterday|into|about)\b|\s*\Z)"
-)
-_OBJECT_FORM = {"he": "him", "she": "her", "they": "them", "we": "us", "i": "me"}
-_SUBJECT_FORM = {"him": "he", "them": "they", "us": "we", "me": "I", "her": "she"}
-# What may stand before a subject; after "of" or "a" it is a part of something longer.
-_BEFORE_SUBJECT = re.compile(
-    r"(?:\A|[,.;:!?\"“”(–—-] ?|\d |\b(?:that|but|when|because|if|while|where|although|since|until"
-    r"|then|so|how|why|what|said|says|yesterday|today|Monday|Tuesday|Wednesday|Thursday|Friday"
-    r"|Saturday|Sunday|year|month|week|day|time|which|whom|once|meanwhile|however) )\Z",
-    re.IGNORECASE,
-)
-_TIME_EXPRESSION = re.compile(
-    r"\b(?:days?|weeks?|months?|years?|time|night|morning|evening|weekend|way)\b"
-)
-_DETERMINERS = frozenset(_LISTS["determiners"])
-
-
-def subject_object_exchanged(
-    text: str, _severity: float, random: Random, _context: Context
-) -> str | None:
-    """Exchange subject and object: "A dog bit him" -> "He bit a dog"."""
-    matches = [match for match in _SUBJECT_VERB_OBJECT.finditer(text) if _has_two_roles(match)]
-    if not matches:
-        return None
-    match = random.choice(matches)
-    subject, verb, object_ = match["subject"], match["verb"], match["object"]
-    new_subject = _SUBJECT_FORM.get(object_.lower(), object_)
-    if begins_sentence(text, match.start()):
-        new_subject = new_subject[0].upper() + new_subject[1:]
-        if subject.partition(" ")[0].lower() in _DETERMINERS | set(_OBJECT_FORM):
-            subject = subject[0].lower() + subject[1:]
-    new_object = _OBJECT_FORM.get(subject.lower(), subject)
-    exchanged = f"{new_subject} {verb} {new_object}"
-    return capitalize_like(text, apply_edits(text, [Edit(*match.span(), exchanged)]))
-
-
-def _has_two_roles(match: re.Match[str]) -> bool:
-    """Whether subject and object are two participants that can change roles."""
-    subject, object_ = match["subject"], match["object"]
-    if subject.lower() == object_.lower() or object_.lower() in _OBJECT_FORM:
-        return False
-    if _TIME_EXPRESSION.search(object_) or subject.lower() in _SUBJECT_FORM:
-        return False
-    before = match.string[max(0, match.start() - 12) : match.start()]
-    return bool(_BEFORE_SUBJECT.search(before)) and not match["verb"].endswith("eed")

@@ -66,7 +66,7 @@ _KINDS = (
     _kind("meaning", meaning.quantifier_swapped),
     _kind("meaning", meaning.comparison_reversed),
     _kind("meaning", meaning.tense_changed),
-    _kind("meaning", names.subject_object_exchanged, ""),
+    _kind("meaning", meaning.subject_object_exchanged, ""),
     _kind("pronoun", names.pronoun_swapped),
     _kind("word", meaning.wrong_word),
     _kind("repetition", content.word_repeated),
