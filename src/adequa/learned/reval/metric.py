@@ -25,8 +25,8 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
+from adequa.learned.folds import correlations, rounded
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.learned.regression import correlations, figure
 from adequa.learned.reval.data import HIGHEST, LOWEST, Formula, TreeJudgements, collect
 from adequa.learned.reval.forest import build_forest
 from adequa.learned.reval.words import (
@@ -249,7 +249,7 @@ class TreeLstm(LearnedMetric):
             "tried": "epoch",
             "settings_tried": len(trained.history),
             "folds": 0,
-            "criterion_pearson": figure(trained.criterion),
+            "criterion_pearson": rounded(trained.criterion),
             **correlations(human, trained.predictions, pairs),
         }
 

@@ -18,13 +18,12 @@ from adequa.encoders.cached import cached
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned import regression
 from adequa.learned.base import Training
-from adequa.learned.embedding import metric as embedding_regressor
-from adequa.learned.embedding.features import feature_count, features
+from adequa.learned.embedding import metric as metric_module
+from adequa.learned.embedding import mlp, svr
+from adequa.learned.embedding.features import feature_count, pair_features
 from adequa.learned.embedding.metric import EmbeddingRegressor
-from adequa.learned.embedding.mlp_training import PerceptronGrid
-from adequa.learned.folds import grouped_folds
+from adequa.learned.folds import FittedRegressor, grouped_folds
 from adequa.learned.references import reference_groups
 from adequa.metrics.registry import load_metric
 from adequa.remarks import Remark
@@ -67,7 +66,7 @@ def scores(metric: EmbeddingRegressor, segments: Segments) -> list[float]:
 def test_features_by_hand_and_each_text_encoded_once() -> None:
     encoder = Counting()
     hypotheses, references = ["a", "b", "a", "same"], ["x", "x", "x", "same"]
-    found = features(encoder, hypotheses, references)
+    found = pair_features(encoder, hypotheses, references)
     assert encoder.seen == ["a", "b", "same", "x"]
     t, r = vectors(hypotheses), vectors(references)
     assert found.shape == (4, feature_count(encoder)) == (4, 4 * DIMENSION)
@@ -79,7 +78,7 @@ def test_features_by_hand_and_each_text_encoded_once() -> None:
 def test_a_pair_of_sentences_that_were_read_together_is_taken_as_it_is() -> None:
     encoder = Together()
     assert isinstance(encoder, PairEncoder)
-    found = features(encoder, ["a", "b"], ["x", "x"])
+    found = pair_features(encoder, ["a", "b"], ["x", "x"])
     np.testing.assert_array_equal(found, encoder.encode_pairs(["a", "b"], ["x", "x"]))
     assert feature_count(encoder) == DIMENSION
 
@@ -94,7 +93,7 @@ def test_the_regressor_is_that_of_scikit_learn(grid: str) -> None:
     assert ratings.segments is not None
     unseen = texts(60).select(range(36, 60))
     seen, new = (
-        features(Counting(), part.hypotheses, [several[0] for several in part.references])
+        pair_features(Counting(), part.hypotheses, [several[0] for several in part.references])
         for part in (ratings.segments, unseen)
     )
     mean, scale = 0.0, 1.0
@@ -130,8 +129,8 @@ def test_scores_are_on_the_scale_of_the_ratings() -> None:
 
 def test_a_perceptron_learns_on_the_scale_of_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="perceptrons are trained with PyTorch")
-    small = PerceptronGrid((16,), (0.0,), (1,), (32,), scaled=True, epochs=20, learning_rate=0.01)
-    monkeypatch.setitem(regression.MLP_GRIDS, "scaled", small)
+    small = mlp.MLPGrid((16,), (0.0,), (1,), (32,), scaled=True, epochs=20, learning_rate=0.01)
+    monkeypatch.setitem(mlp.MLP_GRIDS, "scaled", small)
     ratings = rated(60)
     assert ratings.segments is not None
     by_scale = []
@@ -206,7 +205,7 @@ def test_rows_of_one_reference_never_part(monkeypatch: pytest.MonkeyPatch) -> No
         seen.append(grouped_folds(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(regression, "grouped_folds", told)
+    monkeypatch.setattr(svr, "grouped_folds", told)
     references: tuple[tuple[str, ...], ...]
     references = tuple((f"r{row // 3}", f"r{row // 3 + 20}") for row in range(30))
     references = (*references, ("r0", "alone"), ("r20",))  # these share one of the two
@@ -249,12 +248,12 @@ def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
 def test_held_out_agreement_is_by_segment(several: str, monkeypatch: pytest.MonkeyPatch) -> None:
     by_row: list[float] = []
 
-    def told(*arguments: Any, **settings: Any) -> regression.Fitted:
-        found = regression.fit_svr(*arguments, **settings)
+    def told(*arguments: Any, **settings: Any) -> FittedRegressor[Any]:
+        found = svr.fit_svr(*arguments, **settings)
         by_row.extend(found.predictions.tolist())
         return found
 
-    monkeypatch.setattr(embedding_regressor, "fit_svr", told)
+    monkeypatch.setattr(metric_module, "fit_svr", told)
     ratings = rated(36, references=3)
     assert ratings.segments is not None
     counts = [1 + row % 3 for row in range(36)]
