@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adequa.damage.apply import damage_texts
 from adequa.damage.registry import trained_kinds
-from adequa.damage.sentences import damaged
 from adequa.errors import AdequaError
 from adequa.io.language_pairs import language_pair
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
@@ -328,13 +328,13 @@ def _damage(source: SourcePlan, parts: Sequence[Part], pool: Pool, seed: int) ->
         hypotheses=(*found.hypotheses, *perfect),
         references=(*found.references, *((text,) for text in perfect)),
     )
-    damage = damaged(
+    damage = damage_texts(
         whole.hypotheses,
         trained_kinds(source.spared),
         seed=seed,
         sources=source_texts(parts, whole),
-        others=perfect,
-        each=source.damages,
+        corpus=perfect,
+        per_text=source.damages,
     )
     if not len(damage):
         raise AdequaError("None of the texts to damage can be damaged; give others, or spare less.")

@@ -23,11 +23,10 @@ from adequa.learned.base import UNSEEN, LearnedMetric, Training
 from adequa.learned.cards import cell, shown
 from adequa.learned.pair.teachers import Teaching, forget_taught
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.metrics.registry import load_metric
+from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings, whole_number
 from adequa.remarks import Remark
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 

@@ -28,7 +28,7 @@ from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full, load_metric
 from adequa.remarks import Remark
-from adequa.runtime.vector_cache import VectorCache, text_key
+from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments
 
 FOUR_METRICS = ("sentbleu", "nist", "ter", "meteor")  # 4METRICS of the paper
@@ -78,7 +78,7 @@ class MetricInput(ScoreInput):
             for text, references in zip(segments.hypotheses, segments.references, strict=True)
         ]
         digest = hashlib.sha256(self.identity.encode()).hexdigest()
-        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.sqlite", self.count)
+        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.db", self.count)
         scores, is_cached = cache.get(keys)
         missing = np.flatnonzero(~is_cached)
         for start in range(0, len(missing), _CACHE_CHUNK):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 from scipy.special import expit
 
-from adequa.encoders.registry import ENCODERS, load_encoder, moved
+from adequa.encoders.registry import ENCODERS, load_encoder, with_path
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training
@@ -58,8 +58,8 @@ from adequa.learned.saved import (
     restore,
     saved_array,
 )
+from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
@@ -411,7 +411,7 @@ def _restore_input(
 
 def _load_input(name: str, location: str | None, cache: bool) -> AnyInput:
     if location is not None and name.partition(":")[0] in ENCODERS:
-        return encoder_input(load_encoder(moved(name, location)), cache=cache)
+        return encoder_input(load_encoder(with_path(name, location)), cache=cache)
     (loaded,) = load_inputs([name if location is None else location], cache=cache).inputs
     return loaded
 
