@@ -38,8 +38,7 @@ from adequa.runtime.windows import SHORTEST
 from adequa.segments import FloatArray, Segments
 
 if TYPE_CHECKING:
-    from adequa.learned.pair.model import PairModel
-    from adequa.learned.pair.network import PairNetwork
+    from adequa.learned.pair.network import PairModel, PairNetwork
 
 Raw: TypeAlias = Callable[[Sequence[Pair]], FloatArray]  # of pairs, the reference first
 
