@@ -32,13 +32,13 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from adequa.io.trees import ROOT
-from adequa.learned.reval.forest import Forest, plant
+from adequa.learned.reval.forest import Forest, build_forest
 from adequa.learned.reval.network import (
     Structure,
     TreeNetwork,
     TreeShape,
-    divergence,
-    similarities,
+    expected_similarity,
+    kl_divergence,
     target_distributions,
 )
 from adequa.segments import IntArray
@@ -64,7 +64,7 @@ class Work:
         """The trees of so many pairs from one on."""
         half = len(self.forest) // 2
         chosen = np.arange(begin, min(begin + size, half))
-        return self.forest.take(np.concatenate([chosen, chosen + half]))
+        return self.forest.select(np.concatenate([chosen, chosen + half]))
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def _compared(structure: Structure, work: Work, rounds: int) -> tuple[bool, floa
     recursive = RecursiveTreeLSTM(network)
 
     def ours(forest: Forest) -> Tensor:
-        found: Tensor = network(network.schedule(forest), work.table)
+        found: Tensor = network(network.levels(forest), work.table)
         return found
 
     def rival(forest: Forest) -> Tensor:
@@ -121,7 +121,7 @@ def _scored(by: Callable[[Forest], Tensor], work: Work) -> Tensor:
     with torch.no_grad():
         return torch.cat(
             [
-                similarities(by(work.pairs(begin, SCORING_BATCH)))
+                expected_similarity(by(work.pairs(begin, SCORING_BATCH)))
                 for begin in range(0, len(work.targets), SCORING_BATCH)
             ]
         )
@@ -135,7 +135,7 @@ def _trained(network: TreeNetwork, by: Callable[[Forest], Tensor], work: Work) -
         optimiser.zero_grad()
         _loss(network, by, work, begin).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    network.load(before)
+    network.load_arrays(before)
 
 
 def _gradients(network: TreeNetwork, by: Callable[[Forest], Tensor], work: Work) -> list[Tensor]:
@@ -146,7 +146,7 @@ def _loss(network: TreeNetwork, by: Callable[[Forest], Tensor], work: Work, begi
     targets = work.targets[begin : begin + TRAINING_BATCH]
     squares = [weight.square().sum() for weight in network.parameters()]
     penalty = PENALTY / 2 * torch.stack(squares).sum()
-    return divergence(targets, by(work.pairs(begin, TRAINING_BATCH))) + penalty
+    return kl_divergence(targets, by(work.pairs(begin, TRAINING_BATCH))) + penalty
 
 
 def _difference(ours: list[Tensor], rival: list[Tensor]) -> float:
@@ -183,7 +183,7 @@ def _made_up(pairs: int, device: torch.device) -> Work:
     table = draw.normal(scale=0.4, size=(VOCABULARY, DIMENSION)).astype(np.float32)
     targets = target_distributions(draw.uniform(1, 5, pairs))
     return Work(
-        plant(words, parents, np.concatenate([[0], np.cumsum(lengths)])),
+        build_forest(words, parents, np.concatenate([[0], np.cumsum(lengths)])),
         torch.from_numpy(table).to(device),
         torch.from_numpy(targets).to(device),
     )

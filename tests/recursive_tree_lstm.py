@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from adequa.io.trees import ROOT
-from adequa.learned.reval.forest import NOTHING, Forest
+from adequa.learned.reval.forest import EMPTY, Forest
 
 if TYPE_CHECKING:
     from adequa.learned.reval.network import TreeNetwork
@@ -47,7 +47,7 @@ class RecursiveTreeLSTM:
 
     def _vectors(self, words: np.ndarray, table: Tensor) -> Tensor:
         rows = torch.from_numpy(words)
-        if NOTHING in words:
+        if EMPTY in words:
             return self.network.nothing[None]
         return table[rows]
 

@@ -126,9 +126,9 @@ def test_only_some_language_pairs(run: Run) -> None:
 
 
 def test_the_variant_that_is_not_fine_tuned(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adequa.learned import regression
+    from adequa.learned.embedding.mlp import MLP_GRIDS
 
-    monkeypatch.setitem(regression.MLP_GRIDS, "paper", regression.MLP_GRIDS["scaled"])
+    monkeypatch.setitem(MLP_GRIDS, "paper", MLP_GRIDS["scaled"])
     asked = ("--ratings", "rated.tsv", "--settings", "paper-frozen", "--sample", "40")
     code, shown, notes = run(*command(*asked))
     assert (code, notes) == (0, "")

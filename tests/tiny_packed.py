@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.surface import SURFACE, surface_features
+from adequa.io.atomic import digest_of
 from adequa.learned.packed.score_map import ScoreMap
 from adequa.metrics.saved import Description, save
 from adequa.runtime.pair_session import MODEL, TOKENIZER

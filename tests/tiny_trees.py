@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from hypothesis import strategies as st
 
 from adequa.encoders.parses import Parser, Parses
 from adequa.encoders.token_vectors import WordTable
+from adequa.io.trees import ROOT
 from adequa.judgements import Preferences, Ratings
+from adequa.learned.reval.forest import Forest, build_forest
 from adequa.segments import Segments
 
 NOUNS = ("cat", "dog", "mat", "house", "tree", "river", "stone", "bird")
@@ -89,3 +92,18 @@ def preferred(ratings: Ratings) -> Preferences:
         worse=texts.select(worse),
         name="made-up-preferences",
     )
+
+
+@st.composite
+def forests(draw: st.DrawFn, most_trees: int = 5, most_words: int = 9) -> Forest:
+    """Random trees over few words, some of them empty, in any order of nodes."""
+    words, parents, starts = [], [], [0]
+    for length in draw(st.lists(st.integers(0, most_words), min_size=1, max_size=most_trees)):
+        order = draw(st.permutations(range(length)))
+        tree = [ROOT] * length
+        for place in range(1, length):
+            tree[order[place]] = order[draw(st.integers(0, place - 1))]
+        words += draw(st.lists(st.integers(0, 6), min_size=length, max_size=length))
+        parents += tree
+        starts.append(len(parents))
+    return build_forest(words, parents, starts)

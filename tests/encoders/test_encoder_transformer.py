@@ -126,7 +126,7 @@ def test_each_sentence_goes_through_the_network_once(
     bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = Transformer.load(str(bert), device="cpu")
-    network, seen = encoder._loaded.network.network, []
+    network, seen = encoder._model.network.network, []
     monkeypatch.setattr(
         network, "forward", counted(network.forward, lambda ids: seen.append(len(ids)))
     )

@@ -25,7 +25,7 @@ from adequa.learned.base import LearnedMetric
 from adequa.learned.blend import Blend
 from adequa.learned.embedding.features import feature_count
 from adequa.learned.embedding.metric import EmbeddingRegressor
-from adequa.learned.embedding.support_vectors import SupportVectors
+from adequa.learned.embedding.svr import SupportVectors
 from adequa.learned.ensemble import Ensemble, Part
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric

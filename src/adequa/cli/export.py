@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import NameOption, OutputOption, checked_target
 from adequa.errors import AdequaError
 
@@ -175,9 +175,9 @@ def _english(part: Subset) -> Iterator[Segments]:
 
 def _report(made: Packed, origin: str, folder: str) -> Iterator[str]:
     """What was made, and what it costs."""
+    from adequa.cli.output import aligned
     from adequa.cli.render_training import how_to_use
-    from adequa.cli.table import aligned
-    from adequa.printable import printable
+    from adequa.errors import printable
 
     loss, ends = made.loss, made.score_map
     yield printable(f"{made.name}: {origin}, packed in {made.precision}") + "\n\n"

@@ -32,7 +32,7 @@ from adequa.cli import (
     serve,
     train,
 )
-from adequa.cli.notes import tell
+from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
 

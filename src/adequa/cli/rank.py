@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_metric
-from adequa.cli.formats import ScoreFormat, ScoreFormatOption, format_of
-from adequa.cli.loading import Loading
-from adequa.cli.notes import tell_notes
+from adequa.cli.loading import Columns, Hypotheses, Input, Loading, References, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -21,8 +19,8 @@ from adequa.cli.options import (
     Quiet,
     Seed,
 )
-from adequa.cli.output import check_output, write
-from adequa.cli.reading import Columns, Hypotheses, Input, References, reader
+from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_of, write
+from adequa.cli.progress import tell_notes
 from adequa.cli.training import training_progress
 from adequa.errors import AdequaError
 

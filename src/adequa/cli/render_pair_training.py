@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adequa.cli.output import aligned
 from adequa.cli.render_training import how_to_use
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.errors import printable
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor

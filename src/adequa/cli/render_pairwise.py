@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 
 if TYPE_CHECKING:
     from adequa.learned.pairwise.metric import PairwiseRanker

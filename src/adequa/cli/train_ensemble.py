@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import NameOption, OutputOption, checked_target
 
 

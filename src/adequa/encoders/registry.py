@@ -38,7 +38,7 @@ ENCODERS: dict[str, Entry] = {
         "the same, hypothesis and reference read together",
     ),
     "matching": Entry(
-        "adequa.encoders.token_matching:TokenMatching",
+        "adequa.encoders.matching:TokenMatching",
         "how well the words of hypothesis and reference match in a Hugging Face encoder",
     ),
     "words": Entry(
@@ -46,7 +46,7 @@ ENCODERS: dict[str, Entry] = {
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
     ),
     "word-matching": Entry(
-        "adequa.encoders.word_matching:WordMatching",
+        "adequa.encoders.matching:WordMatching",
         "how well the words of hypothesis and reference match by their vectors in such a file",
     ),
     "syntax": Entry(

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.parses import Parser, Parses, one_root
 from adequa.encoders.transformer_files import MODELS, read_json
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.io.trees import ROOT, Parents
 from adequa.runtime.batches import distinct
 from adequa.runtime.half_characters import refuse_halves

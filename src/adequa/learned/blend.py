@@ -17,18 +17,17 @@ from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
-from adequa.learned.embedding.distances import Features
-from adequa.learned.embedding.support_vectors import SupportVectors
+from adequa.learned.embedding.features import Features
+from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.ensemble import Ensemble
+from adequa.learned.folds import held_out_agreement
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.references import reference_groups
-from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
 from adequa.learned.saved import essential_signature
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.metrics.registry import METRICS, check_choice, check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
@@ -86,8 +85,6 @@ class Blend(LearnedMetric):
             workers=self.workers,
             training=training,
         )
-        if not isinstance(fitted.regressor, SupportVectors):
-            raise TypeError("fit_svr fits support vectors")
         self.regressor_ = fitted.regressor
         self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, fitted)
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
+from adequa.io.atomic import digest_of
 from adequa.learned.base import LearnedMetric
 from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved

@@ -22,7 +22,7 @@ from adequa.encoders.parses import Parser, cached_parser, load_parser
 from adequa.encoders.registry import load_encoder, moved, settings_in, with_setting
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
-from adequa.metrics.settings import check_settings
+from adequa.metrics.registry import check_settings
 from adequa.segments import FloatArray
 
 Resource = TypeVar("Resource")

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, nearest
-from adequa.io.atomic_folder import atomic_folder
+from adequa.io.atomic import atomic_folder, digest_of
 from adequa.metrics.contract import Metric
 from adequa.version import __version__
 

@@ -12,7 +12,7 @@ from adequa.learned.packed.metric import MOST_THREADS, PackedPair
 from adequa.learned.references import Reduction
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
-from adequa.metrics.settings import check_between, check_choice
+from adequa.metrics.registry import check_between, check_choice
 from adequa.remarks import Remark
 from adequa.runtime.onnx_model import Device
 from adequa.segments import FloatArray, Segments

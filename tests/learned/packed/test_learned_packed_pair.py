@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
+from adequa.io.atomic import digest_of
 from adequa.learned.packed.metric import PackedPair, by_rule
 from adequa.metrics.registry import load_metric
 from adequa.runtime.pair_scores import Pair, PairScores

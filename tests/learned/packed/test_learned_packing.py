@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.learned.base import Training
 from adequa.learned.packed import packing
 from adequa.learned.packed.metric import PackedPair

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.learned.base import Training
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import HEAD_DEFAULTS, Plan, StagePlan

@@ -39,7 +39,7 @@ from adequa.encoders.quick_thought import (
 from adequa.encoders.recurrent import Arrays, write_arrays
 from adequa.encoders.word_vector_files import dictionary_words
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import atomic_folder
+from adequa.io.atomic import atomic_folder
 
 _SCOPES: Final = {"encoder": "f", "encoder_out": "g"}
 _WAYS: Final = {"fw": "forward", "bw": "backward"}

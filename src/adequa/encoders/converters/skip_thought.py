@@ -20,7 +20,7 @@ from adequa.encoders.recurrent import read_arrays, write_arrays
 from adequa.encoders.skip_thought import DICTIONARY, TABLE_FILES, WEIGHT_FILES, weight_names
 from adequa.encoders.word_vector_files import dictionary_words
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import atomic_folder
+from adequa.io.atomic import atomic_folder
 
 
 def convert(folder: Path, new_folder: Path) -> tuple[str, ...]:

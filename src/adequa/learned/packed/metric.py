@@ -27,8 +27,8 @@ from adequa.learned.packed.score_map import ScoreMap
 from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
+from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_between, check_choice, check_settings, whole_number
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import distinct
 from adequa.runtime.kept_scores import through

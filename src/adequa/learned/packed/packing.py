@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import check_new_folder
+from adequa.io.atomic import check_new_folder, digest_of
 from adequa.learned.base import UNSEEN, Training
 from adequa.learned.packed.card import packed_card
 from adequa.learned.packed.export import GraphPrecision, exported
 from adequa.learned.packed.metric import PackedPair, SurfaceWeights, by_rule, cased, raw_scores
 from adequa.learned.packed.score_map import ScoreMap
 from adequa.learned.pair.metric import PairRegressor
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description, is_name, save
-from adequa.metrics.settings import check_choice
 from adequa.runtime.pair_scores import Pair
 from adequa.runtime.pair_session import MODEL, TOKENIZER, PairSession
 from adequa.runtime.windows import SHORTEST

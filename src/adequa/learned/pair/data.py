@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from adequa.damage.apply import damage_texts
 from adequa.damage.registry import trained_kinds
-from adequa.damage.sentences import damaged
 from adequa.errors import AdequaError
 from adequa.io.language_pairs import language_pair
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
@@ -452,13 +452,13 @@ def _damage(source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, see
         hypotheses=(*outputs.hypotheses, *references),
         references=(*outputs.references, *((text,) for text in references)),
     )
-    damage = damaged(
+    damage = damage_texts(
         intact.hypotheses,
         trained_kinds(source.spared),
         seed=seed,
         sources=source_texts(subsets, intact),
-        others=references,
-        each=source.damages,
+        corpus=references,
+        per_text=source.damages,
     )
     if not len(damage):
         raise AdequaError("None of the texts to damage can be damaged; give others, or spare less.")

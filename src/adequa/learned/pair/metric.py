@@ -23,9 +23,8 @@ from adequa.learned.base import UNSEEN, LearnedMetric, Training
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.metrics.registry import load_metric
+from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings, whole_number
 from adequa.remarks import Remark
 from adequa.runtime.batches import distinct
 from adequa.segments import FloatArray, Segments

@@ -68,8 +68,8 @@ from adequa.learned.saved import (
     restore,
     saved_array,
 )
+from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12

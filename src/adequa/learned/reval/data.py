@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,65 @@ from adequa.judgements import Preferences, Ratings, joined
 from adequa.learned.base import rated_texts
 from adequa.learned.folds import split_off
 from adequa.learned.references import reference_groups
-from adequa.learned.reval.preference_ratings import HIGHEST, LOWEST, Formula, rated_preferences
-from adequa.segments import FloatArray, IntArray
+from adequa.metrics.registry import check_choice
+from adequa.runtime.batches import distinct
+from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.correlation import pearson
+
+Formula: TypeAlias = Literal["share", "smoothed"]
+
+LOWEST, HIGHEST = 1.0, 5.0  # similarity
+
+
+def similarity(wins: FloatArray, losses: FloatArray, formula: Formula) -> FloatArray:
+    """Similarities from 1 to 5.
+
+    >>> similarity(np.array([1.0, 6.0]), np.array([0.0, 2.0]), "smoothed").round(2)
+    array([3.67, 3.8 ])
+    """
+    check_choice("formula", formula, get_args(Formula))
+    added = 1.0 if formula == "smoothed" else 0.0
+    share = (wins + added) / (wins + losses + 2 * added)
+    return np.asarray(LOWEST + (HIGHEST - LOWEST) * share)
+
+
+def rated_preferences(preferences: Preferences, formula: Formula, fewest: int = 1) -> Ratings:
+    """One rating for each different hypothesis of a reference, in the order of appearance.
+
+    Systems with the same output count as one. Preferences between equal texts say nothing, and
+    hypotheses with fewer than so many comparisons are left out.
+    """
+    told = preferences.without_identical()
+    if told.better is None or told.worse is None:
+        raise AdequaError(
+            f"There are no texts in {preferences.name or 'these preferences'}; a metric learns from"
+            ' preferences with the columns "better", "worse" and "ref".'
+        )
+    if not len(told):
+        raise AdequaError("There are no preferences between different texts to learn from.")
+    pairs = told.ids.get("lp", ("",) * len(told))
+    outputs, at = distinct(
+        [
+            *zip(told.better.hypotheses, told.better.references, pairs, strict=True),
+            *zip(told.worse.hypotheses, told.worse.references, pairs, strict=True),
+        ]
+    )
+    won, lost = np.split(at, 2)
+    wins, losses = (np.bincount(side, minlength=len(outputs)).astype(float) for side in (won, lost))
+    told_enough = np.flatnonzero(wins + losses >= fewest)
+    if not len(told_enough):
+        raise AdequaError(
+            f"No output in {preferences.name or 'these preferences'} was compared {fewest} times; "
+            "ask for fewer comparisons."
+        )
+    hypotheses, references, of_pair = zip(*(outputs[row] for row in told_enough), strict=True)
+    return Ratings(
+        scores=similarity(wins, losses, formula)[told_enough],
+        ids={"lp": of_pair} if "lp" in told.ids else {},
+        segments=Segments(hypotheses, references),
+        name=preferences.name,
+    )
+
 
 # Ratings of similarity tasks come in parts that their authors have made.
 _SPLIT, _TRAIN, _DEVELOPMENT = "split", "train", "dev"

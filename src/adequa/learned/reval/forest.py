@@ -1,9 +1,8 @@
-"""Many trees as flat arrays, and the order in which a batch of them is worked out at once.
+"""Many dependency trees as flat arrays, and their nodes sorted into levels for a Tree-LSTM.
 
-All nodes of one depth, of all trees, are a level. Every child of a level's nodes is of the level
-below it, so that from the deepest level up each is one matrix product, and none has to look further
-back than the one before. Leaves have nothing below them: those of all levels come first, together,
-and a word that is a leaf many times is worked out once.
+A level holds the nodes of one depth, of all trees together. The children of a level's nodes are the
+nodes of the level below it, all of them and no others. From the deepest level up, each level is
+therefore computed at once from the states of the level before, and the last one holds the roots.
 """
 
 from __future__ import annotations
@@ -17,38 +16,38 @@ from adequa.errors import AdequaError
 from adequa.io.trees import ROOT, first_fault, starts_of
 from adequa.segments import IntArray
 
-NOTHING = -1  # the word of an empty sentence
+EMPTY = -1  # the word of the only node of an empty sentence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forest:
-    """Trees one after the other, each of one node or more; see `plant`."""
+    """Trees one after the other, each of one node or more; `build_forest` makes one."""
 
-    words: IntArray  # of each node, in the order of the sentence: a row of a table, or NOTHING
+    words: IntArray  # of each node, in the order of the sentence: a row of a table, or EMPTY
     parents: IntArray  # of each node: a position in its own tree, or ROOT
-    depths: IntArray  # of each node below its root
-    starts: IntArray  # of each tree, and the end of the last
+    depths: IntArray  # of each node: steps to its root
+    starts: IntArray  # of each tree, and the end of the last one
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def lengths(self) -> IntArray:
-        """Nodes of each tree."""
+        """Number of nodes of each tree."""
         return np.diff(self.starts)
 
-    def take(self, trees: npt.ArrayLike) -> Forest:
-        """These trees, in this order; the same one may come more than once."""
-        chosen = np.asarray(trees, dtype=np.int64)
-        lengths = self.lengths[chosen]
+    def select(self, trees: npt.ArrayLike) -> Forest:
+        """Return these trees, in this order; a tree may be selected more than once."""
+        indices = np.asarray(trees, dtype=np.int64)
+        lengths = self.lengths[indices]
         starts = starts_of(lengths)
-        nodes = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        nodes = np.arange(starts[-1]) + np.repeat(self.starts[indices] - starts[:-1], lengths)
         return Forest(self.words[nodes], self.parents[nodes], self.depths[nodes], starts)
 
     def chains(self) -> Forest:
-        """The same sentences, with each word hung from the next: what a plain LSTM reads.
+        """Return the same sentences with the next word as parent of each: a plain LSTM's order.
 
-        >>> plant([7, 8, 9], [1, -1, 1], [0, 3]).chains().parents
+        >>> build_forest([7, 8, 9], [1, -1, 1], [0, 3]).chains().parents
         array([ 1,  2, -1])
         """
         nodes = np.arange(len(self.words))
@@ -57,37 +56,36 @@ class Forest:
         return Forest(self.words, np.where(depths, positions + 1, ROOT), depths, self.starts)
 
 
-def plant(words: npt.ArrayLike, parents: npt.ArrayLike, starts: npt.ArrayLike) -> Forest:
-    """Trees from the words and parents of all nodes, and where each tree starts and the last ends.
+def build_forest(words: npt.ArrayLike, parents: npt.ArrayLike, starts: npt.ArrayLike) -> Forest:
+    """Return the forest of these nodes; `starts` holds the start of each tree and the last end.
 
-    An empty sentence becomes one node, whose word is NOTHING.
+    An empty sentence becomes one node, whose word is EMPTY.
 
-    >>> forest = plant([4, 5, 6], [1, -1, -1], [0, 2, 2, 3])
+    >>> forest = build_forest([4, 5, 6], [1, -1, -1], [0, 2, 2, 3])
     >>> forest.words, forest.depths, forest.lengths
     (array([ 4,  5, -1,  6]), array([1, 0, 0, 0]), array([2, 1, 1]))
     """
-    flat_words = np.asarray(words, dtype=np.int64)
-    flat_parents = np.asarray(parents, dtype=np.int64)
-    begins = np.asarray(starts, dtype=np.int64)
-    lengths = np.diff(begins)
+    words = np.asarray(words, dtype=np.int64)
+    parents = np.asarray(parents, dtype=np.int64)
+    starts = np.asarray(starts, dtype=np.int64)
+    lengths = np.diff(starts)
     if not (
-        begins.size
-        and begins[0] == 0
+        starts.size
+        and starts[0] == 0
         and (lengths >= 0).all()
-        and flat_words.shape == flat_parents.shape == (begins[-1],)
+        and words.shape == parents.shape == (starts[-1],)
     ):
         raise AdequaError(
-            f"{flat_words.size} words, {flat_parents.size} parents and {begins.size} starts of "
+            f"{words.size} words, {parents.size} parents and {starts.size} starts of "
             "trees do not fit together; give a parent a word, and starts from 0 to all words."
         )
-    if flat_words.size and flat_words.min() < NOTHING:
-        raise AdequaError(f"A word is a row of a table, from 0 on, not {flat_words.min()}.")
-    empty = begins[:-1][lengths == 0]
-    flat_words = np.insert(flat_words, empty, NOTHING)
-    flat_parents = np.insert(flat_parents, empty, ROOT)
-    begins = starts_of(np.maximum(lengths, 1))
-    depths = _depths(flat_parents, begins)
-    return Forest(flat_words, flat_parents, depths, begins)
+    if words.size and words.min() < EMPTY:
+        raise AdequaError(f"A word is a row of a table, from 0 on, not {words.min()}.")
+    empty = starts[:-1][lengths == 0]
+    words = np.insert(words, empty, EMPTY)
+    parents = np.insert(parents, empty, ROOT)
+    starts = starts_of(np.maximum(lengths, 1))
+    return Forest(words, parents, _depths(parents, starts), starts)
 
 
 def _depths(parents: IntArray, starts: IntArray) -> IntArray:
@@ -108,59 +106,48 @@ def _depths(parents: IntArray, starts: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Schedule:
-    """What is worked out when, as places in arrays.
+class Levels:
+    """The nodes of a forest by level, from the deepest level to the roots.
 
-    Inner nodes are those with children; they are in the order of levels, the deepest first. Words
-    are places in the vocabulary.
+    Within a level, inner nodes (those with children) come before leaves. Arrays of nodes are those
+    of all levels one after the other; the counts say how many belong to each level.
     """
 
-    vocabulary: IntArray  # the rows of the table that any node needs, each once; NOTHING first
-    leaf_words: IntArray  # words that are leaves, each once: the leaf kinds
-    inner_words: IntArray  # of each inner node
-    levels: tuple[int, ...]  # how many inner nodes each level has; the last one's are roots
-    # Of each leaf below a node, and of each inner node below a node:
-    leaf_kinds: IntArray
-    leaf_parents: IntArray  # places among the inner nodes
-    leaf_parent_words: IntArray
-    child_parents: IntArray  # places in the parents' level
-    child_parent_words: IntArray
-    roots: IntArray  # of each tree: a place in the last level, or behind it the kind of a leaf
+    vocabulary: IntArray  # the rows of the table that the nodes need, each once; EMPTY first
+    inner_words: IntArray  # of each inner node: an index of the vocabulary
+    leaf_words: IntArray  # of each leaf: an index of the vocabulary
+    # Of each node but the roots:
+    parents: IntArray  # index among the inner nodes of the next level
+    parent_words: IntArray  # the parent's word: an index of the vocabulary
+    roots: IntArray  # of each tree: the index of its root in the last level
+    inner_counts: tuple[int, ...]
+    leaf_counts: tuple[int, ...]
+    child_counts: tuple[int, ...]  # all nodes of the level below
 
 
-def schedule(forest: Forest) -> Schedule:
-    """The order in which these trees are worked out together."""
+def sort_into_levels(forest: Forest) -> Levels:
+    """Return the levels of all trees together."""
     vocabulary, words = np.unique(forest.words, return_inverse=True)
-    nodes = np.arange(len(words))
-    hangs = forest.parents != ROOT
-    parents = forest.parents + np.repeat(forest.starts[:-1], forest.lengths)  # where it hangs
-    is_inner = np.zeros(len(nodes), dtype=np.bool_)
-    is_inner[parents[hangs]] = True
+    has_parent = forest.parents != ROOT
+    parents = forest.parents + np.repeat(forest.starts[:-1], forest.lengths)  # nodes of the forest
+    is_leaf = np.ones(len(words), dtype=np.bool_)
+    is_leaf[parents[has_parent]] = False
 
-    inner = np.flatnonzero(is_inner)
-    inner = inner[np.argsort(-forest.depths[inner], kind="stable")]
-    # An inner node's parent is one too, so that no depth is left out.
-    levels = np.bincount(forest.depths[inner])[::-1]
-    places = np.empty_like(nodes)  # of inner nodes among all of them
-    places[inner] = np.arange(len(inner))
-    in_level = np.empty_like(nodes)
-    in_level[inner] = np.arange(len(inner)) - np.repeat(np.cumsum(levels) - levels, levels)
-    children = inner[hangs[inner]]
+    nodes = np.argsort(-2 * forest.depths + is_leaf, kind="stable")  # level by level
+    counts = np.bincount(forest.depths)[::-1]
+    leaf_counts = np.bincount(forest.depths[is_leaf], minlength=len(counts))[::-1]
+    index_in_level = np.empty_like(nodes)
+    index_in_level[nodes] = np.arange(len(nodes)) - np.repeat(np.cumsum(counts) - counts, counts)
 
-    leaves = np.flatnonzero(~is_inner)
-    leaf_words, leaf_kinds = np.unique(words[leaves], return_inverse=True)
-    in_level[leaves] = leaf_kinds + levels[-1:].sum()
-    hanging = hangs[leaves]
-    leaf_parents = parents[leaves[hanging]]
-    return Schedule(
+    children = nodes[has_parent[nodes]]
+    return Levels(
         vocabulary=vocabulary,
-        leaf_words=leaf_words,
-        inner_words=words[inner],
-        levels=tuple(levels.tolist()),
-        leaf_kinds=leaf_kinds[hanging],
-        leaf_parents=places[leaf_parents],
-        leaf_parent_words=words[leaf_parents],
-        child_parents=in_level[parents[children]],
-        child_parent_words=words[parents[children]],
-        roots=in_level[~hangs],
+        inner_words=words[nodes[~is_leaf[nodes]]],
+        leaf_words=words[nodes[is_leaf[nodes]]],
+        parents=index_in_level[parents[children]],
+        parent_words=words[parents[children]],
+        roots=index_in_level[~has_parent],
+        inner_counts=tuple((counts - leaf_counts).tolist()),
+        leaf_counts=tuple(leaf_counts.tolist()),
+        child_counts=(0, *counts[:-1].tolist())[: len(counts)],
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,12 +25,10 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
+from adequa.learned.folds import correlations, rounded
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.learned.regression import correlations, figure
-from adequa.learned.reval.data import TreeJudgements, collect
-from adequa.learned.reval.forest import plant
-from adequa.learned.reval.preference_ratings import HIGHEST, LOWEST, Formula
-from adequa.learned.reval.recent_vectors import RecentVectors
+from adequa.learned.reval.data import HIGHEST, LOWEST, Formula, TreeJudgements, collect
+from adequa.learned.reval.forest import build_forest
 from adequa.learned.reval.words import (
     VECTORS,
     TreeWords,
@@ -47,11 +46,11 @@ from adequa.learned.saved import (
     parser_settings,
     restore_parser,
 )
+from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark, plain
 from adequa.runtime.batches import batches_by_length, distinct
-from adequa.segments import FloatArray, ReferencePairs, Segments
+from adequa.segments import FloatArray, IntArray, ReferencePairs, Segments
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,6 +66,49 @@ STRUCTURES = ("dependency", "chain")
 _TEXTS, _CHARACTERS = 4096, 1 << 20
 _RECENT = 16_384  # texts whose h is kept, some 20 MB
 _TABLE = "word_vectors"  # the array of learnt vectors
+
+
+class RecentVectors:
+    """One row a text, in one tensor. Several threads may use it; copies of it begin empty."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._rows: dict[str, int] = {}  # the latest last
+        self._vectors: Tensor | None = None
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type[RecentVectors], tuple[int]]:
+        return RecentVectors, (self.limit,)  # a lock cannot be copied, and vectors are made again
+
+    def fill(self, vectors: Tensor, texts: Sequence[str]) -> IntArray:
+        """Write the vectors of those texts that are there; returns the places of all others."""
+        with self._lock:
+            rows = np.array([self._rows.get(text, -1) for text in texts], dtype=np.int64)
+            there = np.flatnonzero(rows >= 0)
+            if self._vectors is not None and len(there):
+                vectors[there] = self._vectors[rows[there]]
+            for at in there.tolist():
+                self._rows[texts[at]] = self._rows.pop(texts[at])
+        return np.flatnonzero(rows < 0)
+
+    def put(self, texts: Sequence[str], vectors: Tensor) -> None:
+        """Keep the vectors of different texts, or of the last of them where they are too many."""
+        texts, vectors = texts[-self.limit :], vectors[-self.limit :]
+        with self._lock:
+            if self._vectors is None:
+                self._vectors = vectors.new_empty(self.limit, vectors.shape[1])
+            self._vectors[np.array([self._place(text) for text in texts], np.int64)] = vectors
+
+    def _place(self, text: str) -> int:
+        """The row for a text: its own, a free one, or that of the oldest."""
+        if text in self._rows:  # another thread was quicker
+            row = self._rows.pop(text)
+        elif len(self._rows) < self.limit:
+            row = len(self._rows)
+        else:
+            row = self._rows.pop(next(iter(self._rows)))
+        self._rows[text] = row
+        return row
 
 
 @dataclass(eq=False)
@@ -176,7 +218,7 @@ class TreeLstm(LearnedMetric):
             share = np.floor(1000 * found.known.mean()) / 1000  # never all
             training.note(f"{share:.1%} of the words have a vector of their own.")
         trees = TreeData(
-            forest=plant(found.rows, parses.parents, parses.starts),
+            forest=build_forest(found.rows, parses.parents, parses.starts),
             table=found.table,
             learnt=TreePairs(first, second, data.learnt.scores[learnt.segment]),
             development=TreePairs(third, fourth, data.development.scores[held_out.segment]),
@@ -207,7 +249,7 @@ class TreeLstm(LearnedMetric):
             "tried": "epoch",
             "settings_tried": len(trained.history),
             "folds": 0,
-            "criterion_pearson": figure(trained.criterion),
+            "criterion_pearson": rounded(trained.criterion),
             **correlations(human, trained.predictions, pairs),
         }
 
@@ -240,7 +282,7 @@ class TreeLstm(LearnedMetric):
 
         parses = self.parser.parse(texts)
         words = self.words_.look_up(parses)
-        forest = plant(words.rows, parses.parents, parses.starts)
+        forest = build_forest(words.rows, parses.parents, parses.starts)
         return composed(self.network_, to_device(words.table, self.network_.w.device), forest)
 
     def noticed(self) -> tuple[Remark, ...]:
@@ -346,7 +388,7 @@ class TreeLstm(LearnedMetric):
         self.words_ = read_words(self.vectors, weights.pop(_TABLE, None), folder)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise ValueError("the weights hold something that is no finite number")
-        self.network_ = TreeNetwork.of(TreeShape(**shape), weights)
+        self.network_ = TreeNetwork.from_arrays(TreeShape(**shape), weights)
         if self.words_.dimension != self.network_.shape.dimension:
             raise ValueError("the vectors have another dimension than the network")
         self.network_.to(training_device(self.device))

@@ -22,8 +22,8 @@ from adequa.learned.reval.network import (
     Structure,
     TreeNetwork,
     TreeShape,
-    divergence,
-    similarities,
+    expected_similarity,
+    kl_divergence,
     target_distributions,
 )
 from adequa.learned.training import isolated_randomness
@@ -236,7 +236,7 @@ def _epoch(
     for begin in range(0, len(order), steps.batch):
         rows = order[begin : begin + steps.batch]
         log_p = _log_p(network, table, data.forest, data.learnt, rows)
-        loss = divergence(p[to_device(rows, table.device)], log_p)
+        loss = kl_divergence(p[to_device(rows, table.device)], log_p)
         steps.step(loss)
         losses.append(loss.detach() * len(rows))
     return float(torch.stack(losses).sum()) / len(order)
@@ -248,7 +248,7 @@ def _log_p(
     """log p̂ of some pairs; a tree that is in several of them is composed once."""
     both = np.concatenate([pairs.references[rows], pairs.translations[rows]])
     trees, at = np.unique(both, return_inverse=True)
-    h = network.compose(network.schedule(forest.take(trees)), table)
+    h = network.compose(network.levels(forest.select(trees)), table)
     h_ref, h_tra = h.index_select(0, to_device(at.reshape(-1), table.device)).chunk(2)
     return network.compare(h_ref, h_tra)
 
@@ -257,7 +257,7 @@ def predicted(network: TreeNetwork, table: Tensor, forest: Forest, pairs: TreePa
     """ŷ of pairs, from 1 to 5; every tree is composed once."""
     both = np.concatenate([pairs.references, pairs.translations])
     trees, at = np.unique(both, return_inverse=True)
-    h = composed(network, table, forest.take(trees))
+    h = composed(network, table, forest.select(trees))
     h_ref, h_tra = np.split(at.reshape(-1), 2)
     return compared(network, h, h_ref, h_tra)
 
@@ -268,7 +268,7 @@ def composed(network: TreeNetwork, table: Tensor, forest: Forest) -> Tensor:
     h = torch.empty(len(forest), network.shape.memory, device=table.device)
     with torch.no_grad():
         for trees in batches_by_length(forest.lengths, max_tokens=_NODES, max_count=_TREES):
-            order = network.schedule(forest.take(trees))
+            order = network.levels(forest.select(trees))
             h[to_device(trees, table.device)] = network.compose(order, table)
     return h
 
@@ -281,5 +281,5 @@ def compared(network: TreeNetwork, h: Tensor, h_ref: IntArray, h_tra: IntArray) 
         for begin in range(0, len(h_ref), _COMPARED):
             some = slice(begin, begin + _COMPARED)
             first, second = (h[to_device(side[some], h.device)] for side in (h_ref, h_tra))
-            found.append(similarities(network.compare(first, second)).double().cpu().numpy())
+            found.append(expected_similarity(network.compare(first, second)).double().cpu().numpy())
     return np.concatenate([np.empty(0), *found])
