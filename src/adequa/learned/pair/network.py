@@ -298,7 +298,7 @@ class PairModel:
         reader = Reader.of(self.network.encoder, self.tokenizer, self.max_length)
         prepared = [(self._prepared(one), self._prepared(other)) for one, other in pairs]
         rows = reader.read(prepared)
-        truncated = reader.cut_among(prepared, rows)
+        truncated = reader.truncated_rows(prepared, rows)
         self.truncated += (
             len(truncated) if counts is None else sum(counts[row] for row in truncated)
         )
