@@ -18,7 +18,7 @@ from adequa.learned.pair.devices import explained_memory_errors
 from adequa.learned.pair.network import PairInputs, PairNetwork
 from adequa.learned.pair.objectives import Loss
 from adequa.learned.training import seed_torch
-from adequa.runtime.batches import cheapest_batches
+from adequa.runtime.batching import cheapest_batches
 from adequa.segments import IntArray
 
 # Starting a micro-batch costs as much time as reading this many tokens: a constant on a CPU, and on
@@ -56,7 +56,9 @@ def micro_batches(network: PairNetwork, inputs: PairInputs, pairs: IntArray) -> 
         if network.device.type == "cpu"
         else round(_START_COST_TIMES_WEIGHTS / network.inner_weights)
     )
-    return cheapest_batches(inputs.lengths(pairs), max_tokens=inputs.most_tokens, each=start_cost)
+    return cheapest_batches(
+        inputs.lengths(pairs), max_tokens=inputs.most_tokens, overhead=start_cost
+    )
 
 
 def _cached_gradients(

@@ -36,7 +36,7 @@ from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.pair.devices import Precision, without_cudnn_attention
 from adequa.learned.training import isolated_randomness, seed_torch
-from adequa.runtime.batches import batches_by_length
+from adequa.runtime.batching import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
 Inputs: TypeAlias = Mapping[str, Tensor]
