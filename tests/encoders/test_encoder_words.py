@@ -270,7 +270,7 @@ def test_coverage_names_unknown_words(tmp_path: Path) -> None:
     coverage = encoder.coverage(["the Brno cat.", "", "flat"])
     assert coverage.word_counts == (4, 0, 1)
     assert coverage.unknown == (("Brno",), (), ("flat",))
-    assert coverage.share == pytest.approx(3 / 5)
+    assert coverage.fraction == pytest.approx(3 / 5)
 
 
 def test_lower_case_where_the_table_has_no_other(tmp_path: Path) -> None:

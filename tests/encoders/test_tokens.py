@@ -56,7 +56,7 @@ def test_single_texts_and_none(tokenizer: Any) -> None:
     assert rows_of(found) == [by_hand("the cat")[0], by_hand("")[0]]
     assert found.types is None
     assert len(reader.read([])) == 0
-    assert reader.count_cut([], reader.read([])) == 0
+    assert reader.count_truncated([], reader.read([])) == 0
 
 
 @pytest.mark.parametrize("typed", [True, False])
@@ -89,7 +89,7 @@ def test_what_is_too_long_is_cut_and_counted(tokenizer: Any) -> None:
     found = reader.read(texts)
     assert found.lengths.tolist() == [7, 7, 5, 7]
     assert rows_of(found)[0] == by_hand(*fits)[0]
-    assert reader.count_cut(texts, found) == 2
+    assert reader.count_truncated(texts, found) == 2
 
 
 def test_the_network_says_whether_it_asks_for_types(tokenizer: Any) -> None:

@@ -108,4 +108,4 @@ def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
     for part in getattr(metric.encoder, "parts", (metric.encoder,)):
         coverage = part.coverage(texts)
         if coverage is not None:
-            tell(f"note: {part.name} knows {coverage.share:.1%} of the words of the ratings.")
+            tell(f"note: {part.name} knows {coverage.fraction:.1%} of the words of the ratings.")

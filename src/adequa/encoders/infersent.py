@@ -37,7 +37,7 @@ from adequa.encoders.recurrent import (
     content_digest,
     select_device,
 )
-from adequa.encoders.registry import written_out
+from adequa.encoders.registry import format_specification
 from adequa.encoders.tokens import treebank_words
 from adequa.encoders.word_vectors import load_word_vectors
 from adequa.errors import AdequaError
@@ -121,7 +121,7 @@ class InferSent(RecurrentEncoder):
             [PooledLSTM(Embedding(table), lstm, pool, padded)],
             path=file,
             name=f"infersent{version}.{pool}",
-            specification=written_out("infersent", str(file), options),
+            specification=format_specification("infersent", str(file), options),
             fingerprint=content_digest(settings, state),
             words=split,
             inputs=with_marks,

@@ -43,7 +43,7 @@ from adequa.encoders.recurrent import (
     read_arrays,
     select_device,
 )
-from adequa.encoders.registry import written_out
+from adequa.encoders.registry import format_specification
 from adequa.encoders.tokens import treebank_words
 from adequa.encoders.word_vector_files import open_table
 from adequa.encoders.word_vectors import load_word_vectors
@@ -118,7 +118,7 @@ class QuickThought(RecurrentEncoder):
             networks,
             path=folder,
             name=f"quick-thought.{folder.name}",
-            specification=written_out("quick-thought", str(folder), options),
+            specification=format_specification("quick-thought", str(folder), options),
             fingerprint=content_digest(settings, arrays),
             words=split,
             inputs=split,

@@ -33,7 +33,7 @@ from adequa.encoders.recurrent import (
     read_arrays,
     select_device,
 )
-from adequa.encoders.registry import written_out
+from adequa.encoders.registry import format_specification
 from adequa.encoders.tokens import treebank_words
 from adequa.encoders.word_vector_files import open_table
 from adequa.errors import AdequaError
@@ -101,7 +101,7 @@ class SkipThought(RecurrentEncoder):
             networks,
             path=folder,
             name=f"{mode}-skip",
-            specification=written_out("skip-thought", str(folder), options),
+            specification=format_specification("skip-thought", str(folder), options),
             fingerprint=content_digest(settings, arrays),
             words=treebank_words,
             inputs=_words_and_end if use_eos else treebank_words,

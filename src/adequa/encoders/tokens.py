@@ -216,11 +216,11 @@ class Reader:
             ),
         )
 
-    def count_cut(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> int:
+    def count_truncated(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> int:
         """Return how many texts have more than `max_length` tokens."""
-        return len(self.cut_among(texts, rows))
+        return len(self.truncated_rows(texts, rows))
 
-    def cut_among(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> list[int]:
+    def truncated_rows(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> list[int]:
         """Return which texts have more than `max_length` tokens; tokenizes only full rows again."""
         full = np.flatnonzero(rows.lengths >= self.max_length).tolist()
         if not full:

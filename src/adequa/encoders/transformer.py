@@ -32,7 +32,7 @@ from adequa.encoders.base import (
     checked_vectors,
     paired,
 )
-from adequa.encoders.registry import written_out
+from adequa.encoders.registry import format_specification
 from adequa.encoders.tokens import Reader, TokenRows
 from adequa.encoders.transformer_files import (
     Declared,
@@ -150,7 +150,7 @@ class TextNetwork:
         for start in range(0, len(texts), _CHUNK):
             chunk = texts[start : start + _CHUNK]
             tokens = reader.read(chunk)
-            truncated += reader.count_cut(chunk, tokens)
+            truncated += reader.count_truncated(chunk, tokens)
             for batch in self._batches(tokens):
                 # A text without any token, not even a special one, stays the zero vector.
                 nonempty = batch[tokens.lengths[batch] > 0]
@@ -177,7 +177,7 @@ class TextNetwork:
             batch_states = self._token_states(inputs)
             for index, row in enumerate(batch.tolist()):
                 states[row] = batch_states[:, index, is_text[index]]
-        return states, reader.count_cut(single, tokens)
+        return states, reader.count_truncated(single, tokens)
 
     def _batches(self, tokens: TokenRows) -> Iterator[npt.NDArray[np.intp]]:
         yield from batches_by_length(
@@ -488,7 +488,9 @@ def _load(
         lowercase=defaults.lowercase,
         prompt=prompt,
         name=".".join(filter(None, [name, pooling, layers])),
-        specification=written_out(kind, location, {k: str(v) for k, v in options.items() if v}),
+        specification=format_specification(
+            kind, location, {k: str(v) for k, v in options.items() if v}
+        ),
         fingerprint=hashlib.sha256(content.encode()).hexdigest(),
     )
 

@@ -106,7 +106,7 @@ class PairModel:
         reader = Reader.of(self.network.encoder, self.tokenizer, self.max_length)
         prepared = [(self._prepared(one), self._prepared(other)) for one, other in pairs]
         rows = reader.read(prepared)
-        cut = reader.cut_among(prepared, rows)
+        cut = reader.truncated_rows(prepared, rows)
         self.cut += len(cut) if times is None else sum(times[at] for at in cut)
         surface = None
         if self.head.surface:

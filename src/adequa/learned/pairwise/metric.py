@@ -16,7 +16,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from adequa.encoders.registry import ENCODERS, load_encoder, moved
+from adequa.encoders.registry import ENCODERS, load_encoder, with_path
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import UNSEEN, LearnedMetric, Training
@@ -394,7 +394,7 @@ def _restored(fact: Mapping[str, Any], now: str | None, cache: bool, advice: str
 def _named(name: str, now: str | None, cache: bool) -> AnyInput:
     """An input by its name; an encoder or a folder may lie elsewhere now."""
     if now is not None and name.partition(":")[0] in ENCODERS:
-        return encoder_input(load_encoder(moved(name, now)), cache=cache)
+        return encoder_input(load_encoder(with_path(name, now)), cache=cache)
     (found,) = named_inputs([name if now is None else now], cache=cache).inputs
     return found
 

@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.parses import Parses
-from adequa.encoders.registry import moved
+from adequa.encoders.registry import with_path
 from adequa.encoders.token_vectors import (
     JoinedVectors,
     Lexicon,
     TokenVectors,
-    drawn,
     load_token_vectors,
+    spelling_vectors,
 )
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
@@ -117,7 +117,7 @@ def starting_words(outside: TokenVectors | None, seen: Sequence[str], *, learns:
     counts = Counter(seen)
     if outside is None:
         words = (RARE, *(word for word, count in counts.items() if count > 1))
-        return TreeWords(None, words, _SPREAD * drawn(words, _DIMENSION))
+        return TreeWords(None, words, _SPREAD * spelling_vectors(words, _DIMENSION))
     if outside.is_contextual:
         raise AdequaError(
             f"The vectors of {outside.name} depend on the sentence, so that none can be tuned for "
@@ -173,7 +173,7 @@ def restored_vectors(
     ):
         specification = str(fact["specification"])
         if place is not None:
-            specification = moved(specification, place)
+            specification = with_path(specification, place)
         part = saved.restore(
             f"The word vectors {fact['name']} that this metric was trained with",
             partial(load_token_vectors, [specification], device),
