@@ -59,7 +59,7 @@ def test_it_scores_as_its_folder_does(shipped: Path) -> None:
 
 def test_it_keeps_scores_and_tells_of_them(shipped: Path, tmp_path: Path) -> None:
     first, second = Adequa(), Adequa()
-    scores = [_kept(metric, tmp_path / "scores.sqlite") for metric in (first, second)]
+    scores = [_kept(metric, tmp_path / "scores.db") for metric in (first, second)]
     assert scores[0] == scores[1]
     assert "session" in vars(first.packed)
     assert "session" not in vars(second.packed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TypeAlias
@@ -114,6 +114,22 @@ class ReferencePairs:
     hypotheses: list[str]
     references: list[str]
     segment: IntArray  # index of the segment of each pair (among the rows); never decreasing
+
+
+def check_characters(texts: Iterable[str], error: Exception) -> None:
+    """Raise where a text contains half a character, a surrogate, which no tokenizer reads.
+
+    Metrics that read no tokens take such texts, so that it is checked only where a tokenizer has
+    failed with `error`, which names no cause.
+    """
+    try:
+        for text in texts:
+            text.encode()
+    except UnicodeEncodeError as half:
+        raise AdequaError(
+            f"A text holds {half.object[half.start]!a} at character {half.start + 1:,}, which is "
+            "half a character (a surrogate) that no tokenizer reads; correct the text."
+        ) from error
 
 
 def concatenate(parts: Sequence[Segments]) -> Segments:

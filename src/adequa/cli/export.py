@@ -16,7 +16,7 @@ from adequa.cli.training import NameOption, OutputOption, checked_target
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.learned.packed.packing import Packed
+    from adequa.learned.packed.packing import PackingResult
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.parts import Part
     from adequa.segments import Segments
@@ -77,7 +77,7 @@ def export(
     from adequa.cli.output import write
     from adequa.cli.progress import progress
     from adequa.learned.base import Training
-    from adequa.learned.packed.packing import packed
+    from adequa.learned.packed.packing import pack
     from adequa.metrics.saved import read_description
 
     called = checked_target(output, name)
@@ -85,7 +85,7 @@ def export(
     with progress("Exporting", None, quiet=quiet) as work:
         work.stage("Reading the data")
         texts = _into_english(data)
-        made = packed(
+        result = pack(
             regressor,
             texts,
             output,
@@ -100,7 +100,7 @@ def export(
             ),
         )
     if not quiet:
-        write(_report(made, regressor.name, output), None)
+        write(_report(result, regressor.name, output), None)
 
 
 def _regressor(folder: str) -> PairRegressor:
@@ -173,7 +173,7 @@ def _english(part: Part) -> Iterator[Segments]:
         )
 
 
-def _report(made: Packed, origin: str, folder: str) -> Iterator[str]:
+def _report(made: PackingResult, origin: str, folder: str) -> Iterator[str]:
     """What was made, and what it costs."""
     from adequa.cli.output import aligned
     from adequa.cli.render_training import how_to_use

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import get_args
 
 from adequa.errors import AdequaError
-from adequa.learned.packed.metric import MOST_THREADS, PackedPair
+from adequa.learned.packed.metric import MAX_THREADS, PackedPair
 from adequa.learned.references import Reduction
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.registry import check_between, check_choice
 from adequa.remarks import Remark
-from adequa.runtime.onnx_model import Device
+from adequa.runtime.onnx import Device
 from adequa.segments import FloatArray, Segments
 
 FOLDER = Path(__file__).parent / "adequa"  # of the weights
@@ -43,7 +43,7 @@ class Adequa(MeanMetric):
         check_choice("device", self.device, get_args(Device))
         check_choice("references", self.references, get_args(Reduction))
         if self.threads is not None:
-            check_between("threads", self.threads, 1, MOST_THREADS)
+            check_between("threads", self.threads, 1, MAX_THREADS)
 
     @cached_property
     def packed(self) -> PackedPair:

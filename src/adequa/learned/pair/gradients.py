@@ -24,7 +24,7 @@ from adequa.learned.device import to_device
 from adequa.learned.pair.network import PairNetwork, Precision
 from adequa.learned.pair.objectives import Loss
 from adequa.learned.training import seed_torch
-from adequa.runtime.batches import batches_by_length, cheapest_batches
+from adequa.runtime.batching import batches_by_length, cheapest_batches
 from adequa.segments import FloatArray, IntArray
 
 # To begin a part takes about the time in which so many tokens more would be read: on a CPU of any
@@ -59,7 +59,7 @@ class PairInputs:
         """Positions in `pairs` that are read at once: those of similar length."""
         on_cpu = network.device.type == "cpu"
         each = _READING_ON_CPU if on_cpu else round(_WEIGHTS_TIMES_TOKENS / network.inner_weights)
-        return cheapest_batches(self.lengths(pairs), max_tokens=self.most_tokens, each=each)
+        return cheapest_batches(self.lengths(pairs), max_tokens=self.most_tokens, overhead=each)
 
     def lengths(self, pairs: IntArray) -> IntArray:
         """Tokens of each of these pairs."""

@@ -26,7 +26,7 @@ from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
 from adequa.remarks import Remark
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 

@@ -16,7 +16,7 @@ from adequa.io.language_pairs import language_pair
 from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
 from adequa.io.text import ignore
 from adequa.judgements import Kept, Preferences, RatedSystems, Ratings, all_kept
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
 Kind: TypeAlias = Literal["ratings", "preferences", "texts"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.runtime.batches import batches_by_length
+from adequa.runtime.batching import batches_by_length
 from adequa.segments import Segments
 
 if TYPE_CHECKING:

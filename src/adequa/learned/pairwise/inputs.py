@@ -28,7 +28,7 @@ from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full, load_metric
 from adequa.remarks import Remark
-from adequa.runtime.vector_cache import VectorCache, text_key
+from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments
 
 # By the smallest and the largest number of a feature, or by its mean and its spread.
@@ -114,7 +114,7 @@ class MetricInput(ScoreInput):
             for text, references in zip(segments.hypotheses, segments.references, strict=True)
         ]
         digest = hashlib.sha256(self.identity.encode()).hexdigest()
-        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.sqlite", self.count)
+        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.db", self.count)
         found, there = cache.get(keys)
         missing = np.flatnonzero(~there)
         for start in range(0, len(missing), _CACHED):
