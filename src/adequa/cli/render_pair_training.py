@@ -70,7 +70,7 @@ def _development(metric: PairRegressor) -> Iterator[str]:
 
 
 def _figures(metric: PairRegressor, figures: Mapping[str, str]) -> Iterator[list[str]]:
-    from adequa.learned.cards import shown
+    from adequa.learned.cards import three_digits
 
     # The loop names a stage by its objective and its number.
     names = list(dict.fromkeys(each["stage"] for each in metric.training_["history"]))
@@ -85,7 +85,7 @@ def _figures(metric: PairRegressor, figures: Mapping[str, str]) -> Iterator[list
                 _in_words({k: v for k, v in settings.items() if len(getattr(stage, k)) > 1}),
                 f"{'*' if each is kept else ''}{each['step']:,}",
                 f"{each['loss']:.4f}",
-                *(shown(each[key]) for key in figures),
+                *(three_digits(each[key]) for key in figures),
             ]
 
 
