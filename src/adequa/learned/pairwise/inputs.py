@@ -21,7 +21,7 @@ from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder
 from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
-from adequa.learned.blend import numbers_of
+from adequa.learned.blend import column_scores
 from adequa.learned.references import reduce_pairs
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
@@ -131,7 +131,7 @@ class ColumnInput(ScoreInput):
                 f"none. Columns: {', '.join(segments.ids) or 'none'}."
             )
         scored(len(segments))
-        return numbers_of(self.column, segments.ids[self.column])[:, None]
+        return column_scores(self.column, segments.ids[self.column])[:, None]
 
 
 @dataclass(frozen=True)
