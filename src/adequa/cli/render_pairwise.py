@@ -19,7 +19,7 @@ def report(metric: PairwiseRanker, folder: str) -> Iterator[str]:
     found, facts = metric.agreement_, metric.training_
     yield f"{metric.name}: learnt from {facts['rows']:,} preferences"
     yield f" ({facts['data']})\n" if facts["data"] else "\n"
-    yield f"kept {metric.kept_epoch} by the strict tau on "
+    yield f"kept {metric.chosen_epoch} by the strict tau on "
     yield f"{found['held_out_rows']:,} preferences, {three_digits(found['tau'])}\n\n"
     by_pair = found["by_language_pair"]
     rows = [
