@@ -379,12 +379,7 @@ def _card(metric: PairRegressor) -> str:
 
 def _stages(facts: Mapping[str, Any]) -> list[str]:
     """The stages of a metric and its ancestors, and where the weights come from."""
-    rows = [
-        row
-        for ancestor in ancestors(facts)
-        for row in _stage_rows(ancestor["training"], f"{ancestor['name']}, ")
-    ]
-    blocks = [table(["stage", "learns", "from", "rows"], [*rows, *_stage_rows(facts)])]
+    blocks = [stage_table(facts)]
     if any(ancestors(facts)):
         blocks.append("".join(ancestry(facts)).strip())
     if "averaged" in facts:
@@ -397,17 +392,23 @@ def _stages(facts: Mapping[str, Any]) -> list[str]:
     return blocks
 
 
-def _stage_rows(facts: Mapping[str, Any], prefix: str = "") -> list[list[str | float | None]]:
-    return [
-        [
-            f"{prefix}{number}",
-            source["objective"],
-            ", ".join(source["rows_by_dataset"]),
-            source["rows"],
-        ]
-        for number, sources in enumerate(facts["stages"], 1)
-        for source in sources
+def stage_table(training: Mapping[str, Any]) -> str:
+    """The objectives and data of all stages, those of the metric's ancestors first."""
+    rows = [
+        row
+        for ancestor in ancestors(training)
+        for row in _stage_rows(ancestor["training"], f"{ancestor['name']}, ")
     ]
+    return table(["stage", "learns", "from", "rows"], [*rows, *_stage_rows(training)])
+
+
+def _stage_rows(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[str | int]]:
+    for number, sources in enumerate(training["stages"], 1):
+        for source in sources:
+            count = len(source.get("teacher", ()))  # their paths mean nothing elsewhere
+            teachers = f" of {count} teachers" if count > 1 else ""
+            datasets = ", ".join(source["rows_by_dataset"])
+            yield [f"{prefix}{number}", source["objective"] + teachers, datasets, source["rows"]]
 
 
 def _development(metric: PairRegressor) -> list[str]:
