@@ -19,7 +19,7 @@ from adequa.datasets.load import load_dataset
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.learned.references import Reduction, reduce_pairs
@@ -78,7 +78,7 @@ class PairRegressor(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences] = (),
-        training: Training = UNSEEN,
+        training: Training = SILENT,
     ) -> PairRegressor:
         """Train by the plan; stages that name no data learn from these judgements."""
         with _required_packages("A pair regressor"):
@@ -332,7 +332,7 @@ def _reporter(training: Training) -> Callable[[Progress], None]:
         training.stage(f"Learning from {progress.stage}")
         training.advance(progress.step, progress.steps)
         figures = "".join(f", {key} {value:.3f}" for key, value in progress.figures.items())
-        training.told(f"loss {progress.loss:.4f}{figures}")
+        training.status(f"loss {progress.loss:.4f}{figures}")
 
     return report
 
