@@ -18,7 +18,7 @@ from adequa.errors import AdequaError
 if TYPE_CHECKING:
     from adequa.learned.packed.packing import PackingResult
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.learned.pair.parts import Part
+    from adequa.learned.pair.subsets import Subset
     from adequa.segments import Segments
 
 DEFAULT_DATA = "wmt15-da"
@@ -145,19 +145,19 @@ def _into_english(names: Sequence[str] | None) -> Segments:
     return concatenate(parts)
 
 
-def _part(given: str) -> Part:
+def _part(given: str) -> Subset:
     from adequa.datasets.load import load_dataset
     from adequa.judgements import RatedSystems
-    from adequa.learned.pair.parts import judged_part, plain_part, system_part
+    from adequa.learned.pair.subsets import judged_subset, system_subset, text_subset
 
-    plain = plain_part(given)
+    plain = text_subset(given)
     if plain is not None:
         return plain
     loaded = load_dataset(given)
-    return system_part(loaded) if isinstance(loaded, RatedSystems) else judged_part(loaded)
+    return system_subset(loaded) if isinstance(loaded, RatedSystems) else judged_subset(loaded)
 
 
-def _english(part: Part) -> Iterator[Segments]:
+def _english(part: Subset) -> Iterator[Segments]:
     """The rows of a part, of each side, but for those into other languages."""
     from adequa.segments import Segments
 

@@ -71,7 +71,7 @@ def rank(
     found = loading(metric or ranker_folder())
     loading.check_device()
     if no_cache and isinstance(found, PairwiseRanker):
-        found.named = found.named.uncached()
+        found.loaded_inputs = found.loaded_inputs.uncached()
     read, paths = reader(
         "rank", hypothesis or [], reference or [], None, input_, column or [], found.columns
     )

@@ -32,8 +32,7 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from adequa.learned.packed.packing import surface_weights  # noqa: E402  # they need PyTorch
-from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
-from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402  # noqa: E402
 
 ROWS = random_rows(40, longest=20)
 EVERY = np.arange(40)
@@ -203,7 +202,7 @@ def test_observed_activations_are_those_of_pytorch() -> None:
 def test_surface_features_are_folded_into_a_line() -> None:
     made = network(surface=3)
     features = np.random.default_rng(4).normal(2, 3, (40, 3)).astype(np.float32)
-    made.standardise(features)
+    made.fit_surface_scale(features)
     assert made.skip is not None
     with torch.no_grad():
         made.skip.copy_(torch.tensor([0.5, -0.25, 0.125]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table, three_digits
 from adequa.learned.packed.metric import BEND, bend
-from adequa.learned.pair.metric import earlier, from_earlier
+from adequa.learned.pair.metric import ancestors, ancestry
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
 
@@ -64,7 +64,7 @@ def _meaning(metric: Description) -> Iterator[str]:
 def _recipe(metric: Description) -> Iterator[str]:
     rows = [
         row
-        for initial in earlier(metric.training)
+        for initial in ancestors(metric.training)
         for row in _stages(initial["training"], f"{initial['name']}, ")
     ]
     yield table(["stage", "learnt", "from", "rows"], [*rows, *_stages(metric.training)])
@@ -77,7 +77,7 @@ def _recipe(metric: Description) -> Iterator[str]:
     )
     yield (
         f"{pairs:,} different pairs of reference and hypothesis in the {longest} training. "
-        f"{''.join(from_earlier(metric.training))}`metric.json` has the whole plan.{packed_from}"
+        f"{''.join(ancestry(metric.training))}`metric.json` has the whole plan.{packed_from}"
     )
 
 

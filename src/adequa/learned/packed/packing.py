@@ -43,8 +43,7 @@ from adequa.runtime.windows import MIN_TOKENS
 from adequa.segments import FloatArray, Segments
 
 if TYPE_CHECKING:
-    from adequa.learned.pair.model import PairModel
-    from adequa.learned.pair.network import PairNetwork
+    from adequa.learned.pair.network import PairModel, PairNetwork
 
 RawScorer: TypeAlias = Callable[[Sequence[Pair]], FloatArray]  # the reference comes first
 
