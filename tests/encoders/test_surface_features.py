@@ -177,7 +177,7 @@ def test_swapping_the_sides_swaps_precision_and_recall_alone(pairs: list[tuple[s
 def test_a_row_is_its_own_whatever_its_company(pairs: list[tuple[str, str]], part: int) -> None:
     alone = [list(features(*pair).values()) for pair in pairs]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(surface, "_PART", part)
+        patch.setattr(surface, "_CHUNK", part)
         assert many_features(pairs).tolist() == alone
 
 
