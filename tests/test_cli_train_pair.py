@@ -231,7 +231,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(name: str, run: Run) -> No
 
 
 def test_too_little_memory(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adequa.learned.pair.memory._memory", lambda _: 1 << 16)
+    monkeypatch.setattr("adequa.learned.pair.devices._total_memory", lambda _: 1 << 16)
     code, shown, error = run(*rated())
     assert (code, shown) == (2, "")
     assert "would fit" in error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +13,11 @@ from adequa.encoders.infersent import InferSent
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from recurrent_oracles import Array, infersent, random_arrays, write_glove
+from tiny_infersent import ARRAYS, SIZE, WORD_SIZE, lstm_arrays, save
 
-WORD_SIZE, SIZE = 5, 4
 WORDS = ("<s>", "</s>", "<p>", "</p>", "the", "cat", "did", "didn", "n't", "'t", "sleep", ".")
 SENTENCES = ["the cat didn't sleep.", "the cat", "", "the zebra sleep", "cat cat the cat the ."]
-
-
-def lstm_arrays(seed: int = 1, size: int = SIZE) -> dict[str, Array]:
-    shapes: dict[str, tuple[int, ...]] = {}
-    for ending in ("", "_reverse"):
-        shapes[f"enc_lstm.weight_ih_l0{ending}"] = (4 * size, WORD_SIZE)
-        shapes[f"enc_lstm.weight_hh_l0{ending}"] = (4 * size, size)
-        shapes[f"enc_lstm.bias_ih_l0{ending}"] = (4 * size,)
-        shapes[f"enc_lstm.bias_hh_l0{ending}"] = (4 * size,)
-    return random_arrays(seed, shapes)
-
-
-def save(path: Path, arrays: dict[str, Array], **settings: Any) -> Path:
-    torch.save(OrderedDict((k, torch.from_numpy(v)) for k, v in arrays.items()), path, **settings)
-    return path
-
-
 VECTORS = random_arrays(2, dict.fromkeys(WORDS, (WORD_SIZE,)))
-ARRAYS = lstm_arrays()
 
 
 @pytest.fixture(autouse=True)

@@ -280,7 +280,7 @@ def test_a_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path))
     cached = cached_parser(Chains())
     cached.parse(["a"])
-    assert (tmp_path / "parses" / "f1.sqlite").is_file()
+    assert (tmp_path / "parses" / "f1.db").is_file()
     assert cached_parser(cached) is cached
     assert (cached.name, cached.specifications) == ("chains", ("chains:here",))
 

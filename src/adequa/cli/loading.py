@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from adequa.metrics.contract import Metric
     from adequa.segments import Segments
 
-KEPT = "scores.sqlite"  # in the folder of caches
+KEPT = "scores.db"  # in the folder of caches
 _MEGABYTE = 1_000_000
 
 

@@ -65,13 +65,13 @@ def rank(
     from adequa.comparison.ranking import rank as ranked
     from adequa.comparison.ranking import win_probabilities
     from adequa.learned.pairwise.metric import PairwiseRanker
-    from adequa.pretrained.ranker import ranker_folder
+    from adequa.pretrained import ranker_folder
 
     loading = Loading(device, None if no_cache else cache_size)
     found = loading(metric or ranker_folder())
     loading.check_device()
     if no_cache and isinstance(found, PairwiseRanker):
-        found.named = found.named.uncached()
+        found.loaded_inputs = found.loaded_inputs.uncached()
     read, paths = reader(
         "rank", hypothesis or [], reference or [], None, input_, column or [], found.columns
     )

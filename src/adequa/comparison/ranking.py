@@ -15,7 +15,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.learned.base import UNSEEN, Training
-from adequa.learned.pairwise.data import PairwiseTexts
+from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments
@@ -86,10 +86,10 @@ def _decided(
 ) -> FloatArray:
     metric.check_fitted()
     parts = [(output, [""] * len(output)) for output in outputs]
-    texts, rows = PairwiseTexts.of(parts, metric.columns)
+    texts, rows = UniqueTexts.collect(parts, metric.columns)
     first = np.concatenate([rows[one] for one, _ in pairs])
     second = np.concatenate([rows[other] for _, other in pairs])
-    return metric.decided(texts, first, second, training).reshape(len(pairs), -1)
+    return metric.decide_rows(texts, first, second, training).reshape(len(pairs), -1)
 
 
 def _compared(

@@ -21,7 +21,7 @@ from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
 from adequa.encoders.transformer import TokenStates, Transformer
 from adequa.encoders.word_vectors import BagOfWords
 from adequa.remarks import Remark
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray
 
 TOKEN_FEATURES = ("precision", "recall", "f1", "cosine")  # of each layer

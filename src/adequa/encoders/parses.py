@@ -27,8 +27,8 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.conllu import read_conllu, write_conllu
 from adequa.io.text import FilePath, text_format
 from adequa.io.trees import ROOT, Parents, Starts, first_fault, starts_of
-from adequa.runtime.batches import distinct
-from adequa.runtime.parse_cache import DEFAULT_LIMIT, ParseCache, Tree, text_key
+from adequa.runtime.batching import distinct
+from adequa.runtime.cache import PARSES_LIMIT, ParseCache, Tree, text_key
 
 # The class of each kind of parser; each has `load(*paths)`.
 PARSERS = {
@@ -316,7 +316,7 @@ def cached_parser(
     parser: Parser,
     folder: Path | None = None,
     *,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = PARSES_LIMIT,
     progress: Progress | None = None,
 ) -> Parser:
     """The same parser, with its parses kept in a folder (by default in the cache folder).
@@ -326,7 +326,7 @@ def cached_parser(
     if parser.is_quick or isinstance(parser, CachedParser):
         return parser
     place = cache_folder() / "parses" if folder is None else folder
-    cache = ParseCache(place / f"{parser.fingerprint}.sqlite", limit)
+    cache = ParseCache(place / f"{parser.fingerprint}.db", limit)
     return CachedParser(parser, cache, progress)
 
 
@@ -357,5 +357,5 @@ class CachedParser(Parser):
         return Parses.of(trees[key] for key in keys).take(at)
 
     def remarks(self) -> tuple[str, ...]:
-        kept = () if self.cache.problem is None else (self.cache.problem,)
-        return (*self.parser.remarks(), *kept)
+        notes = self.cache.notes
+        return (*self.parser.remarks(), *notes)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,9 +19,9 @@ from adequa.encoders.transformer_files import MODELS, read_json
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
 from adequa.io.trees import ROOT, Parents
-from adequa.runtime.batches import distinct
-from adequa.runtime.half_characters import refuse_halves
-from adequa.runtime.parse_cache import Tree
+from adequa.runtime.batching import distinct
+from adequa.runtime.cache import Tree
+from adequa.segments import check_characters
 
 # The parser, and what it may need: the network below it, and tags in some models.
 _COMPONENTS = ("tok2vec", "transformer", "curated_transformer", "tagger", "parser")
@@ -78,7 +78,7 @@ class SpacyParser(Parser):
                 warnings.simplefilter("ignore")  # about single texts, not for the user
                 trees = list(map(_tree, self._pipeline.pipe(unique, batch_size=_BATCH)))
         except (ValueError, UnicodeError) as error:
-            refuse_halves(unique, error)
+            check_characters(unique, error)
             raise
         return Parses.of(trees).take(index)
 

@@ -31,7 +31,7 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cpdist
 
 from adequa.encoders.base import Vectors, paired
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray
 
 SURFACE: Final = (

@@ -27,7 +27,7 @@ from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
 from adequa.remarks import Remark, plain
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 
 DIMENSION = 25
 FEATURES = ("shape", "composed")

@@ -33,9 +33,8 @@ from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 from adequa.remarks import Remark, sentences
-from adequa.runtime.batches import batches_by_length, distinct
-from adequa.runtime.half_characters import refuse_halves
-from adequa.segments import IntArray
+from adequa.runtime.batching import batches_by_length, distinct
+from adequa.segments import IntArray, check_characters
 
 Table = npt.NDArray[np.floating[Any]]  # one row a vector
 
@@ -328,7 +327,7 @@ class TransformerTokens(TokenVectors):
                 **options,
             )
         except (TypeError, UnicodeError) as error:  # raised for half a character
-            refuse_halves([word for words in sentences for word in words], error)
+            check_characters([word for words in sentences for word in words], error)
             raise
         except (AssertionError, ValueError) as error:
             raise AdequaError(

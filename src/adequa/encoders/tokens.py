@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adequa.runtime.half_characters import refuse_halves
+from adequa.segments import check_characters
 
 _SINGLE: Final = r"\[\](){}<>?!;@#$%&*‒–—―«»“”‘’„"
 _PIECE: Final = re.compile(
@@ -240,5 +240,5 @@ class Reader:
                 **settings,
             )
         except (TypeError, UnicodeError) as error:  # raised for half a character
-            refuse_halves(chain.from_iterable(texts), error)
+            check_characters(chain.from_iterable(texts), error)
             raise

@@ -45,7 +45,7 @@ from adequa.encoders.transformer_files import (
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 from adequa.remarks import Remark
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 
 if TYPE_CHECKING:
     from torch import Tensor

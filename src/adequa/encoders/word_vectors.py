@@ -29,7 +29,7 @@ from adequa.encoders.tokens import WORD_TOKENIZERS, word_tokenizer
 from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance, ignore
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 
 _LAYOUT = 2  # increment when the files of a table change
 _FIRST_WORDS = 10_000  # that are examined to tell whether a table is lower-cased

@@ -21,7 +21,7 @@ from adequa.errors import AdequaError
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments
 
 _PAIRS = 16_384  # that are scored together: of several sentences where they have few candidates

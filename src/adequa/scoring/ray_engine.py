@@ -26,7 +26,7 @@ from uuid import uuid4
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
 from adequa.io.storage import LocalStorage, below, storage_of
-from adequa.runtime.cpus import available_cpus
+from adequa.runtime.threads import available_cpus
 from adequa.scoring.job import Job
 from adequa.scoring.probe import in_words
 from adequa.scoring.records import Record

@@ -227,9 +227,9 @@ def test_not_fitted_yet(encoder: str) -> None:
 
 
 def test_too_little_memory(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adequa.learned.pair import memory
+    from adequa.learned.pair import devices
 
-    monkeypatch.setattr(memory, "_memory", lambda _: 28 * 1000)
+    monkeypatch.setattr(devices, "_total_memory", lambda _: 28 * 1000)
     plan = Plan(encoder=encoder, stage=(QUICK,))
     found = sentence(lambda: PairRegressor(plan, device="cpu").fit(tiny_ratings(24)))
     assert "GiB and more, and cpu has 0.0 GiB" in found

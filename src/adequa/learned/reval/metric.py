@@ -49,7 +49,7 @@ from adequa.learned.saved import (
 from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
 from adequa.remarks import Remark, plain
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import FloatArray, IntArray, ReferencePairs, Segments
 
 if TYPE_CHECKING:

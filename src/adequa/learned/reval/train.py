@@ -27,7 +27,7 @@ from adequa.learned.reval.network import (
     target_distributions,
 )
 from adequa.learned.training import isolated_randomness
-from adequa.runtime.batches import batches_by_length
+from adequa.runtime.batching import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
 Optimiser: TypeAlias = Literal["adagrad", "adam"]

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.runtime.batches import (
+from adequa.runtime.batching import (
     batches_by_length,
-    batches_of_one_length,
     cheapest_batches,
     distinct,
+    equal_length_batches,
 )
 
 
@@ -47,9 +47,9 @@ def test_distinct_items_restore_all(items: list[str]) -> None:
     assert different == list(dict.fromkeys(items))
 
 
-def cost(lengths: list[int], batches: list[list[int]], each: int) -> int:
-    """Tokens with padding, and what every batch costs beside them."""
-    return sum(max(lengths[at] for at in batch) * len(batch) + each for batch in batches)
+def cost(lengths: list[int], batches: list[list[int]], overhead: int) -> int:
+    """Tokens with padding, and the overhead of every batch."""
+    return sum(max(lengths[at] for at in batch) * len(batch) + overhead for batch in batches)
 
 
 def all_batches(lengths: list[int]) -> list[list[list[int]]]:
@@ -61,27 +61,27 @@ def all_batches(lengths: list[int]) -> list[list[list[int]]]:
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=7), st.integers(0, 30))
-def test_no_other_batches_cost_less(lengths: list[int], each: int) -> None:
-    found = [batch.tolist() for batch in cheapest_batches(lengths, max_tokens=999, each=each)]
+def test_no_other_batches_cost_less(lengths: list[int], overhead: int) -> None:
+    found = [
+        batch.tolist() for batch in cheapest_batches(lengths, max_tokens=999, overhead=overhead)
+    ]
     assert sorted(at for batch in found for at in batch) == list(range(len(lengths)))
-    least = min(cost(lengths, batches, each) for batches in all_batches(lengths))
-    assert cost(lengths, found, each) == least
+    least = min(cost(lengths, batches, overhead) for batches in all_batches(lengths))
+    assert cost(lengths, found, overhead) == least
 
 
 @given(st.lists(st.integers(1, 40), max_size=300), st.integers(1, 200), st.integers(0, 500))
 def test_cheapest_batches_hold_everything_once_and_fit(
-    lengths: list[int], tokens: int, each: int
+    lengths: list[int], tokens: int, overhead: int
 ) -> None:
-    batches = [b.tolist() for b in cheapest_batches(lengths, max_tokens=tokens, each=each)]
+    batches = [b.tolist() for b in cheapest_batches(lengths, max_tokens=tokens, overhead=overhead)]
     assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
     assert all(len(b) == 1 or max(lengths[at] for at in b) * len(b) <= tokens for b in batches)
 
 
 @given(st.lists(st.integers(0, 40), max_size=300), st.integers(1, 200))
-def test_batches_of_one_length_hold_everything_once_and_fit(
-    lengths: list[int], tokens: int
-) -> None:
-    batches = [b.tolist() for b in batches_of_one_length(lengths, max_tokens=tokens)]
+def test_equal_length_batches_hold_everything_once_and_fit(lengths: list[int], tokens: int) -> None:
+    batches = [b.tolist() for b in equal_length_batches(lengths, max_tokens=tokens)]
     assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
     assert all(len({lengths[at] for at in batch}) == 1 for batch in batches)
     assert all(len(b) == 1 or max(lengths[at] for at in b) * len(b) <= tokens for b in batches)

@@ -18,13 +18,13 @@ from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
 from adequa.learned.base import Training
 from adequa.learned.packed import packing
-from adequa.learned.packed.metric import PackedPair
-from adequa.learned.packed.packing import Packed, packed
-from adequa.learned.packed.score_map import ScoreMap
+from adequa.learned.packed.metric import PackedPair, ScoreMap
+from adequa.learned.packed.packing import PackingResult, pack
 from adequa.learned.pair.metric import PairRegressor
-from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
+from adequa.learned.pair.plan import DevelopmentPlan, Plan
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
+from tiny_packed import QUICK, WIDE, fitted
 from tiny_transformer import (
     POSITIONS,
     outputs,
@@ -38,22 +38,8 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(1e-3,))
-WIDE = {"hidden_size": 32, "intermediate_size": 64}
 TEXTS, _ = outputs(120, seed=5)
 OTHERS, _ = outputs(60, seed=9)
-
-
-def fitted(folder: Path, encoder: Path, *, surface: bool = True, **head: Any) -> PairRegressor:
-    """Trained for a moment; then what it adds for features of the surface is set by hand."""
-    plan = Plan(encoder=str(encoder), surface=surface, stage=(QUICK,), seed=3, **head)
-    metric = PairRegressor(plan, device="cpu", name="tiny").fit(tiny_ratings(24))
-    network = metric.model_.network
-    if network.skip is not None:
-        with torch.no_grad():
-            network.skip.copy_(torch.linspace(0.5, 0.1, len(SURFACE)))
-    metric.save(folder)
-    return metric
 
 
 @pytest.fixture(scope="module")
@@ -64,24 +50,24 @@ def regressor(tmp_path_factory: pytest.TempPathFactory) -> PairRegressor:
 
 
 @pytest.fixture(scope="module")
-def made(regressor: PairRegressor, tmp_path_factory: pytest.TempPathFactory) -> Packed:
+def made(regressor: PairRegressor, tmp_path_factory: pytest.TempPathFactory) -> PackingResult:
     folder = tmp_path_factory.mktemp("packed") / "int8"
-    return packed(regressor, TEXTS, folder, name="small", pairs=40, data="mine.tsv")
+    return pack(regressor, TEXTS, folder, name="small", pairs=40, data="mine.tsv")
 
 
 @pytest.fixture(scope="module")
-def plain(regressor: PairRegressor, tmp_path_factory: pytest.TempPathFactory) -> Packed:
+def plain(regressor: PairRegressor, tmp_path_factory: pytest.TempPathFactory) -> PackingResult:
     folder = tmp_path_factory.mktemp("packed") / "fp32"
-    return packed(regressor, TEXTS, folder, precision="fp32", pairs=40)
+    return pack(regressor, TEXTS, folder, precision="fp32", pairs=40)
 
 
-def loaded(made: Packed) -> PackedPair:
+def loaded(made: PackingResult) -> PackedPair:
     metric = load_metric(str(made.folder))
     assert isinstance(metric, PackedPair)
     return metric
 
 
-def described(made: Packed) -> dict[str, Any]:
+def described(made: PackingResult) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((made.folder / "metric.json").read_text())
     return found
 
@@ -105,7 +91,7 @@ def sentence(action: Callable[[], object]) -> str:
 
 
 def test_scores_in_32_bits_are_those_of_pytorch_through_the_map(
-    regressor: PairRegressor, plain: Packed
+    regressor: PairRegressor, plain: PackingResult
 ) -> None:
     found = loaded(plain).score(OTHERS).segments
     ends = described(plain)["settings"]["map"]
@@ -116,7 +102,7 @@ def test_scores_in_32_bits_are_those_of_pytorch_through_the_map(
     assert plain.loss.largest_difference == pytest.approx(0, abs=1e-5)
 
 
-def test_whole_numbers_say_nearly_the_same(made: Packed, plain: Packed) -> None:
+def test_whole_numbers_say_nearly_the_same(made: PackingResult, plain: PackingResult) -> None:
     found, expected = (loaded(each).score(OTHERS).segments for each in (made, plain))
     assert np.corrcoef(found, expected)[0, 1] > 0.99
     assert (made.loss.correlation or 0) > 0.99
@@ -124,7 +110,9 @@ def test_whole_numbers_say_nearly_the_same(made: Packed, plain: Packed) -> None:
     assert made.size < plain.size
 
 
-def test_the_ends_are_medians_over_references(regressor: PairRegressor, plain: Packed) -> None:
+def test_the_ends_are_medians_over_references(
+    regressor: PairRegressor, plain: PackingResult
+) -> None:
     """By PyTorch: of references themselves exactly, and of others by another draw roughly."""
     references = [reference for (reference,) in dict.fromkeys(TEXTS.references)]
     rows = tuple((reference,) for reference in references)
@@ -141,9 +129,9 @@ def test_other_references_are_others() -> None:
     """None is held against itself, whatever white space it has."""
     several = [f"word{at % 40}  x\n" for at in range(79)] + ["word3 x"]
     texts = Segments(("",) * 80, tuple((text,) for text in several))
-    references = packing._different_references(texts)
+    references = packing._sample_references(texts)
     assert len(references) == len({tuple(text.split()) for text in references}) == 40
-    assert references == packing._different_references(texts)
+    assert references == packing._sample_references(texts)
     seen: list[list[tuple[str, str]]] = []
 
     def raw(pairs: Any) -> np.ndarray:
@@ -157,27 +145,27 @@ def test_other_references_are_others() -> None:
     assert sorted(other for _, other in unrelated) == sorted(references)
     assert itself == [(reference, reference) for reference in references]
     many = Segments(("",) * 900, tuple((f"w{at}",) for at in range(900)))
-    assert len(packing._different_references(many)) == 500
+    assert len(packing._sample_references(many)) == 500
 
 
 def test_pairs_that_test_have_chosen_nothing() -> None:
     several = tuple((f" r{at}", "same") for at in range(30))
     texts = Segments((*(f"h{at} " for at in range(28)), " ", "same"), several)
     notes: list[str] = []
-    chosen, tested = packing._drawn(texts, 20, Training(note=notes.append))
+    chosen, tested = packing._sample_pairs(texts, 20, Training(note=notes.append))
     assert (len(chosen), len(tested), notes) == (20, 20, [])
     assert not set(chosen) & set(tested)
     every = {(r.strip(), f"h{at}") for at, two in enumerate(several[:28]) for r in two}
     assert {*chosen, *tested} <= every | {("r29", "same")}
     few = texts.select([0, 1, 28])
-    chosen, tested = packing._drawn(few, 20, Training(note=notes.append))
+    chosen, tested = packing._sample_pairs(few, 20, Training(note=notes.append))
     assert (len(chosen), len(tested)) == (2, 2)
     assert notes == [
         "only 4 different pairs to read: 2 of them choose the levels, and the others test them."
     ]
 
 
-def test_metric_json(regressor: PairRegressor, made: Packed) -> None:
+def test_metric_json(regressor: PairRegressor, made: PackingResult) -> None:
     found = described(made)
     assert (found["kind"], found["name"]) == ("packed-pair", "small")
     settings = found["settings"]
@@ -214,7 +202,7 @@ def test_metric_json(regressor: PairRegressor, made: Packed) -> None:
 def test_the_same_texts_give_the_same_files(regressor: PairRegressor, tmp_path: Path) -> None:
     versions = {"torch": "2.0"}
     for name in ("one", "two"):
-        packed(regressor, TEXTS, tmp_path / name, pairs=10, versions=versions)
+        pack(regressor, TEXTS, tmp_path / name, pairs=10, versions=versions)
     for name in ("model.onnx", "metric.json", "README.md", "tokenizer.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     found = json.loads((tmp_path / "one" / "metric.json").read_text())
@@ -233,7 +221,7 @@ def test_lower_case_and_no_surface_features(
     # Untrained as it is, it has no scale of its own.
     scale = ScoreMap(float(raw.min()) - 0.1, float(raw.max()) + 0.1)
     monkeypatch.setattr(packing, "_score_map", lambda *_: scale)
-    made = packed(metric, TEXTS, tmp_path / "packed", precision="fp32", pairs=10)
+    made = pack(metric, TEXTS, tmp_path / "packed", precision="fp32", pairs=10)
     settings = described(made)["settings"]
     assert (settings["surface"], settings["lowercase"]) == (None, True)
     expected = [by_hand(each, settings["map"]) for each in raw.tolist()]
@@ -248,7 +236,7 @@ def test_pairs_that_the_network_would_cut_are_not_compared(
     regressor: PairRegressor, tmp_path: Path
 ) -> None:
     long = replace(TEXTS, hypotheses=tuple(f"{text} {text}" * 4 for text in TEXTS.hypotheses))
-    made = packed(regressor, long, tmp_path / "long", pairs=10)
+    made = pack(regressor, long, tmp_path / "long", pairs=10)
     assert (made.loss.tested, made.loss.correlation, made.loss.largest_difference) == (
         0, None, None
     )  # fmt: skip
@@ -257,7 +245,7 @@ def test_pairs_that_the_network_would_cut_are_not_compared(
     )
 
 
-def test_the_card(regressor: PairRegressor, made: Packed) -> None:
+def test_the_card(regressor: PairRegressor, made: PackingResult) -> None:
     card = (made.folder / "README.md").read_text()
     assert card.startswith("# small\n")
     ends = made.score_map
@@ -278,7 +266,7 @@ def test_the_card_of_one_that_went_on_from_another(
     regressor.save(tmp_path / "first")
     plan = Plan(start=str(tmp_path / "first"), stage=(QUICK,), development=DevelopmentPlan(share=0))
     second = PairRegressor(plan, device="cpu", name="second").fit(tiny_ratings(12, name="more"))
-    made = packed(second, TEXTS, tmp_path / "packed", pairs=5)
+    made = pack(second, TEXTS, tmp_path / "packed", pairs=5)
     card = (made.folder / "README.md").read_text()
     assert f"| tiny, 1 | ratings | rated | {regressor.training_['rows']} |\n" in card
     assert "| 1 | ratings | more | 12 |\n" in card
@@ -300,16 +288,16 @@ def mpnet(folder: Path) -> Path:
 
 def test_another_architecture(tmp_path: Path) -> None:
     metric = fitted(tmp_path / "trained", mpnet(tmp_path / "encoder"))
-    found = sentence(lambda: packed(metric, TEXTS, tmp_path / "new"))
+    found = sentence(lambda: pack(metric, TEXTS, tmp_path / "new"))
     assert "model_type=mpnet" in found
-    assert found == sentence(lambda: packed(metric, TEXTS, tmp_path / "new", precision="fp32"))
+    assert found == sentence(lambda: pack(metric, TEXTS, tmp_path / "new", precision="fp32"))
     assert not (tmp_path / "new").exists()
 
 
 def test_a_hidden_head(tmp_path: Path) -> None:
     encoder = write_tiny_encoder(tmp_path / "encoder")
     metric = fitted(tmp_path / "trained", encoder, hidden_layers=1, units=4)
-    assert "1 hidden layers" in sentence(lambda: packed(metric, TEXTS, tmp_path / "new"))
+    assert "1 hidden layers" in sentence(lambda: pack(metric, TEXTS, tmp_path / "new"))
     assert not (tmp_path / "new").exists()
 
 
@@ -319,7 +307,7 @@ def test_a_scale_that_goes_down(regressor: PairRegressor, tmp_path: Path) -> Non
     with torch.no_grad():
         network.skip.neg_()
         try:
-            found = sentence(lambda: packed(regressor, TEXTS, tmp_path / "new", pairs=5))
+            found = sentence(lambda: pack(regressor, TEXTS, tmp_path / "new", pairs=5))
         finally:
             network.skip.neg_()
     assert found.startswith("tiny cannot be put on a scale from 0 to 1")
@@ -334,11 +322,11 @@ def test_a_tokenizer_that_reads_otherwise_or_is_slow(
     words = written["model"]["vocab"]
     words["good"], words["bad"] = words["bad"], words["good"]
     monkeypatch.setattr(packing, "_tokenizer_file", lambda _: json.dumps(written))
-    found = sentence(lambda: packed(regressor, TEXTS, tmp_path / "new", pairs=20))
+    found = sentence(lambda: pack(regressor, TEXTS, tmp_path / "new", pairs=20))
     assert "its tokenizer reads pairs of texts otherwise" in found
     monkeypatch.undo()
     monkeypatch.setattr(type(regressor.model_.tokenizer), "backend_tokenizer", None)
-    assert "fast tokenizer" in sentence(lambda: packed(regressor, TEXTS, tmp_path / "new"))
+    assert "fast tokenizer" in sentence(lambda: pack(regressor, TEXTS, tmp_path / "new"))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +343,7 @@ def test_a_tokenizer_that_reads_otherwise_or_is_slow(
 def test_what_is_wrong_is_said(
     regressor: PairRegressor, tmp_path: Path, texts: Segments, settings: Any, said: str
 ) -> None:
-    assert said in sentence(lambda: packed(regressor, texts, tmp_path / "new", **settings))
+    assert said in sentence(lambda: pack(regressor, texts, tmp_path / "new", **settings))
     assert not (tmp_path / "new").exists()
 
 
@@ -364,10 +352,10 @@ def test_nothing_is_written_over_and_nothing_untrained_is_packed(
 ) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "mine").write_text("mine")
-    assert "is there already" in sentence(lambda: packed(regressor, TEXTS, tmp_path / "there"))
+    assert "is there already" in sentence(lambda: pack(regressor, TEXTS, tmp_path / "there"))
     assert (tmp_path / "there" / "mine").read_text() == "mine"
     untrained = PairRegressor(Plan(encoder="none", stage=(QUICK,)))
-    assert "not been trained yet" in sentence(lambda: packed(untrained, TEXTS, tmp_path / "new"))
+    assert "not been trained yet" in sentence(lambda: pack(untrained, TEXTS, tmp_path / "new"))
 
 
 @pytest.mark.parametrize("step", ["_score_map", "_loss", "packed_card", "digest_of"])
@@ -381,7 +369,7 @@ def test_nothing_is_left_of_an_interrupted_packing(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     monkeypatch.setattr(packing, step, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        packed(regressor, TEXTS, tmp_path / "deep" / "new", pairs=5)
+        pack(regressor, TEXTS, tmp_path / "deep" / "new", pairs=5)
     assert [path.name for path in tmp_path.rglob("*")] == ["scratch"]
 
 
@@ -389,11 +377,11 @@ def test_what_a_machine_lacks_is_named(
     regressor: PairRegressor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
-    found = sentence(lambda: packed(regressor, TEXTS, tmp_path / "new", pairs=5))
+    found = sentence(lambda: pack(regressor, TEXTS, tmp_path / "new", pairs=5))
     assert "cannot be tried out in" in found
     monkeypatch.setitem(sys.modules, "onnx", None)
     said = r"onnx: pip install 'adequa\[train\]'\."
     with pytest.raises(AdequaError, match=said):
-        packed(regressor, TEXTS, tmp_path / "new")
+        pack(regressor, TEXTS, tmp_path / "new")
     with pytest.raises(AdequaError, match=said):
-        packed(regressor, TEXTS, tmp_path / "new", precision="fp32")
+        pack(regressor, TEXTS, tmp_path / "new", precision="fp32")

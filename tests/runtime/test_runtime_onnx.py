@@ -18,11 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.runtime.onnx_model import OnnxModel
-from adequa.runtime.pair_scores import Pair, PairScores
-from adequa.runtime.pair_session import PairSession
-from adequa.runtime.pair_tokens import PairReader
-from adequa.runtime.recent_scores import RecentScores
+from adequa.runtime.onnx import OnnxModel, PairScores, PairSession
+from adequa.runtime.tokens import Pair, PairTokenizer
 from tiny_onnx import WORDS, by_hand, tiny_model, tiny_scorer, tiny_tokenizer
 
 onnx = pytest.importorskip("onnx")
@@ -116,7 +113,7 @@ def test_a_row_alone_is_read_twice(session: PairSession, monkeypatch: pytest.Mon
             shapes.append(fed["input_ids"].shape)
             return session.model.session.run(None, fed)
 
-    model = OnnxModel(session.model.path, Watched(), session.model.kinds)
+    model = OnnxModel(session.model.path, Watched(), session.model.input_dtypes)
     watched = replace(session, model=model)
     assert len(watched.score([("cat", "dog")])) == 1
     assert len(watched.score([("cat", "dog"), ("a cat", "a dog")])) == 2
@@ -126,7 +123,7 @@ def test_a_row_alone_is_read_twice(session: PairSession, monkeypatch: pytest.Mon
 def test_another_process_gives_the_same_bits(session: PairSession) -> None:
     program = (
         "import sys; from pathlib import Path; "
-        "from adequa.runtime.pair_session import PairSession; "
+        "from adequa.runtime.onnx import PairSession; "
         f"pairs = {PAIRS!r}; "
         "session = PairSession.open(Path(sys.argv[1]), threads=1); "
         "print(session.score(pairs).scores.tobytes().hex()); "
@@ -157,13 +154,13 @@ def test_identical_pairs_and_texts_are_read_once(
     session: PairSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str]] = []
-    read = PairReader._ids
+    read = PairTokenizer._ids
 
-    def counted(self: PairReader, texts: list[str]) -> Any:
+    def counted(self: PairTokenizer, texts: list[str]) -> Any:
         asked.append(texts)
         return read(self, texts)
 
-    monkeypatch.setattr(PairReader, "_ids", counted)
+    monkeypatch.setattr(PairTokenizer, "_ids", counted)
     found = session.score([("a cat", "the cat"), ("a dog", "the cat"), ("a cat", "the cat")])
     assert asked == [["a cat", "the cat", "a dog"]]
     assert found.scores[0] == found.scores[2]
@@ -180,7 +177,7 @@ def test_scores_have_six_decimals(session: PairSession) -> None:
 def test_one_thread_is_one_for_the_tokenizer_too(session: PairSession) -> None:
     program = (
         "import os, sys; from pathlib import Path; "
-        "from adequa.runtime.pair_session import PairSession; "
+        "from adequa.runtime.onnx import PairSession; "
         "count = lambda: len(os.listdir('/proc/self/task')); before = count(); "
         "session = PairSession.open(Path(sys.argv[1]), threads=1); "
         "session.score([(f'the cat {n}', 'a dog') for n in range(3000)]); "
@@ -193,35 +190,15 @@ def test_one_thread_is_one_for_the_tokenizer_too(session: PairSession) -> None:
     )  # fmt: skip
     assert (found.stdout, found.stderr) == ("0\n", "")
     several = PairSession.open(session.folder, threads=2)
-    assert several.reader.several_threads
+    assert several.tokenizer.parallel
     np.testing.assert_array_equal(several.score(PAIRS).scores, session.score(PAIRS).scores)
-
-
-@given(st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=8), st.integers(1, 10))
-def test_recent_scores_are_right_and_the_oldest_go_first(
-    rounds: list[list[int]], limit: int
-) -> None:
-    recent = RecentScores(limit)
-    put: list[int] = []
-    for numbers in rounds:
-        keys = recent.keys([(str(number), "") for number in numbers])
-        scored, found = recent.get(keys)
-        there = put[-limit:]
-        assert found.tolist() == [number in there for number in numbers]
-        assert scored.scores.tolist() == [n * (n in there) for n in numbers]
-        new = [n for n in dict.fromkeys(numbers) if n not in there]
-        recent.put(
-            recent.keys([(str(number), "") for number in new]),
-            PairScores(np.array(new, dtype=float), np.ones(len(new), np.int32)),
-        )
-        put += new
 
 
 def test_a_stream_is_read_as_it_comes(
     session: PairSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adequa.runtime.pair_session._CHUNK_PAIRS", 4)
-    monkeypatch.setattr("adequa.runtime.pair_session._CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr("adequa.runtime.onnx._CHUNK_PAIRS", 4)
+    monkeypatch.setattr("adequa.runtime.onnx._CHUNK_CHARACTERS", 100)
     pairs = [("cat " * (at % 30), "dog") for at in range(50)]
     taken = 0
 
@@ -237,7 +214,7 @@ def test_a_stream_is_read_as_it_comes(
         assert taken == sum(map(len, parts))  # nothing is taken before it is needed
         assert len(part) <= 4
     assert [len(part) for part in parts[-3:]] != [4, 4, 4]  # long texts make small chunks
-    whole = PairScores.joined(parts)
+    whole = PairScores.concatenate(parts)
     np.testing.assert_array_equal(whole.scores, session.score(pairs).scores)
     monkeypatch.undo()
     np.testing.assert_allclose(whole.scores, session.score(pairs).scores, atol=ROUNDING)
@@ -261,8 +238,8 @@ def test_long_pairs_are_read_in_windows(tmp_path: Path) -> None:
 
 def test_a_model_says_how_much_it_can_read(tmp_path: Path) -> None:
     folder = tiny_scorer(tmp_path, notes={"max_length": "9"})
-    assert PairSession.open(folder).reader.max_length == 9
-    assert PairSession.open(folder, max_length=7).reader.max_length == 7
+    assert PairSession.open(folder).tokenizer.max_length == 9
+    assert PairSession.open(folder, max_length=7).tokenizer.max_length == 7
     tiny_scorer(tmp_path, notes={"max_length": "all"})
     with pytest.raises(AdequaError, match='says "all" for its max_length'):
         PairSession.open(folder)
@@ -338,11 +315,11 @@ def test_devices(tmp_path: Path) -> None:
 
 
 def test_threads_are_those_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adequa.runtime.pair_session.available_cpus", lambda: 3)
+    monkeypatch.setattr("adequa.runtime.onnx.available_cpus", lambda: 3)
     session = PairSession.open(tiny_scorer(tmp_path))
-    assert session.callers == 3
+    assert session.workers == 3
     assert session.model.session.get_session_options().intra_op_num_threads == 1
-    assert PairSession.open(session.folder, threads=2).callers == 2
+    assert PairSession.open(session.folder, threads=2).workers == 2
 
 
 def test_batches_are_run_by_several_threads_at_once(session: PairSession) -> None:
@@ -355,8 +332,8 @@ def test_batches_are_run_by_several_threads_at_once(session: PairSession) -> Non
                 together.wait(timeout=60)  # for the two other threads
             return session.model.session.run(None, fed)
 
-    model = OnnxModel(session.model.path, Watched(), session.model.kinds)
-    watched = replace(session, model=model, batch_tokens=1, callers=3)
+    model = OnnxModel(session.model.path, Watched(), session.model.input_dtypes)
+    watched = replace(session, model=model, batch_tokens=1, workers=3)
     pairs = many_pairs()[:90]
     before = threading.active_count()
     found = watched.score(pairs)
@@ -372,8 +349,8 @@ def test_the_first_batch_that_fails_is_told(session: PairSession) -> None:
             lengths.append(fed["input_ids"].shape[1])
             raise ValueError("no more memory")
 
-    model = OnnxModel(session.model.path, Failing(), session.model.kinds)
-    failing = replace(session, model=model, batch_tokens=1, callers=2)
+    model = OnnxModel(session.model.path, Failing(), session.model.input_dtypes)
+    failing = replace(session, model=model, batch_tokens=1, workers=2)
     with pytest.raises(AdequaError, match=r"cannot be run on \d+ rows of (\d+) tokens: no") as told:
         failing.score(many_pairs())
     assert f"rows of {max(lengths)} tokens" in str(told.value)

@@ -1,8 +1,9 @@
-"""Packed metrics: scores as by hand, laws that hold by rule, and no PyTorch anywhere."""
+"""Packed metrics: scores as by hand, laws that hold by rule, the map to 0–1, and no PyTorch."""
 
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.atomic import digest_of
-from adequa.learned.packed.metric import PackedPair, by_rule
+from adequa.learned.packed.metric import BEND, EDGE, PackedPair, ScoreMap, bend, score_by_rule
 from adequa.metrics.registry import load_metric
-from adequa.runtime.pair_scores import Pair, PairScores
-from adequa.runtime.pair_session import PairSession
+from adequa.runtime.onnx import PairScores, PairSession
+from adequa.runtime.tokens import Pair
 from adequa.segments import Segments
 from tiny_onnx import WORDS
 from tiny_packed import SETTINGS, packed_by_hand, tiny_packed
@@ -98,7 +99,7 @@ def test_an_empty_hypothesis_scores_0(metric: PackedPair, reference: str, empty:
 @settings(max_examples=100)
 @given(st.one_of(TEXT, st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), REFERENCE)
 def test_all_others_lie_between(metric: PackedPair, hypothesis: str, reference: str) -> None:
-    if np.isnan(by_rule(reference, hypothesis)):
+    if np.isnan(score_by_rule(reference, hypothesis)):
         assert 0 < scores(metric, (hypothesis, reference))[0] < 1
 
 
@@ -173,13 +174,13 @@ def test_texts_are_put_into_lower_case_where_the_folder_says_so(
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[Pair]:
     """The pairs that the model is asked for, from now on."""
     asked: list[Pair] = []
-    scored = PairSession._scored
+    scored = PairSession._score_distinct
 
     def counted(self: PairSession, pairs: list[Pair]) -> PairScores:
         asked.extend(pairs)
         return scored(self, pairs)
 
-    monkeypatch.setattr(PairSession, "_scored", counted)
+    monkeypatch.setattr(PairSession, "_score_distinct", counted)
     return asked
 
 
@@ -196,7 +197,7 @@ def test_scores_are_kept_on_disk(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = watched(monkeypatch)
-    file = tmp_path / "kept" / "scores.sqlite"
+    file = tmp_path / "kept" / "scores.db"
 
     def run(metric: PackedPair) -> list[float]:
         metric.keep_scores(file, 1 << 20)
@@ -221,7 +222,7 @@ def test_scores_are_kept_on_disk(
 def test_a_damaged_file_of_scores_changes_none(
     folder: Path, tmp_path: Path, content: bytes
 ) -> None:
-    file = tmp_path / "scores.sqlite"
+    file = tmp_path / "scores.db"
     file.write_bytes(content)
     metric = loaded(folder)
     metric.keep_scores(file, 1 << 20)
@@ -367,8 +368,82 @@ def test_a_blend_of_packed_metrics(folder: Path, tmp_path: Path) -> None:
     from adequa.learned.blend import Blend
 
     blend = Blend(metrics=(str(folder), "chrf"))
-    blend.keep_scores(tmp_path / "scores.sqlite", 1000)
+    blend.keep_scores(tmp_path / "scores.db", 1000)
     part = blend.parts[0]
     assert isinstance(part, PackedPair)
-    assert part._disk is not None
+    assert part._cache is not None
     assert dict(blend.signature_fields())["metrics"] == f"tiny@{part.digest_[:12]},chrf"
+
+
+RAW = st.floats(-100, 100)
+MAPS = st.builds(
+    lambda low, width: ScoreMap(low, low + width), st.floats(-5, 5), st.floats(0.01, 10)
+)
+
+
+def bent_by_hand(x: float) -> float:
+    """The definition, case by case."""
+    if x > 0.95:
+        return 0.95 + 0.05 * (1 - math.exp(-(x - 0.95) / 0.05))
+    return x if x >= 0.05 else 0.05 * math.exp((x - 0.05) / 0.05)
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1))
+def test_the_definition(numbers: list[float]) -> None:
+    np.testing.assert_allclose(
+        bend(np.array(numbers)), [bent_by_hand(x) for x in numbers], atol=1e-15
+    )
+
+
+@given(MAPS, st.lists(RAW, min_size=1))
+def test_scores_are_inside_whatever_comes(by: ScoreMap, raw: list[float]) -> None:
+    scores = by(np.array(raw))
+    assert (scores > 0).all()
+    assert (scores < 1).all()
+
+
+def test_numbers_beyond_all_measure_make_no_warning() -> None:
+    scores = ScoreMap(0.0, 1e-3)(np.array([-1e300, 1e300]))
+    assert scores.tolist() == [EDGE, 1 - EDGE]
+
+
+@given(MAPS, st.floats(-3, 3), st.floats(1e-6, 2))
+def test_more_is_never_less_and_more_between_the_edges(by: ScoreMap, x: float, more: float) -> None:
+    """Beyond the edges, where the bent line comes within `EDGE` of 0 or 1, all are alike."""
+    low, high = by(by.unrelated + (by.reference - by.unrelated) * np.array([x, x + more]))
+    assert low <= high
+    reach = BEND * math.log(BEND / EDGE)
+    lowest, highest = BEND - reach, 1 - BEND + reach
+    if x + more > lowest + 1e-6 and x < highest - 1e-6:
+        assert low < high
+    elif abs(x + more - lowest) > 1e-6 and abs(x - highest) > 1e-6:
+        assert low == high
+
+
+@pytest.mark.parametrize("joint", [BEND, 1 - BEND])
+def test_there_is_no_corner_where_the_parts_meet(joint: float) -> None:
+    step = 1e-6
+    before, at, behind = bend(np.array([joint - step, joint, joint + step]))
+    assert at == pytest.approx(joint, abs=1e-15)
+    assert (at - before) / step == pytest.approx(1, abs=1e-4)
+    assert (behind - at) / step == pytest.approx(1, abs=1e-4)
+
+
+@given(MAPS)
+def test_the_middle_is_a_straight_line(by: ScoreMap) -> None:
+    shares = np.linspace(0.05, 0.95, 19)
+    raw = by.unrelated + shares * (by.reference - by.unrelated)
+    np.testing.assert_allclose(by(raw), shares, atol=1e-9)
+
+
+def test_shapes_are_kept() -> None:
+    assert ScoreMap(0.0, 1.0)(np.zeros((2, 3))).shape == (2, 3)
+    assert ScoreMap(0.0, 1.0)(np.empty(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("ends", [(1.0, 1.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
+def test_a_map_that_goes_nowhere(ends: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="goes nowhere"):
+        ScoreMap(*ends)
+    with pytest.raises(ValueError, match="goes nowhere"):
+        ScoreMap.from_table({"unrelated": ends[0], "reference": ends[1]})

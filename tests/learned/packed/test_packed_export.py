@@ -1,4 +1,4 @@
-"""A trained network as an ONNX graph: beside PyTorch, and the laws of its whole numbers."""
+"""A trained network as an ONNX file: in fp32 as PyTorch, in int8 nearly so."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from adequa.errors import AdequaError
-from adequa.learned.packed import levels
-from adequa.learned.packed.bert import Bert, encoder_and_head
-from adequa.learned.packed.export import GraphPrecision, exported, scorer_model
-from adequa.learned.packed.levels import Site
-from adequa.runtime.onnx_model import OnnxModel
+from adequa.learned.packed.export import (
+    Bert,
+    GraphPrecision,
+    build_graph,
+    export_onnx,
+    extract_weights,
+    scorer_model,
+)
+from adequa.learned.packed.quantise import (
+    ACTIVATION_LEVELS,
+    WEIGHT_LEVELS,
+    observe_activations,
+)
+from adequa.runtime.onnx import OnnxModel
 from tiny_transformer import IDS, POSITIONS, random_rows, tiny_network
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -25,11 +31,8 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-from adequa.learned.packed import calibration  # noqa: E402  # they need onnx
-from adequa.learned.packed.graph import scorer_graph  # noqa: E402
-from adequa.learned.packed.packing import surface_of  # noqa: E402  # they need PyTorch
-from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
-from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.packed.packing import surface_weights  # noqa: E402  # they need PyTorch
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402  # noqa: E402
 
 ROWS = random_rows(40, longest=20)
 EVERY = np.arange(40)
@@ -66,7 +69,7 @@ def run_session(session: Any, batch: Any) -> Any:
 
 
 def quantised(made: PairNetwork) -> Any:
-    bert, head = encoder_and_head(made)
+    bert, head = extract_weights(made)
     return scorer_model(bert, head, ROWS, max_length=POSITIONS)
 
 
@@ -83,7 +86,7 @@ def quantised(made: PairNetwork) -> Any:
 )
 def test_the_graph_in_fp32_is_the_network_of_pytorch(head: dict[str, str]) -> None:
     made = network(**head)
-    model = scorer_graph(*encoder_and_head(made)).model
+    model = build_graph(*extract_weights(made)).model
     onnx.checker.check_model(model)
     np.testing.assert_allclose(run(model, EVERY), by_pytorch(made), atol=1e-5)
 
@@ -91,7 +94,7 @@ def test_the_graph_in_fp32_is_the_network_of_pytorch(head: dict[str, str]) -> No
 def test_types_of_tokens_are_read() -> None:
     made = network()
     session = onnxruntime.InferenceSession(
-        scorer_graph(*encoder_and_head(made)).model.SerializeToString(),
+        build_graph(*extract_weights(made)).model.SerializeToString(),
         providers=["CPUExecutionProvider"],
     )
     ids = np.array([[IDS["[CLS]"], IDS["good"], IDS["[SEP]"], IDS["bad"], IDS["[SEP]"]]])
@@ -105,7 +108,7 @@ def test_types_of_tokens_are_read() -> None:
 
 
 @pytest.mark.parametrize("head", [{}, {"pooling": "mean", "layers": "0+2"}], ids=["last", "two"])
-def test_whole_numbers_say_nearly_the_same(head: dict[str, str]) -> None:
+def test_int8_scores_are_nearly_those_of_fp32(head: dict[str, str]) -> None:
     made = network(**head)
     expected, found = by_pytorch(made), run(quantised(made), EVERY)
     assert np.corrcoef(expected, found)[0, 1] > 0.99
@@ -114,17 +117,17 @@ def test_whole_numbers_say_nearly_the_same(head: dict[str, str]) -> None:
 
 def test_the_last_four_layers_are_means_too() -> None:
     made = network({"layers": 4}, pooling="mean-last4")
-    bert, head = encoder_and_head(made)
+    bert, head = extract_weights(made)
     assert sorted(head.weights) == [1, 2, 3, 4]
     np.testing.assert_allclose(
-        run(scorer_graph(bert, head).model, EVERY), by_pytorch(made), atol=1e-5
+        run(build_graph(bert, head).model, EVERY), by_pytorch(made), atol=1e-5
     )
 
 
 def test_layers_above_the_head_are_left_out() -> None:
-    bert, head = encoder_and_head(network(layers="1"))
+    bert, head = extract_weights(network(layers="1"))
     assert bert.layers == 1
-    model = scorer_graph(bert, head).model
+    model = build_graph(bert, head).model
     assert not any(
         array.name.startswith(("1.", "encoder.layer.1.")) for array in model.graph.initializer
     )
@@ -145,26 +148,24 @@ def test_neighbours_change_no_score() -> None:
 
 def test_an_export_opens_in_the_runtime_and_is_the_same_each_time(tmp_path: Path) -> None:
     made = network()
-    file = exported(made, ROWS, max_length=20, notes={"base": "tiny"})
-    assert exported(made, ROWS, max_length=20, notes={"base": "tiny"}) == file
+    file = export_onnx(made, ROWS, max_length=20)
+    assert export_onnx(made, ROWS, max_length=20) == file
     (tmp_path / "model.onnx").write_bytes(file)
     opened = OnnxModel.open(tmp_path / "model.onnx", "cpu", threads=1)
-    assert opened.notes == {
-        "base": "tiny", "max_length": "20", "scheme": "static-int8-smooth"
-    }  # fmt: skip
-    assert set(opened.kinds) == {"input_ids", "attention_mask", "token_type_ids"}
-    assert set(opened.kinds.values()) == {np.int32}
+    assert opened.metadata == {"max_length": "20", "scheme": "static-int8-smooth"}
+    assert set(opened.input_dtypes) == {"input_ids", "attention_mask", "token_type_ids"}
+    assert set(opened.input_dtypes.values()) == {np.int32}
     inputs = ROWS.padded(EVERY)
     inputs["token_type_ids"] = np.zeros_like(inputs["input_ids"])
     np.testing.assert_allclose(opened.run(inputs), run(quantised(made), EVERY), atol=1e-6)
-    (tmp_path / "model.onnx").write_bytes(exported(made, ROWS, max_length=20, precision="fp32"))
+    (tmp_path / "model.onnx").write_bytes(export_onnx(made, ROWS, max_length=20, precision="fp32"))
     plain = OnnxModel.open(tmp_path / "model.onnx", "cpu", threads=1)
-    assert plain.notes == {"max_length": "20", "scheme": "fp32"}
+    assert plain.metadata == {"max_length": "20", "scheme": "fp32"}
     np.testing.assert_allclose(plain.run(inputs), by_pytorch(made), atol=1e-5)
 
 
 def test_weights_are_seven_bits_and_words_eight() -> None:
-    bert, _ = encoder_and_head(network())
+    bert, _ = extract_weights(network())
     made = {
         array.name: onnx.numpy_helper.to_array(array)
         for array in quantised(network()).graph.initializer
@@ -176,74 +177,14 @@ def test_weights_are_seven_bits_and_words_eight() -> None:
         assert np.abs(made[name].astype(int)).max(axis=0).tolist() == [63] * made[name].shape[1]
     assert made["words"].dtype == np.int8
     # Two products of a level and a weight are what 16 bits have to hold.
-    assert 2 * levels.ACTIVATION_LEVELS * levels.WEIGHT_LEVELS < 2**15
+    assert 2 * ACTIVATION_LEVELS * WEIGHT_LEVELS < 2**15
 
 
-NUMBERS = st.floats(-100, 100, width=32)
-
-
-@given(arrays(np.float32, (5, 3), elements=NUMBERS))
-def test_columns_and_rows_are_off_by_half_a_level_at_most(table: Any) -> None:
-    for whole, scale, most in ((*levels.columns(table), 63), (*levels.rows(table), 127)):
-        assert np.abs(whole.astype(int)).max() <= most
-        assert (np.abs(whole * scale - table) <= 0.5001 * scale).all()
-
-
-@given(arrays(np.float32, (6, 4), elements=NUMBERS), st.floats(-5, 5), st.floats(-5, 5))
-def test_levels_reach_over_their_range_and_hold_zero(x: Any, one: float, other: float) -> None:
-    low, high = min(one, other), max(one, other)
-    smooth = np.array([1, 2, 0.5, 4], np.float32)
-    site = Site.between(low, high, smooth, x)
-    found, divided = site.rounded(x), x / smooth
-    inside = (divided >= min(low, 0)) & (divided <= max(high, 0))
-    assert 0 <= site.zero <= 255
-    assert (np.abs(found - divided)[inside] <= 0.501 * site.scale + 1e-6).all()
-    assert (found >= min(low, 0) - 0.501 * site.scale - 1e-7).all()
-    assert (found <= max(high, 0) + 0.501 * site.scale + 1e-7).all()
-    assert not site.rounded(np.zeros((1, 4), np.float32)).any()
-
-
-def test_products_are_right_in_the_mean() -> None:
-    random = np.random.default_rng(2)
-    x = random.normal(0.7, 1, (50, 8)).astype(np.float32)
-    weights = random.normal(size=(8, 5)).astype(np.float32)
-    bias = random.normal(size=5).astype(np.float32)
-    site = Site.between(-1.0, 1.5, np.ones(8, np.float32), x)  # cuts many at 1.5
-    whole, scale, corrected = site.product(weights, bias)
-    found = site.rounded(x) @ (whole * scale) + corrected
-    np.testing.assert_allclose(found.mean(axis=0), (x @ weights + bias).mean(axis=0), atol=1e-5)
-    assert np.abs((site.rounded(x) - x).mean(axis=0)).max() > 0.1
-
-
-def test_smoothing_by_hand() -> None:
-    low, high = np.array([-4, -1], np.float32), np.array([1, 1], np.float32)
-    weights = np.array([[0.5, -2], [0.5, 0.25]], np.float32)
-    # 4^.5 / 2^.5 and 1^.5 / .5^.5 are equal; with an exponent of 1 weights do not count.
-    assert levels.smoothing(low, high, weights, 0.5) == pytest.approx([1, 1])
-    assert levels.smoothing(low, high, weights, 1.0) == pytest.approx([2, 0.5])
-
-
-def test_an_outlier_does_not_take_all_levels() -> None:
-    random = np.random.default_rng(3)
-    x = random.normal(size=(200, 16)).astype(np.float32)
-    x[:, 5] *= 200
-    weights = random.normal(size=(16, 8)).astype(np.float32)
-    weights[5] /= 50
-    seen = calibration.Seen(x.min(axis=0), x.max(axis=0), [x])
-    none = np.zeros(8, np.float32)
-
-    def error(site: Site) -> float:
-        whole, scale, bias = site.product(weights, none)
-        return float(np.square(site.rounded(x) @ (whole * scale) + bias - x @ weights).mean())
-
-    plain = Site.between(float(x.min()), float(x.max()), np.ones(16, np.float32), x)
-    assert error(calibration.best_site(seen, weights)) < error(plain) / 20
-
-
-def test_what_texts_show_is_what_pytorch_has() -> None:
-    """The first site reads what the embeddings give."""
+def test_observed_activations_are_those_of_pytorch() -> None:
+    """The first linear layer reads the output of the embeddings."""
     made = network()
-    seen = calibration.observed(scorer_graph(*encoder_and_head(made)), ROWS)
+    graph = build_graph(*extract_weights(made))
+    statistics = observe_activations(graph.model, graph.linear_inputs, ROWS)
     with torch.no_grad():
         found = [
             made.encoder(
@@ -253,24 +194,24 @@ def test_what_texts_show_is_what_pytorch_has() -> None:
             for row in EVERY
         ]
     every = torch.cat(found).numpy()
-    np.testing.assert_allclose(seen["0.qkv"].low, every.min(axis=0), atol=1e-5)
-    np.testing.assert_allclose(seen["0.qkv"].high, every.max(axis=0), atol=1e-5)
-    assert set(seen) == {name for name, _ in encoder_and_head(made)[0].sites()}
+    np.testing.assert_allclose(statistics["0.qkv"].low, every.min(axis=0), atol=1e-5)
+    np.testing.assert_allclose(statistics["0.qkv"].high, every.max(axis=0), atol=1e-5)
+    assert set(statistics) == {name for name, _ in extract_weights(made)[0].linear_weights()}
 
 
 def test_surface_features_are_folded_into_a_line() -> None:
     made = network(surface=3)
     features = np.random.default_rng(4).normal(2, 3, (40, 3)).astype(np.float32)
-    made.standardise(features)
+    made.fit_surface_scale(features)
     assert made.skip is not None
     with torch.no_grad():
         made.skip.copy_(torch.tensor([0.5, -0.25, 0.125]))
     whole = predict(made, PairInputs(ROWS, features), EVERY) * 2.5 - 0.75
-    surface = surface_of(made)
+    surface = surface_weights(made)
     assert surface is not None
-    raw = run(scorer_graph(*encoder_and_head(made)).model, EVERY)
+    raw = run(build_graph(*extract_weights(made)).model, EVERY)
     np.testing.assert_allclose(raw + features @ surface.weights + surface.offset, whole, atol=1e-5)
-    assert surface_of(network()) is None
+    assert surface_weights(network()) is None
 
 
 @pytest.mark.parametrize(
@@ -286,18 +227,18 @@ def test_what_cannot_be_exported_is_said(
     encoder: dict[str, Any], head: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(AdequaError, match=f"Only a .* can be exported.*{said}"):
-        exported(network(encoder, **head), ROWS, max_length=20)
+        export_onnx(network(encoder, **head), ROWS, max_length=20)
 
 
 def test_other_architectures_and_damage_are_said() -> None:
     config = {"model_type": "roberta", "hidden_act": "gelu"}
     with pytest.raises(AdequaError, match="model_type=roberta"):
-        Bert.of(config, {}, 2)
+        Bert.from_transformers(config, {}, 2)
     made = network()
     with torch.no_grad():
         made.encoder.embeddings.word_embeddings.weight[3, 2] = torch.nan
     with pytest.raises(AdequaError, match="NaN"):
-        encoder_and_head(made)
+        extract_weights(made)
 
 
 def test_bad_settings_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,9 +246,9 @@ def test_bad_settings_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     for length in (0, POSITIONS + 1):
         for precision in get_args(GraphPrecision):
             with pytest.raises(AdequaError, match=f"between 1 and {POSITIONS}"):
-                exported(made, ROWS, max_length=length, precision=precision)
+                export_onnx(made, ROWS, max_length=length, precision=precision)
     with pytest.raises(AdequaError, match="give some pairs"):
-        exported(made, random_rows(0), max_length=20)
+        export_onnx(made, random_rows(0), max_length=20)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(AdequaError, match=r"onnx: pip install 'adequa\[train\]'"):
-        exported(made, ROWS, max_length=20)
+        export_onnx(made, ROWS, max_length=20)
