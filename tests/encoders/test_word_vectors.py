@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.encoders import word_vectors
@@ -98,6 +98,7 @@ def test_words_with_spaces_are_read_from_the_right(tmp_path: Path) -> None:
     assert table.rows(words).tolist() == [0, 1, 2, 3]
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(
