@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adequa.agreement.sources import SILENT as NO_PROGRESS
+from adequa.agreement.sources import UNSEEN as NO_PROGRESS
 from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
