@@ -17,8 +17,8 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.reval.data import (
     Formula,
     TreeJudgements,
-    collect,
-    rated_preferences,
+    collect_judgements,
+    rate_preferences,
     similarity,
 )
 from adequa.segments import Segments
@@ -36,8 +36,8 @@ def _no_notes() -> None:
 def collected(
     given: Sequence[Ratings | Preferences], development: Sequence[Ratings] = ()
 ) -> TreeJudgements:
-    return collect(
-        given, development, formula="share", fewest=1, share=0.1, seed=0, note=NOTES.append
+    return collect_judgements(
+        given, development, formula="share", min_comparisons=1, seed=0, note=NOTES.append
     )
 
 
@@ -61,7 +61,7 @@ def test_pairs_without_ratings_that_differ_do_not_count() -> None:
     pairs = ["cs-en"] * 4 + ["de-en"] + ["fi-en"] * 3
     human = [1, 2, 4, 3, 5, 2, 2, 2]
     found = collected([rated(40)], [ratings(human, pairs)])
-    assert [[rows.tolist() for rows in each] for each in found.parts] == [[[0, 1, 2, 3]]]
+    assert [[rows.tolist() for rows in each] for each in found.groups] == [[[0, 1, 2, 3]]]
     predictions = np.array([1.0, 3.0, 4.0, 2.0, 1.0, 2.0, 3.0, 4.0])
     expected = stats.pearsonr(human[:4], predictions[:4])[0]
     assert found.criterion(predictions) == pytest.approx(expected)
@@ -138,7 +138,7 @@ def test_wins_and_losses_by_hand() -> None:
         ("share", [1 + 4 * 4 / 5, 1 + 4 * 1 / 2, 1.0]),
         ("smoothed", [1 + 4 * 5 / 7, 1 + 4 * 2 / 4, 1 + 4 * 1 / 5]),
     ):
-        found = rated_preferences(given, formula)  # type: ignore[arg-type]
+        found = rate_preferences(given, formula)  # type: ignore[arg-type]
         assert found.segments is not None
         assert found.segments.hypotheses == ("a", "c", "b")
         assert found.scores == pytest.approx(expected)
@@ -152,31 +152,31 @@ def test_the_same_output_of_another_reference_is_another() -> None:
         better=Segments(("a", "b"), (("r",), ("s",))),
         worse=Segments(("b", "a"), (("r",), ("s",))),
     )
-    assert rated_preferences(both, "share").scores.tolist() == [5, 5, 1, 1]
+    assert rate_preferences(both, "share").scores.tolist() == [5, 5, 1, 1]
 
 
 def test_preferences_between_equal_texts_say_nothing() -> None:
-    found = rated_preferences(preferences([("a", "a"), ("a", "b")]), "share")
+    found = rate_preferences(preferences([("a", "a"), ("a", "b")]), "share")
     assert found.scores.tolist() == [5, 1]
     with pytest.raises(AdequaError, match="no preferences between different texts"):
-        rated_preferences(preferences([("a", "a")]), "share")
+        rate_preferences(preferences([("a", "a")]), "share")
 
 
 def test_preferences_without_texts() -> None:
     bare = Preferences({"lp": ("cs-en",)}, name="bare")
     with pytest.raises(AdequaError, match="no texts in bare"):
-        rated_preferences(bare, "share")
+        rate_preferences(bare, "share")
     with pytest.raises(AdequaError, match='"shares" is not a value of formula.*"share"'):
-        rated_preferences(preferences([("a", "b")]), "shares")  # type: ignore[arg-type]
+        rate_preferences(preferences([("a", "b")]), "shares")  # type: ignore[arg-type]
 
 
 def test_outputs_that_were_hardly_compared_can_be_left_out() -> None:
     given = preferences([("a", "b")] * 3 + [("a", "c")])
-    found = rated_preferences(given, "share", fewest=3)
+    found = rate_preferences(given, "share", min_comparisons=3)
     assert found.segments is not None
     assert found.segments.hypotheses == ("a", "b")
     with pytest.raises(AdequaError, match="No output in some was compared 9 times"):
-        rated_preferences(given, "share", fewest=9)
+        rate_preferences(given, "share", min_comparisons=9)
 
 
 @given(
@@ -187,7 +187,7 @@ def test_outputs_that_were_hardly_compared_can_be_left_out() -> None:
 )
 def test_they_are_on_the_scale_and_in_balance(pairs: Pairs) -> None:
     for formula in FORMULAS:
-        found = rated_preferences(preferences(pairs), formula)
+        found = rate_preferences(preferences(pairs), formula)
         assert ((found.scores >= 1) & (found.scores <= 5)).all()
     # Every comparison has one who wins and one who loses: weighted by comparisons, the mean is 3.
     assert found.segments is not None
@@ -208,6 +208,6 @@ def test_smoothing_draws_to_the_middle_and_keeps_the_side(wins: int, losses: int
 
 @needs_judgements
 def test_every_output_of_wmt13_that_was_compared_is_rated() -> None:
-    found = rated_preferences(load_dataset("wmt13-rr"), "share")  # type: ignore[arg-type]
+    found = rate_preferences(load_dataset("wmt13-rr"), "share")  # type: ignore[arg-type]
     assert len(found) == 77_790
     assert (found.scores.min(), found.scores.max()) == (1, 5)

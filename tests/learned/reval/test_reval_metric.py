@@ -26,7 +26,7 @@ from tiny_trees import LastWord, preferred, rated, table
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.learned.reval import train as tree_training  # noqa: E402
-from adequa.learned.reval.metric import RecentVectors, TreeLstm  # noqa: E402
+from adequa.learned.reval.metric import SentenceCache, TreeLstm  # noqa: E402
 from adequa.learned.reval.network import TreeShape  # noqa: E402
 
 TEXTS = Segments(
@@ -39,13 +39,13 @@ TEXTS = Segments(
 def _small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small network, a quick training, and a cache of its own."""
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
-    setting = tree_training.TreeSetting("adagrad", 0.1, batch=10, epochs=6, penalty=1e-4)
+    setting = tree_training.TreeSettings("adagrad", 0.1, batch=10, epochs=6, penalty=1e-4)
 
     def shape(preset: str, dimension: int, structure: Any) -> TreeShape:
         return TreeShape(dimension, memory=8, hidden=6, structure=structure)
 
     monkeypatch.setattr(tree_training, "PRESETS", {"paper": (setting, {}), "modern": (setting, {})})
-    monkeypatch.setattr(tree_training, "shape_of", shape)
+    monkeypatch.setattr(tree_training, "preset_shape", shape)
 
 
 def metric(folder: Path, **settings: Any) -> TreeLstm:
@@ -94,7 +94,7 @@ def test_references_that_come_again_are_not_composed_again(tmp_path: Path) -> No
     parser.asked.clear()
     assert scores(found) == before
     assert parser.asked == []
-    found._recent = RecentVectors(2)
+    found._cache = SentenceCache(2)
     assert scores(found, TEXTS.select([3])) == before[3:]
     assert scores(found) == pytest.approx(before, abs=1e-6)
     assert parser.asked  # only the latest are kept
@@ -105,7 +105,7 @@ def test_a_metric_can_be_copied_and_scores_in_several_threads(tmp_path: Path) ->
     before = scores(found)
     for copied in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
         assert scores(copied) == pytest.approx(before, abs=1e-6)
-    found._recent = RecentVectors(2)
+    found._cache = SentenceCache(2)
     rows = [list(np.random.default_rng(at).permutation(len(TEXTS))) for at in range(40)]
     with ThreadPoolExecutor(4) as pool:
         scored = pool.map(lambda some: scores(found, TEXTS.select(some)), rows)
@@ -116,16 +116,16 @@ def test_a_metric_can_be_copied_and_scores_in_several_threads(tmp_path: Path) ->
 def test_long_texts_are_composed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = metric(tmp_path).fit(rated(40))
     before = scores(found)
-    found._recent = RecentVectors(100)
+    found._cache = SentenceCache(100)
     asked: list[int] = []
-    new = TreeLstm._new
+    new = TreeLstm._compose_batch
 
     def watching(self: TreeLstm, texts: Any) -> Any:
         asked.append(len(texts))
         return new(self, texts)
 
-    monkeypatch.setattr(TreeLstm, "_new", watching)
-    monkeypatch.setattr("adequa.learned.reval.metric._CHARACTERS", 12)
+    monkeypatch.setattr(TreeLstm, "_compose_batch", watching)
+    monkeypatch.setattr("adequa.learned.reval.metric._BATCH_CHARACTERS", 12)
     assert scores(found) == pytest.approx(before, abs=1e-6)
     assert asked == [1, 1, 1, 3]  # three sentences of eleven letters; two of three, and nothing
 
@@ -184,8 +184,8 @@ def test_several_files_of_parses(tmp_path: Path) -> None:
 def test_tuning_moves_the_vectors_of_words_that_occur(tmp_path: Path) -> None:
     made = metric(tmp_path, tuned=True).fit(rated(60))
     outside = table(tmp_path).look_up(LastWord().parse(["cat"])).table[0]
-    assert made.words_.learnt is not None
-    learnt = made.words_.learnt[made.words_.words.index("cat")]
+    assert made.words_.trained is not None
+    learnt = made.words_.trained[made.words_.words.index("cat")]
     assert np.abs(learnt - outside).max() > 1e-4
     assert np.abs(learnt - outside).max() < 1
 
@@ -199,8 +199,8 @@ def test_words_of_development_texts_are_not_learnt(kind: str, tmp_path: Path) ->
     made.fit(rated(40), development=[chosen_on])
     assert "owl" not in made.words_.words
     assert "cat" in made.words_.words
-    assert made.words_.learnt is not None
-    assert len(made.words_.learnt) == len(made.words_.words)
+    assert made.words_.trained is not None
+    assert len(made.words_.trained) == len(made.words_.words)
     # The figure that chose the epoch is that of the metric as it is.
     assert pearson(chosen_on.scores, made.score(other).segments) == pytest.approx(
         made.agreement_["criterion_pearson"]
@@ -210,11 +210,11 @@ def test_words_of_development_texts_are_not_learnt(kind: str, tmp_path: Path) ->
 def test_only_vectors_in_use_are_looked_up(tmp_path: Path) -> None:
     made = metric(tmp_path, tuned=True).fit(rated(60))
     parses = LastWord().parse(["cat saw cat", "owl dog"])
-    assert made.words_.learnt is not None
+    assert made.words_.trained is not None
     found, whole = made.words_.look_up(parses), made.words_.look_up_for_training(parses)
     assert (found.table[found.rows] == whole.table[whole.rows]).all()
     assert (found.known == whole.known).all()
-    assert (len(found.table), len(whole.table)) == (4, len(made.words_.learnt) + 1)
+    assert (len(found.table), len(whole.table)) == (4, len(made.words_.trained) + 1)
 
 
 def test_vectors_of_a_transformer_stay_as_they_are(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def rows(*numbers: float) -> torch.Tensor:  # type: ignore[name-defined]
     return torch.tensor([[float(number), -float(number)] for number in numbers])
 
 
-def filled(kept: RecentVectors, *texts: str) -> tuple[list[float], list[int]]:
+def filled(kept: SentenceCache, *texts: str) -> tuple[list[float], list[int]]:
     """The first number of each text, 0 where it is not there, and the places of these."""
     vectors = torch.zeros(len(texts), 2)
     lacking = kept.fill(vectors, texts)
@@ -357,7 +357,7 @@ def filled(kept: RecentVectors, *texts: str) -> tuple[list[float], list[int]]:
 
 
 def test_the_oldest_go_first() -> None:
-    kept = RecentVectors(3)
+    kept = SentenceCache(3)
     assert filled(kept, "a") == ([0], [0])
     kept.put(["a", "b", "c"], rows(1, 2, 3))
     assert filled(kept, "c", "x", "a") == ([3, 0, 1], [1])
@@ -368,13 +368,13 @@ def test_the_oldest_go_first() -> None:
 
 
 def test_of_too_many_the_last_stay() -> None:
-    kept = RecentVectors(2)
+    kept = SentenceCache(2)
     kept.put(["a", "b", "c", "d"], rows(1, 2, 3, 4))
     assert filled(kept, "a", "b", "c", "d") == ([0, 0, 3, 4], [0, 1])
 
 
 def test_copies_begin_empty() -> None:
-    kept = RecentVectors(2)
+    kept = SentenceCache(2)
     kept.put(["a"], rows(1))
     copied = copy.deepcopy(kept)
     assert copied.limit == 2

@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
+    compose_trees,
     kl_divergence,
     target_distributions,
 )
@@ -24,9 +25,8 @@ from adequa.learned.reval.train import (  # noqa: E402
     PAPER,
     TreeData,
     TreePairs,
-    TreeSetting,
-    composed,
-    predicted,
+    TreeSettings,
+    predict,
     train_trees,
 )
 from recursive_tree_lstm import RecursiveTreeLSTM  # noqa: E402
@@ -45,7 +45,7 @@ def data(pairs: TreePairs = PAIRS) -> TreeData:
     return TreeData(FOREST, table(), pairs, pairs)
 
 
-def trained(setting: TreeSetting, criterion: Any = lambda _: 0.0, **more: Any) -> Any:
+def trained(setting: TreeSettings, criterion: Any = lambda _: 0.0, **more: Any) -> Any:
     return train_trees(data(), SHAPE, setting, criterion, seed=5, **more)
 
 
@@ -82,12 +82,12 @@ def test_the_epoch_with_the_best_figure_stays() -> None:
     assert (found.epoch, found.criterion) == (2, 0.7)
     assert [epoch["criterion"] for epoch in found.history] == [0.3, 0.7, 0.5, 0.7]
     assert (found.predictions == seen[1]).all()
-    again = predicted(found.network, torch.from_numpy(table()), FOREST, PAIRS)
+    again = predict(found.network, torch.from_numpy(table()), FOREST, PAIRS)
     assert again == pytest.approx(seen[1], abs=1e-6)
 
 
 @pytest.mark.parametrize("setting", [PAPER, MODERN], ids=["paper", "modern"])
-def test_it_learns_three_pairs_by_heart(setting: TreeSetting) -> None:
+def test_it_learns_three_pairs_by_heart(setting: TreeSettings) -> None:
     found = trained(replace(setting, epochs=200, learning_rate=0.1))
     assert found.history[-1]["loss"] < 0.1 * found.history[0]["loss"]
 
@@ -106,8 +106,8 @@ def test_trees_are_composed_the_same_whatever_stands_beside_them() -> None:
     network = TreeNetwork(SHAPE, seed=1)
     vectors = torch.from_numpy(table())
     many = np.tile(np.arange(len(FOREST)), 120)
-    together = composed(network, vectors, FOREST.select(many))
-    alone = torch.cat([composed(network, vectors, FOREST.select([tree])) for tree in range(5)])
+    together = compose_trees(network, vectors, FOREST.select(many))
+    alone = torch.cat([compose_trees(network, vectors, FOREST.select([tree])) for tree in range(5)])
     assert together.numpy() == pytest.approx(alone[many].numpy(), abs=1e-6)
 
 
@@ -167,7 +167,7 @@ def test_gradients_of_tuned_vectors_are_cut_with_all_others(
 def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     network = TreeNetwork(SHAPE, seed=1)
     vectors = torch.from_numpy(table())
-    whole = composed(network, vectors, FOREST)
+    whole = compose_trees(network, vectors, FOREST)
     sizes: list[int] = []
     levels = network.levels
 
@@ -176,6 +176,6 @@ def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPat
         return levels(forest)
 
     monkeypatch.setattr(network, "levels", watching)
-    monkeypatch.setattr("adequa.learned.reval.train._NODES", 3)
-    assert composed(network, vectors, FOREST).numpy() == pytest.approx(whole.numpy(), abs=1e-6)
+    monkeypatch.setattr("adequa.learned.reval.network._BATCH_NODES", 3)
+    assert compose_trees(network, vectors, FOREST).numpy() == pytest.approx(whole.numpy(), abs=1e-6)
     assert sizes == [3, 3, 3]

@@ -36,11 +36,14 @@ from torch.nn import functional
 from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import EMPTY, Forest, Levels, sort_into_levels
-from adequa.segments import FloatArray
+from adequa.runtime.batches import batches_by_length
+from adequa.segments import FloatArray, IntArray
 
 Structure: TypeAlias = Literal["dependency", "chain"]
 
 CLASSES = 5  # K: similarities are from 1 to K
+# Without gradients, composed and compared at once.
+_BATCH_TREES, _BATCH_NODES, _BATCH_PAIRS = 256, 1 << 14, 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,3 +249,29 @@ def target_distributions(similarity: npt.ArrayLike) -> npt.NDArray[np.float32]:
 def kl_divergence(p: Tensor, log_p: Tensor) -> Tensor:
     """Return the mean of KL(p ‖ p̂) over pairs: equation 3 of Gupta et al. without its L2 term."""
     return functional.kl_div(log_p, p, reduction="batchmean")
+
+
+def compose_trees(network: TreeNetwork, table: Tensor, forest: Forest) -> Tensor:
+    """Return h of the roots of all trees, without gradients; trees of similar length in a batch."""
+    network.eval()
+    h = torch.empty(len(forest), network.shape.memory, device=table.device)
+    with torch.no_grad():
+        for trees in batches_by_length(
+            forest.lengths, max_tokens=_BATCH_NODES, max_count=_BATCH_TREES
+        ):
+            levels = network.levels(forest.select(trees))
+            h[to_device(trees, table.device)] = network.compose(levels, table)
+    return h
+
+
+def compare_trees(network: TreeNetwork, h: Tensor, h_ref: IntArray, h_tra: IntArray) -> FloatArray:
+    """Return ŷ of pairs of rows of h, without gradients."""
+    network.eval()
+    similarity = [np.empty(0)]
+    with torch.no_grad():
+        for start in range(0, len(h_ref), _BATCH_PAIRS):
+            batch = slice(start, start + _BATCH_PAIRS)
+            ref, tra = (h[to_device(side[batch], h.device)] for side in (h_ref, h_tra))
+            log_p = network.compare(ref, tra)
+            similarity.append(expected_similarity(log_p).double().cpu().numpy())
+    return np.concatenate(similarity)
