@@ -42,10 +42,9 @@ from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairNetwork
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
-from adequa.pretrained.metric import FOLDER
-from adequa.runtime.pair_scores import Pair
-from adequa.runtime.pair_session import PairSession
-from adequa.runtime.pair_tokens import PairReader
+from adequa.pretrained import METRIC_FOLDER
+from adequa.runtime.onnx import PairSession
+from adequa.runtime.tokens import Pair, PairTokenizer
 
 THREADS = 2
 BATCH = 32
@@ -107,9 +106,9 @@ def large_network() -> PairNetwork:
 
 
 @torch.inference_mode()
-def naive(network: PairNetwork, reader: PairReader, pairs: Sequence[Pair]) -> None:
+def naive(network: PairNetwork, reader: PairTokenizer, pairs: Sequence[Pair]) -> None:
     """Score pairs with PyTorch, in batches of 32 in their order."""
-    read = reader.read(pairs)
+    read = reader.encode(pairs)
     rows = TokenRows(read.ids, read.types, read.starts, (read.padding, 0))
     for start in range(0, len(rows), BATCH):
         batch = rows.padded(np.arange(start, min(start + BATCH, len(rows))))
@@ -156,7 +155,7 @@ def measured(
     session: PairSession, student: PairNetwork, pairs: list[Pair], given: argparse.Namespace
 ) -> list[Row]:
     """Median wall-clock and CPU seconds a pair: ours first, then the rivals'."""
-    large, reader = large_network(), session.reader
+    large, reader = large_network(), session.tokenizer
     part = [pairs[at] for at in spread(len(pairs), given.large_pairs)]
     session.score(pairs[:BATCH])
     naive(student, reader, pairs[:BATCH])
@@ -191,7 +190,7 @@ def shown(rows: list[Row]) -> bool:
 def main() -> int:
     """Print the table; 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the packed metric")
+    parser.add_argument("--folder", type=Path, default=METRIC_FOLDER, help="of the packed metric")
     parser.add_argument("--student", default="", help="folder of the pair regressor in it")
     parser.add_argument("--data", default="wmt15-da")
     parser.add_argument("--pairs", type=int, default=1000)

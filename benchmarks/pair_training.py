@@ -19,13 +19,11 @@ import torch
 
 from adequa.datasets.load import load_dataset
 from adequa.learned.pair.data import collect
-from adequa.learned.pair.gradients import PairInputs
-from adequa.learned.pair.model import PairModel, chosen_precision, head_of
-from adequa.learned.pair.network import PairNetwork
+from adequa.learned.pair.devices import launched_processes, select_precision
+from adequa.learned.pair.initial_model import from_encoder
+from adequa.learned.pair.network import PairInputs, PairNetwork
 from adequa.learned.pair.plan import plan_from
-from adequa.learned.pair.processes import processes
-from adequa.learned.pair.stages import stages
-from adequa.learned.pair.train import PairStage, Run, train
+from adequa.learned.pair.train import PairStage, Run, plan_stages, train
 from adequa.segments import FloatArray, IntArray
 
 
@@ -41,14 +39,14 @@ def main() -> None:
     plan = plan_from(
         {"encoder": given.encoder, "development": {"share": 0.0}, "stage": [stage]}, "benchmark"
     )
-    where = processes("auto")
+    where = launched_processes("auto")
     data = collect(plan, [], load_dataset, lambda *_: np.empty(0))
-    model = PairModel.begun(plan.encoder, head_of(plan), max_length=0, seed=0)
-    precision = chosen_precision("auto", where.device)
+    model = from_encoder(plan, where.device, download=False).model
+    precision = select_precision("auto", where.device)
     read = model.inputs(data.texts, precision, plan.most_tokens)
     inputs = _Counted(read.rows, read.surface, read.precision, read.most_tokens)
     model.network.to(where.device)
-    (stage_found,) = stages(plan, data)
+    (stage_found,) = plan_stages(plan, data)
     short, long = given.steps // 4, given.steps
     run = Run(inputs=inputs, development=data.development, seed=0, processes=where)
     _walked(model.network, stage_found, short, run)  # warms everything up
@@ -66,7 +64,7 @@ def main() -> None:
 def _walked(network: PairNetwork, stage: PairStage, steps: int, run: Run) -> FloatArray:
     """Seconds, tokens and pairs of so many steps."""
     (trial,) = stage.trials
-    part = trial.parts[0]
+    part = trial.objectives[0]
     passes = steps / -(-len(part.objective) // part.batch)
     fewer = replace(stage, trials=(replace(trial, epochs=passes),), evaluations=1)
     COUNTS.update(pairs=0, tokens=0)

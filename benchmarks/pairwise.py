@@ -18,10 +18,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from adequa.learned.pairwise.data import PairwiseTexts
-from adequa.learned.pairwise.inputs import Scaling, named_inputs
+from adequa.learned.pairwise.data import UniqueTexts
+from adequa.learned.pairwise.inputs import Scaling, load_inputs
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.learned.pairwise.network import PairwiseInputs, PairwiseNetwork, PairwiseShape, Triples
+from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork, Triples
 from adequa.segments import Segments
 
 INPUTS = ("4metrics", "bleucomp")
@@ -52,11 +52,11 @@ def outputs(systems: int, segments: int) -> list[Segments]:
     return found
 
 
-def ranker(inputs: PairwiseInputs) -> PairwiseRanker:
+def ranker(inputs: Features) -> PairwiseRanker:
     """A ranker with weights as they are drawn: what it decides does not matter here."""
-    found = PairwiseRanker(named_inputs(INPUTS, cache=False))
-    shape = PairwiseShape(VECTOR, inputs.scores.shape[1], hidden=4)
-    found.network_ = PairwiseNetwork.begun(shape, seed=0)
+    found = PairwiseRanker(load_inputs(INPUTS, cache=False))
+    shape = NetworkShape(VECTOR, inputs.scores.shape[1], hidden=4)
+    found.network_ = PairwiseNetwork.initialise(shape, seed=0)
     return found
 
 
@@ -68,19 +68,19 @@ def main() -> None:
     given = parser.parse_args()
     systems = outputs(given.systems, given.segments)
     pairs = list(combinations(range(given.systems), 2))
-    texts, rows = PairwiseTexts.of([(each, [""] * len(each)) for each in systems])
-    named = named_inputs(INPUTS, cache=False)
-    computing, raw = timed(lambda: texts.inputs(named, lambda _: None, lambda _: None))
+    texts, rows = UniqueTexts.collect([(each, [""] * len(each)) for each in systems])
+    named = load_inputs(INPUTS, cache=False)
+    computing, raw = timed(lambda: texts.features(named, lambda _: None, lambda _: None))
     random = np.random.default_rng(1)
-    inputs = PairwiseInputs(
+    inputs = Features(
         random.uniform(-1, 1, (len(raw.scores), VECTOR)),
-        Scaling.of(raw.scores).apply(raw.scores),
+        Scaling.fit(raw.scores).apply(raw.scores),
         random.uniform(-1, 1, (len(raw.references), VECTOR)),
     )
     network = ranker(inputs).network_
     first = np.concatenate([rows[one] for one, _ in pairs])
     second = np.concatenate([rows[other] for _, other in pairs])
-    triples, _ = texts.compared(first, second)
+    triples, _ = texts.triples(first, second)
     together, margins = timed(lambda: network.margins(inputs, triples, symmetric=True))
     some = [
         pair * given.segments + segment
@@ -106,10 +106,10 @@ def main() -> None:
 _SINGLE = Triples(np.array([0]), np.array([1]), np.array([0]))
 
 
-def _only(inputs: PairwiseInputs, triples: Triples, row: int) -> PairwiseInputs:
+def _only(inputs: Features, triples: Triples, row: int) -> Features:
     """What the network sees of one pair."""
     both = [triples.first[row], triples.second[row]]
-    return PairwiseInputs(
+    return Features(
         inputs.hypotheses[both],
         inputs.scores[both],
         inputs.references[[triples.reference[row]]],

@@ -18,11 +18,11 @@ import numpy as np
 from scipy.stats import t as student
 
 from adequa.judgements import Preferences
-from adequa.learned.pairwise.costs import Loss, stages
-from adequa.learned.pairwise.data import PairwiseTexts, both_texts, corpora_of
-from adequa.learned.pairwise.inputs import Scaling, named_inputs
-from adequa.learned.pairwise.network import PairwiseInputs, PairwiseNetwork
-from adequa.learned.pairwise.train import PairwiseSetting, train_pairwise
+from adequa.learned.pairwise.costs import Loss, costs_of
+from adequa.learned.pairwise.data import UniqueTexts, corpora_of, preference_texts
+from adequa.learned.pairwise.inputs import Scaling, load_inputs
+from adequa.learned.pairwise.network import Features, PairwiseNetwork
+from adequa.learned.pairwise.train import TrainingSettings, train_network
 from adequa.reproduce.pairwise_rows import (
     LEARNING_RATE,
     PATIENCE,
@@ -96,34 +96,34 @@ class Part:
 
     def __init__(self, given: Preferences) -> None:
         corpora = corpora_of(given)
-        parts = [(side, corpora) for side in both_texts(given)]
-        self.texts, (self.better, self.worse) = PairwiseTexts.of(parts)
+        parts = [(side, corpora) for side in preference_texts(given)]
+        self.texts, (self.better, self.worse) = UniqueTexts.collect(parts)
         self.pairs = np.array(given.ids["lp"])
-        self._seen: dict[str, PairwiseInputs] = {}
+        self._seen: dict[str, Features] = {}
 
-    def inputs(self, names: tuple[str, ...]) -> PairwiseInputs:
+    def inputs(self, names: tuple[str, ...]) -> Features:
         """What a network with these inputs sees."""
         for name in names:
             if name not in self._seen:
-                named = named_inputs([name])
-                self._seen[name] = self.texts.inputs(named, lambda _: None, lambda _: None)
+                named = load_inputs([name])
+                self._seen[name] = self.texts.features(named, lambda _: None, lambda _: None)
         seen = [self._seen[name] for name in names]
-        return PairwiseInputs(
+        return Features(
             np.hstack([each.hypotheses for each in seen]),
             np.hstack([each.scores for each in seen]),
             np.hstack([each.references for each in seen]),
         )
 
-    def margins(self, network: PairwiseNetwork, inputs: PairwiseInputs) -> FloatArray:
+    def margins(self, network: PairwiseNetwork, inputs: Features) -> FloatArray:
         """Logits of the preferences; one reference each."""
-        triples, _ = self.texts.compared(self.better, self.worse)
+        triples, _ = self.texts.triples(self.better, self.worse)
         margins = network.margins(inputs, triples, symmetric=True)
         return np.where(self.better == self.worse, 0.0, margins)
 
 
-def scaled(inputs: PairwiseInputs, scores: Scaling, vectors: Scaling) -> PairwiseInputs:
+def scaled(inputs: Features, scores: Scaling, vectors: Scaling) -> Features:
     """Inputs in the range of the training data."""
-    return PairwiseInputs(
+    return Features(
         vectors.apply(inputs.hypotheses),
         scores.apply(inputs.scores),
         vectors.apply(inputs.references),
@@ -135,20 +135,20 @@ def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float
     learnt, held_out, tested = parts
     raw = [part.inputs(row.inputs()) for part in parts]
     rows = _drawn(len(learnt.better), seed)
-    triples, _ = learnt.texts.compared(learnt.better[rows], learnt.worse[rows])
+    triples, _ = learnt.texts.triples(learnt.better[rows], learnt.worse[rows])
     used = np.unique(np.concatenate([triples.first, triples.second]))
     references = raw[0].references[np.unique(triples.reference)]
     scalings = (
-        Scaling.of(raw[0].scores[used]),
-        Scaling.of(np.vstack([raw[0].hypotheses[used], references])),
+        Scaling.fit(raw[0].scores[used]),
+        Scaling.fit(np.vstack([raw[0].hypotheses[used], references])),
     )
     seen = [scaled(each, *scalings) for each in raw]
-    trained = train_pairwise(
+    trained = train_network(
         seen[0],
         triples,
         lambda network: float(tau_wmt12(held_out.margins(network, seen[1]))),
-        costs=stages(row.loss, symmetric=True, tie_penalty=row.tie_penalty),
-        setting=PairwiseSetting(
+        costs=costs_of(row.loss, symmetric=True, tie_penalty=row.tie_penalty),
+        settings=TrainingSettings(
             hidden=row.hidden,
             learning_rate=LEARNING_RATE,
             patience=PATIENCE,
@@ -162,7 +162,7 @@ def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float
 
 
 def _drawn(count: int, seed: int) -> IntArray:
-    """The rows that `sampled_rows` draws."""
+    """The rows that `sample_rows` draws."""
     if count <= WMT11:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, WMT11, replace=False))

@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adequa.runtime.cpus import available_cpus
+from adequa.runtime.threads import available_cpus
 from adequa.scoring.corpus import CorpusScores, score_corpus
 
 WORDS = [word for path in (Path(__file__).parent.parent / "examples").glob("*.txt")

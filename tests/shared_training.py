@@ -10,25 +10,28 @@ import sys
 import numpy as np
 
 import tiny_training as tiny
-from adequa.learned.pair.processes import processes
-from adequa.learned.pair.train import PairStage, Part
+from adequa.learned.pair.devices import launched_processes
+from adequa.learned.pair.train import PairStage, StageObjective
 
 
 def stages() -> list[PairStage]:
     """With steps of a single item, of which a second process has no share."""
-    mixed = Part(tiny.ratings(), tiny.LEARNT - 1), Part(tiny.preferences(), 2, 0.5)
+    mixed = (
+        StageObjective(tiny.ratings(), tiny.LEARNT - 1),
+        StageObjective(tiny.preferences(), 2, 0.5),
+    )
     return [
         PairStage("mixed", (tiny.trial(*mixed, epochs=2), tiny.trial(*mixed, rate=1e-2))),
-        PairStage("preferences", (tiny.trial(Part(tiny.preferences(), 5), average=0.5),)),
+        PairStage("preferences", (tiny.trial(StageObjective(tiny.preferences(), 5), average=0.5),)),
     ]
 
 
 def main(path: str) -> None:
     """Train, and say what each process is."""
-    here = processes("cpu")
+    here = launched_processes("cpu")
     found, outcome = tiny.trained(stages(), processes=here, start=tiny.network(dropout=0.0))
     learnt = {name: p.detach().numpy() for name, p in found.named_parameters()}
-    print(f"process {here.number} of {here.count}", sum(each["loss"] for each in outcome.history))
+    print(f"process {here.index} of {here.count}", sum(each["loss"] for each in outcome.history))
     if here.is_first:
         np.savez(path, **learnt)  # type: ignore[arg-type]  # no weight is named as its settings
 

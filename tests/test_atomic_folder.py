@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import atomic_folder, check_new_folder
+from adequa.io.atomic import atomic_folder, check_new_folder
 
 
 @pytest.fixture(autouse=True)

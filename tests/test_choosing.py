@@ -21,8 +21,7 @@ from adequa.errors import AdequaError
 from adequa.io.candidates import read_candidates
 from adequa.metrics.chrf import Chrf, ChrfPlusPlus
 from adequa.metrics.contract import Metric
-from adequa.scoring.mbr import PruningLoss, mbr
-from adequa.scoring.pairwise_chrf import pairwise_chrf
+from adequa.scoring.mbr import PruningLoss, mbr, pairwise_chrf
 from adequa.scoring.rerank import rerank
 from corpora import SYSTEMS, texts, write_jsonl
 
@@ -62,7 +61,7 @@ def test_rows_of_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch)
     candidates = ["", *LISTS[0], *LISTS[1]]
     whole = pairwise_chrf(Chrf(), candidates)
     for most in (1, 500):  # a row, or three
-        monkeypatch.setattr("adequa.scoring.pairwise_chrf._COUNTS", most)
+        monkeypatch.setattr("adequa.scoring.mbr._COUNTS", most)
         np.testing.assert_array_equal(pairwise_chrf(Chrf(), candidates), whole)
     assert pairwise_chrf(Chrf(), []).shape == (0, 0)
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_ensemble import blend
-from test_learned_packing import WIDE, fitted
 
 import adequa
 from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.registry import load_metric
 from pair_commands import Run, description, runner, settle, write_ratings
-from tiny_packed import tiny_packed
+from tiny_packed import WIDE, fitted, tiny_packed
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
 pytest.importorskip("torch", reason="training needs PyTorch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adequa.cli.formats import AgreementFormat, ScoreFormat, TableFormat, format_of
+from adequa.cli.output import AgreementFormat, ScoreFormat, TableFormat, format_of
 
 ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 FORMATS = (ScoreFormat, TableFormat, AgreementFormat)

@@ -68,7 +68,7 @@ def test_scores_are_kept_between_runs(adequa: Run, place: Path) -> None:
     assert kept(place).stat().st_mtime_ns == before.st_mtime_ns  # nothing new to keep
 
 
-def test_no_cache_leaves_the_disk_alone(adequa: Run, place: Path) -> None:
+def test_no_cache_leaves_the_cache_alone(adequa: Run, place: Path) -> None:
     shown = adequa("score", *FILES, "-m", "metric", "--no-cache")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert not kept(place).parent.exists()
@@ -106,8 +106,8 @@ def test_a_cache_that_cannot_be_is_no_reason_to_fail(adequa: Run, place: Path) -
 def test_the_size_of_the_cache(adequa: Run, place: Path) -> None:
     metric = Loading(megabytes=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
-    assert metric._disk is not None
-    assert (metric._disk.path, metric._disk.limit) == (kept(place), 3_000_000)
+    assert metric._cache is not None
+    assert (metric._cache.path, metric._cache.limit) == (kept(place), 3_000_000)
     for size in ("0", "1000001", "9" * 400):
         refused = adequa("score", *FILES, "--cache-size", size)
         assert refused.returncode == 2
@@ -170,7 +170,7 @@ def test_a_user_without_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("adequa.datasets.cache.cache_folder", homeless)
     metric = Loading(megabytes=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
-    assert metric._disk is None
+    assert metric._cache is None
 
 
 def test_several_processes_share_a_cache(adequa: Run, place: Path) -> None:

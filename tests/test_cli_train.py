@@ -255,7 +255,7 @@ def test_word_vectors_with_a_byte_order_mark_and_few_capitals() -> None:
         assert table.rows([one_more]).tolist() == [0]
         found = load_encoder("words:marked.txt").coverage(["WORD1"])  # type: ignore[union-attr]
         assert found is not None
-        assert found.share == (0 if cased else 1)
+        assert found.fraction == (0 if cased else 1)
 
 
 def first(count: int) -> list[dict[str, str]]:

@@ -126,9 +126,9 @@ def test_only_some_language_pairs(run: Run) -> None:
 
 
 def test_the_variant_that_is_not_fine_tuned(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adequa.learned import regression
+    from adequa.learned.embedding.mlp import MLP_GRIDS
 
-    monkeypatch.setitem(regression.MLP_GRIDS, "paper", regression.MLP_GRIDS["scaled"])
+    monkeypatch.setitem(MLP_GRIDS, "paper", MLP_GRIDS["scaled"])
     asked = ("--ratings", "rated.tsv", "--settings", "paper-frozen", "--sample", "40")
     code, shown, notes = run(*command(*asked))
     assert (code, notes) == (0, "")
@@ -231,7 +231,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(name: str, run: Run) -> No
 
 
 def test_too_little_memory(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adequa.learned.pair.memory._memory", lambda _: 1 << 16)
+    monkeypatch.setattr("adequa.learned.pair.devices._total_memory", lambda _: 1 << 16)
     code, shown, error = run(*rated())
     assert (code, shown) == (2, "")
     assert "would fit" in error

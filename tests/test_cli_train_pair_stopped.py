@@ -128,12 +128,12 @@ def test_other_processes_than_the_first_write_and_say_nothing(
 ) -> None:
     import torch
 
-    from adequa.learned.pair.processes import Processes
+    from adequa.learned.pair.devices import Processes
 
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
-    alone = Processes(torch.device("cpu"), number=1)
-    monkeypatch.setattr("adequa.learned.pair.processes.processes", lambda _: alone)
+    alone = Processes(torch.device("cpu"), index=1)
+    monkeypatch.setattr("adequa.learned.pair.devices.launched_processes", lambda _: alone)
     assert run(*rated(*ALWAYS)) == (0, "", "")
     assert sorted(path.name for path in Path().iterdir()) == ["ranked.tsv", "rated.tsv", "tiny"]
 

@@ -16,6 +16,7 @@ from adequa.datasets import archives, cache
 from adequa.datasets.load import load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.judgements import RatedSystems, Ratings
 from judgements import FOLDER, needs_judgements
 from small_archives import error, known
@@ -195,4 +196,4 @@ def test_real_datasets_are_what_the_registry_says(
 @needs_judgements
 def test_pinned_digests_are_those_of_the_files() -> None:
     for entry in DATASETS.values():
-        assert cache.digest_of(Path(FOLDER or "", entry.mirror_file)) == entry.sha256
+        assert digest_of(Path(FOLDER or "", entry.mirror_file)) == entry.sha256

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.io import atomic_write
+from adequa.io.atomic import atomic_write
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +128,7 @@ def test_devices_and_pipes() -> None:
 
 def test_standard_output_redirected_to_a_file() -> None:
     program = (
-        "from adequa.io import atomic_write\n"
+        "from adequa.io.atomic import atomic_write\n"
         "print('before')\n"
         "with atomic_write('/dev/stdout') as handle: handle.write('written\\n')\n"
         "print('after')\n"

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io import read_parallel
-from adequa.io.systems import system_names
+from adequa.io.lockstep import system_names
+from adequa.io.parallel import read_parallel
 from adequa.segments import Segments
 
 

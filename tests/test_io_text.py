@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io import total_bytes
+from adequa.io.read import total_bytes
 from adequa.io.text import line_blocks, lines, text_format
 
 # What str.splitlines or universal newlines would cut at, and a byte order mark.

@@ -13,7 +13,7 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.metrics.meteor import Meteor
 from adequa.metrics.meteor.alignment import best_alignment, chunk_count, new_match
-from adequa.metrics.meteor.function_words import FUNCTION_WORDS
+from adequa.metrics.meteor.matching import FUNCTION_WORDS
 from adequa.metrics.meteor.normalise import words_of
 from adequa.metrics.meteor.paraphrases import load_paraphrases
 from adequa.metrics.meteor.stemmer import stem

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from adequa.agreement.sources import UNSEEN, Progress
-from adequa.datasets.cache import digest_of
 from adequa.encoders.registry import load_encoders
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.judgements import Judgements, RatedSystems, Ratings
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.pair import metric as pair_regressor

@@ -132,11 +132,11 @@ def test_outputs_that_are_not_seen_from_here(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on nodes that share no disk."""
-    from adequa.scoring import seen_outputs
+    from adequa.scoring import ray_engine
 
     where, out = tmp_path / "in", tmp_path / "out"
     write_jsonl(where / "a.jsonl", rows_of("fluent"))
-    monkeypatch.setattr(seen_outputs, "_PATIENCE", 0.1)
+    monkeypatch.setattr(ray_engine, "_PATIENCE", 0.1)
 
     def told(_: Tally) -> None:
         (out / "a.jsonl").unlink(missing_ok=True)
@@ -148,12 +148,12 @@ def test_outputs_that_are_not_seen_from_here(
 
 def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from adequa.io.storage import Content
-    from adequa.scoring import seen_outputs
+    from adequa.scoring import ray_engine
     from adequa.scoring.job import Job
     from adequa.scoring.records import Record
 
     size = 3
-    outputs = seen_outputs.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
+    outputs = ray_engine.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
     outputs.expect(
         Record(
             shard="a", rows=1, unscored=0, first_reason=None, empty=0,
@@ -166,7 +166,7 @@ def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def wait(_: float) -> None:
         late.write_bytes(b"x" * (late.stat().st_size + 1 if late.exists() else 1))
 
-    monkeypatch.setattr(seen_outputs, "sleep", wait)
+    monkeypatch.setattr(ray_engine, "sleep", wait)
     outputs.await_all()
     assert late.stat().st_size == size
 

@@ -1,23 +1,29 @@
-"""A whole packed metric around the tiny scorer, whose scores can be worked out by hand."""
+"""Packed metrics around the tiny scorer, with scores by hand, and tiny regressors to pack."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.surface import SURFACE, surface_features
-from adequa.learned.packed.score_map import ScoreMap
+from adequa.io.atomic import digest_of
+from adequa.learned.packed.metric import ScoreMap
+from adequa.learned.pair.plan import Plan, StagePlan
 from adequa.metrics.saved import Description, save
-from adequa.runtime.pair_session import MODEL, TOKENIZER
+from adequa.runtime.onnx import MODEL, TOKENIZER
 from tiny_onnx import by_hand, tiny_scorer, tiny_tokenizer
+
+if TYPE_CHECKING:
+    from adequa.learned.pair.metric import PairRegressor
 
 MAP = ScoreMap(unrelated=-2.0, reference=3.0)
 WEIGHTS = [0.5, -0.25, 0.125, 0.3, 0.2, -0.4, 0.1, 0.6, -0.7, 0.05]
 OFFSET = -0.3
+QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(1e-3,))
+WIDE = {"hidden_size": 32, "intermediate_size": 64}
 SETTINGS: Mapping[str, Any] = {
     "references": "best",
     "lowercase": False,
@@ -48,3 +54,20 @@ def packed_by_hand(hypothesis: str, reference: str) -> float:
     features = surface_features([hypothesis], [reference])[0].astype(np.float64)
     raw = by_hand(encoded.ids, encoded.type_ids) + features @ np.array(WEIGHTS) + OFFSET
     return float(MAP(np.array([raw]))[0])
+
+
+def fitted(folder: Path, encoder: Path, *, surface: bool = True, **head: Any) -> PairRegressor:
+    """A regressor after a few steps of training, with surface weights set by hand."""
+    import torch
+
+    from adequa.learned.pair.metric import PairRegressor
+    from tiny_transformer import tiny_ratings
+
+    plan = Plan(encoder=str(encoder), surface=surface, stage=(QUICK,), seed=3, **head)
+    metric = PairRegressor(plan, device="cpu", name="tiny").fit(tiny_ratings(24))
+    network = metric.model_.network
+    if network.skip is not None:
+        with torch.no_grad():
+            network.skip.copy_(torch.linspace(0.5, 0.1, len(SURFACE)))
+    metric.save(folder)
+    return metric

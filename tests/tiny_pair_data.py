@@ -11,8 +11,8 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences, Ratings
 from adequa.learned.pair.data import PairData, collect
-from adequa.learned.pair.parts import Judged
 from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
+from adequa.learned.pair.subsets import SegmentJudgements
 from adequa.segments import FloatArray, Segments
 
 RATINGS, PREFERENCES = StagePlan("ratings"), StagePlan("preferences")
@@ -25,7 +25,7 @@ def lengths_as_scores(_: tuple[str, ...], segments: Segments) -> FloatArray:
 
 def collected(
     *stages: StagePlan,
-    given: Sequence[Judged] = (),
+    given: Sequence[SegmentJudgements] = (),
     files: dict[str, Judgements] | None = None,
     development: DevelopmentPlan = NONE_HELD_OUT,
     seed: int = 0,

@@ -11,13 +11,18 @@ import torch
 
 from adequa.learned.checkpoints import Checkpoints
 from adequa.learned.pair import train as pair_train
-from adequa.learned.pair.figures import Development
-from adequa.learned.pair.gradients import PairInputs, predict
-from adequa.learned.pair.network import Head, PairNetwork
+from adequa.learned.pair.development import Development
+from adequa.learned.pair.devices import Processes
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict
 from adequa.learned.pair.objectives import PreferenceOrder, RatingRegression, preference_order
-from adequa.learned.pair.optimiser import Rates
-from adequa.learned.pair.processes import Processes
-from adequa.learned.pair.train import PairStage, PairTrial, Part, Run, train
+from adequa.learned.pair.train import (
+    LearningRates,
+    PairStage,
+    PairTrial,
+    Run,
+    StageObjective,
+    train,
+)
 from adequa.learned.training import Outcome, Progress
 from tiny_transformer import praise, random_rows, tiny_network
 
@@ -60,11 +65,19 @@ def nothing_held_out() -> Development:
 
 
 def trial(
-    *parts: Part, epochs: float = 1.0, rate: float = 3e-3, average: float = 0.0, **rates: Any
+    *parts: StageObjective,
+    epochs: float = 1.0,
+    rate: float = 3e-3,
+    average: float = 0.0,
+    **rates: Any,
 ) -> PairTrial:
     """Of these parts, or of ratings alone."""
     return PairTrial(
-        parts or (Part(ratings(), 8),), epochs, Rates(rate, **rates), 0.01, average=average
+        parts or (StageObjective(ratings(), 8),),
+        epochs,
+        LearningRates(rate, **rates),
+        0.01,
+        average=average,
     )
 
 
@@ -124,7 +137,7 @@ def same(one: PairNetwork, other: PairNetwork) -> bool:
 
 def hard_stages() -> list[PairStage]:
     """All that a checkpoint has to remember: two stages, trials, means, objectives in turns."""
-    mixed = (Part(preferences(), 3), Part(ratings(), 8, 0.5))
+    mixed = (StageObjective(preferences(), 3), StageObjective(ratings(), 8, 0.5))
     return [
         PairStage("mixed", (trial(*mixed, average=0.5),), calibration=_calibration),
         PairStage(

@@ -1,4 +1,4 @@
-"""adequa tells how good a machine translation is, in agreement with people.
+"""adequa scores machine translations the way human raters do.
 
 >>> import adequa
 >>> adequa.score(["The cat sat."], ["The cat sat."], metric="chrf").system

@@ -1,9 +1,10 @@
-"""The one error a user can cause: a sentence on what was wrong, where, and what to do."""
+"""The error a user can cause (what was wrong, where, what to do), and printable text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from unicodedata import category
 
 
 class AdequaError(Exception):
@@ -41,3 +42,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = get_close_matches(written, by_lower_case, n=1, cutoff=0.6)
     close += [name for name in by_lower_case if written and name.startswith(written)]
     return f' Did you mean "{by_lower_case[close[0]]}"?' if close else ""
+
+
+def printable(text: str) -> str:
+    """Text whose control characters (a tab or an escape in a system's name) do no harm.
+
+    >>> printable("a\\tb\\x1b[2J")
+    'a b [2J'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(" " if category(char) in {"Cc", "Zl", "Zp"} else char for char in text)

@@ -1,8 +1,8 @@
-"""Segments, Scores and Signature: the words of the project as frozen columnar dataclasses."""
+"""Segments, Scores and Signature: the basic types, frozen and columnar."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from adequa.errors import AdequaError
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 
-# Larger numbers are no scores, and their squares and sums would be no numbers.
+# Larger numbers are not accepted as scores: their squares and sums would overflow.
 LARGEST_SCORE = 1e100
 
 
@@ -44,7 +44,7 @@ class Segments:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
             raise AdequaError(f"Every segment needs one of each, but there are {counts}.")
-        # What a metric remembers of shared references must not change behind its back.
+        # Metrics cache statistics by these tuples, so that they must not change.
         object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
         object.__setattr__(self, "references", tuple(self.references))
         if not set(map(type, self.references)) <= {tuple}:
@@ -69,12 +69,12 @@ class Segments:
 
     @property
     def reference_count(self) -> int | None:
-        """References a segment, or None where segments differ in it."""
+        """The number of references of every segment, or None where segments differ in it."""
         counts = set(map(len, self.references))
         return counts.pop() if len(counts) == 1 else None
 
     def select(self, rows: Sequence[int]) -> Segments:
-        """The segments of these rows, in this order.
+        """Return the segments of these rows, in this order.
 
         >>> pair = Segments(("a", "b"), (("x",), ("y",)))
         >>> pair.select([1]).hypotheses
@@ -116,8 +116,24 @@ class ReferencePairs:
     segment: IntArray  # index of the segment of each pair (among the rows); never decreasing
 
 
+def check_characters(texts: Iterable[str], error: Exception) -> None:
+    """Raise where a text contains half a character, a surrogate, which no tokenizer reads.
+
+    Metrics that read no tokens take such texts, so that it is checked only where a tokenizer has
+    failed with `error`, which names no cause.
+    """
+    try:
+        for text in texts:
+            text.encode()
+    except UnicodeEncodeError as half:
+        raise AdequaError(
+            f"A text holds {half.object[half.start]!a} at character {half.start + 1:,}, which is "
+            "half a character (a surrogate) that no tokenizer reads; correct the text."
+        ) from error
+
+
 def concatenate(parts: Sequence[Segments]) -> Segments:
-    """Several batches as one, in order. All have the same columns.
+    """Return batches as one, in order. All have the same columns.
 
     >>> concatenate([Segments(("a",), (("x",),)), Segments(("b",), (("y",),))]).hypotheses
     ('a', 'b')
@@ -152,7 +168,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """What a metric says of segments: one score each, the system score, and what that came from.
+    """The scores of a metric: one for each segment, and the system score with its statistics.
 
     `statistics` has one row a segment and adds up: any selection or resampling of segments gets
     its system score from the sum of its rows, without looking at text again. `remarks` are what a

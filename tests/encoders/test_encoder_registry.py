@@ -14,8 +14,8 @@ from adequa.encoders.registry import (
     encoder_class,
     load_encoder,
     load_encoders,
-    moved,
     settings_of,
+    with_path,
 )
 from adequa.errors import AdequaError
 
@@ -94,13 +94,13 @@ def test_a_concatenation_has_the_coverage_of_the_part_that_has_one() -> None:
     ],
 )
 def test_an_encoder_that_was_moved(place: str, found: str) -> None:
-    assert moved("transformer:models/mpnet,pooling=cls,layers=1+2", place) == found
+    assert with_path("transformer:models/mpnet,pooling=cls,layers=1+2", place) == found
 
 
 def test_a_moved_encoder_gives_the_same_vectors() -> None:
     before = load_encoder("words:words.txt,lowercase=false")
     Path("words.txt").rename("renamed.txt")
-    after = load_encoder(moved(before.specification, "renamed.txt"))
+    after = load_encoder(with_path(before.specification, "renamed.txt"))
     assert after.fingerprint == before.fingerprint
 
 

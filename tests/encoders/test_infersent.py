@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from nltk.tokenize import NLTKWordTokenizer
 
 from adequa.encoders.infersent import InferSent
 from adequa.encoders.registry import load_encoder
-from adequa.encoders.tokens import treebank_words
 from adequa.errors import AdequaError
-from judgements import needs_judgements, read_judgements
 from recurrent_oracles import Array, infersent, random_arrays, write_glove
+from tiny_infersent import ARRAYS, SIZE, WORD_SIZE, lstm_arrays, save
 
-WORD_SIZE, SIZE = 5, 4
 WORDS = ("<s>", "</s>", "<p>", "</p>", "the", "cat", "did", "didn", "n't", "'t", "sleep", ".")
 SENTENCES = ["the cat didn't sleep.", "the cat", "", "the zebra sleep", "cat cat the cat the ."]
-
-
-def lstm_arrays(seed: int = 1, size: int = SIZE) -> dict[str, Array]:
-    shapes: dict[str, tuple[int, ...]] = {}
-    for ending in ("", "_reverse"):
-        shapes[f"enc_lstm.weight_ih_l0{ending}"] = (4 * size, WORD_SIZE)
-        shapes[f"enc_lstm.weight_hh_l0{ending}"] = (4 * size, size)
-        shapes[f"enc_lstm.bias_ih_l0{ending}"] = (4 * size,)
-        shapes[f"enc_lstm.bias_hh_l0{ending}"] = (4 * size,)
-    return random_arrays(seed, shapes)
-
-
-def save(path: Path, arrays: dict[str, Array], **settings: Any) -> Path:
-    torch.save(OrderedDict((k, torch.from_numpy(v)) for k, v in arrays.items()), path, **settings)
-    return path
-
-
 VECTORS = random_arrays(2, dict.fromkeys(WORDS, (WORD_SIZE,)))
-ARRAYS = lstm_arrays()
 
 
 @pytest.fixture(autouse=True)
@@ -204,40 +182,3 @@ def test_settings_and_paths_in_a_sentence(tmp_path: Path, weights: str, words: s
         InferSent.load(str(tmp_path / "none.pkl"), words=words)
     with pytest.raises(AdequaError, match="is a folder"):
         InferSent.load(str(tmp_path), words=words)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'He said: "It\'s 3,500.50 (or so)..."',
-        "I can't, won't and shouldn't; they'll've gone -- we'd stay!",
-        "The dogs' dinner cost $5 & 10% of 'nothing', didn't it?",
-        "O'Neill's 'tis cannot gonna wanna go",
-        "“Curly” quotes – and — dashes ‘too’ «also»",
-        "Ends with U.S.",
-        "a@b.c, 12:30 #tag [x] {y} <z> *w*",
-        "Wait.. what",
-        "rock 'n' roll in the '90s",
-        "DON'T HE'LL",
-        "",
-        " \t ",
-    ],
-)
-def test_words_are_those_of_nltk(text: str) -> None:
-    assert treebank_words(text) == NLTKWordTokenizer().tokenize(text)
-
-
-def test_full_stops_inside_a_text() -> None:
-    text = "It ended. Mr. Wu of the U.S. Army left at 3. He (A. B.) slept. and so on."
-    expected = "It ended . Mr. Wu of the U.S. Army left at 3 . He ( A. B. ) slept. and so on ."
-    assert treebank_words(text) == expected.split()
-
-
-@needs_judgements
-def test_words_of_news_are_those_of_nltk() -> None:
-    """NLTK is given one sentence at a time; so only texts without inner full stops compare."""
-    texts = {row["ref"] for rows in read_judgements("wmt16-da").values() for row in rows}
-    single = [text for text in texts if ". " not in text and '."' not in text]
-    same = sum(treebank_words(text) == NLTKWordTokenizer().tokenize(text) for text in single)
-    assert len(single) > 1000
-    assert same >= 0.999 * len(single)

@@ -16,7 +16,7 @@ import torch
 
 from adequa.encoders.converters.plain_table import read_plain
 from adequa.encoders.converters.skip_thought import convert, main
-from adequa.encoders.recurrent import content_digest, gated_unit, read_arrays, write_arrays
+from adequa.encoders.recurrent import GRU, content_digest, read_arrays, write_arrays
 from adequa.encoders.registry import load_encoder
 from adequa.encoders.skip_thought import SkipThought, weight_names
 from adequa.errors import AdequaError
@@ -347,5 +347,5 @@ def test_states_of_nothing() -> None:
             ("candidate_bias", "bx"),
         )
     }
-    one = gated_unit("here", weights, resets_state=True, device="cpu")
+    one = GRU.from_arrays("here", weights, resets_state=True, device="cpu")
     assert one.last_states(torch.zeros((0, 0, WORD_SIZE)), []).shape == (0, UNI)

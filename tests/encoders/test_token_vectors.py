@@ -11,8 +11,8 @@ from adequa.encoders.parses import Parses
 from adequa.encoders.token_vectors import (
     JoinedVectors,
     WordTable,
-    drawn,
     load_token_vectors,
+    spelling_vectors,
 )
 from adequa.errors import AdequaError
 from tiny_transformer import IDS, POSITIONS, write_tiny_encoder, write_tiny_roberta
@@ -66,7 +66,7 @@ def test_unknown_words_are_the_same_for_the_same_spelling(tmp_path: Path) -> Non
 
 
 def test_numbers_drawn_from_a_spelling_are_even_and_never_change() -> None:
-    numbers = drawn([f"word{number}" for number in range(200)], 100)
+    numbers = spelling_vectors([f"word{number}" for number in range(200)], 100)
     assert numbers.mean() == pytest.approx(0, abs=0.03)
     assert numbers.std() == pytest.approx(1, abs=0.02)
     assert np.abs(numbers).max() <= 3**0.5
@@ -74,8 +74,10 @@ def test_numbers_drawn_from_a_spelling_are_even_and_never_change() -> None:
     import hashlib
 
     first = int.from_bytes(hashlib.shake_256(b"brno").digest(2), "little")
-    assert drawn(["Brno"], 1)[0, 0] == pytest.approx(((first + 0.5) / 65536 - 0.5) * 12**0.5)
-    assert drawn([], 3).shape == (0, 3)
+    assert spelling_vectors(["Brno"], 1)[0, 0] == pytest.approx(
+        ((first + 0.5) / 65536 - 0.5) * 12**0.5
+    )
+    assert spelling_vectors([], 3).shape == (0, 3)
 
 
 def test_several_are_put_one_after_the_other(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from adequa.judgements import Kept, Ratings, joined
 from adequa.learned import blend as blend_module
 from adequa.learned.base import Training
 from adequa.learned.blend import LEXICAL, Blend
-from adequa.learned.embedding.distances import Features
-from adequa.learned.regression import fit_svr
+from adequa.learned.embedding.features import Features
+from adequa.learned.embedding.svr import fit_svr
 from adequa.metrics.registry import METRICS, in_full, load_metric
 from adequa.remarks import plain
 from adequa.segments import Segments

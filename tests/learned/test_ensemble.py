@@ -25,7 +25,7 @@ from adequa.learned.base import LearnedMetric
 from adequa.learned.blend import Blend
 from adequa.learned.embedding.features import feature_count
 from adequa.learned.embedding.metric import EmbeddingRegressor
-from adequa.learned.embedding.support_vectors import SupportVectors
+from adequa.learned.embedding.svr import SupportVectors
 from adequa.learned.ensemble import Ensemble, Part
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
@@ -311,7 +311,7 @@ def test_a_part_of_another_version() -> None:
 def test_large_files_are_linked_and_small_ones_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     blend("one", 1.0, 2.0)
     blend("two", 4.0)
-    monkeypatch.setattr(ensemble_module, "LINKED", Path("one/weights.npz").stat().st_size)
+    monkeypatch.setattr(ensemble_module, "MIN_LINKED_BYTES", Path("one/weights.npz").stat().st_size)
     Path("one/real").mkdir()
     Path("one/real/vectors").write_bytes(b"1" * 5000)
     Path("one/again").symlink_to("real/vectors")  # as some caches of models have them
@@ -334,7 +334,7 @@ def test_a_disk_without_links_takes_copies(monkeypatch: pytest.MonkeyPatch) -> N
     def no_links(*_: object) -> None:
         raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(ensemble_module, "LINKED", 0)
+    monkeypatch.setattr(ensemble_module, "MIN_LINKED_BYTES", 0)
     monkeypatch.setattr(os, "link", no_links)
     both()
     assert not Path("one/weights.npz").samefile("both/parts/1/weights.npz")

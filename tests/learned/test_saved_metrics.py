@@ -311,7 +311,7 @@ def test_an_encoder_is_not_downloaded(written: str, monkeypatch: pytest.MonkeyPa
 
 def test_word_vectors_of_an_encoder_are_found_elsewhere() -> None:
     pytest.importorskip("torch", reason="InferSent runs on PyTorch")
-    from test_infersent import ARRAYS, WORD_SIZE, save
+    from tiny_infersent import ARRAYS, WORD_SIZE, save
 
     save(Path("infersent.pkl"), ARRAYS)
     write_words(Path("glove.txt"), SENTENCES, WORD_SIZE)

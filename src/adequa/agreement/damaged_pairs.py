@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from adequa.damage.apply import SEVERITIES, damage_texts
 from adequa.damage.base import Perturbation
 from adequa.damage.registry import PERTURBATIONS, perturbation
-from adequa.damage.sentences import SEVERITIES, damaged
 from adequa.errors import AdequaError, nearest
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.segments import FloatArray, Segments
@@ -175,13 +175,13 @@ def _damaged_by_kind(
     for start in range(0, len(texts), settings.each):
         lacking = [name for name, part in found.items() if len(part) < settings.each]
         part = slice(start, start + settings.each)
-        made = damaged(
+        made = damage_texts(
             texts.hypotheses[part],
             lacking,
             seed=settings.seed,
             severities=settings.severities,
             sources=None if sources is None else sources[part],
-            others=others,
+            corpus=others,
         )
         columns = zip(made.rows.tolist(), made.kinds, made.texts, made.severities, strict=True)
         for row, kind, text, severity in columns:

@@ -134,7 +134,7 @@ class _Outcomes:
 
     def by_severity(self) -> tuple[Line, ...]:
         """Figures for each severity, of the kinds for which it means something."""
-        graded = np.array([bool(kind.severity) for kind in self.kinds])[self.codes]
+        graded = np.array([bool(kind.severity_meaning) for kind in self.kinds])[self.codes]
         severities = np.unique(self.severities[graded]).tolist()
         return tuple(
             self.line(f"{severity:g}", graded & (self.severities == severity))

@@ -19,9 +19,7 @@ from adequa.cli.comparing import (
     check_outputs,
     compare_files,
 )
-from adequa.cli.formats import TableFormat, TableFormatOption, format_of
-from adequa.cli.loading import Loading
-from adequa.cli.notes import tell_notes
+from adequa.cli.loading import Columns, Hypotheses, Input, Loading, References, SourceText, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -32,8 +30,8 @@ from adequa.cli.options import (
     Quiet,
     Seed,
 )
-from adequa.cli.output import write
-from adequa.cli.reading import Columns, Hypotheses, Input, References, SourceText, reader
+from adequa.cli.output import TableFormat, TableFormatOption, format_of, write
+from adequa.cli.progress import tell_notes
 from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.errors import AdequaError
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_metric
-from adequa.cli.loading import Loading
-from adequa.cli.reading import Read
+from adequa.cli.loading import Loading, Read
 from adequa.comparison.defaults import METRICS, SWAPS
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def compare_files(
     from adequa.cli.progress import progress
     from adequa.comparison.compare import compared
     from adequa.comparison.outputs import gathered
-    from adequa.io import total_bytes
+    from adequa.io.read import total_bytes
 
     found = sources(metrics or METRICS, loading)
     loading.check_device()

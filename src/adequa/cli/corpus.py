@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.notes import counted, notes_on, tell_notes
 from adequa.cli.options import Device
-from adequa.cli.progress import Work, progress
+from adequa.cli.progress import Work, counted, notes_on, progress, tell_notes
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -99,8 +98,8 @@ def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> boo
 
 def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> Results:
     """Score a corpus and say what should be known of it."""
-    from adequa.io import column_mapping
     from adequa.io.shards import find_shards
+    from adequa.io.tables import column_mapping
     from adequa.scoring.corpus import score_corpus
 
     size = sum(shard.size for shard in find_shards(corpus.inputs))

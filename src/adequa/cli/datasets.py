@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
+from adequa.cli.progress import tell
 
 if TYPE_CHECKING:
     from adequa.datasets.registry import Dataset
@@ -71,7 +71,7 @@ def show(name: _Name) -> None:
 
 
 def _listed() -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.datasets.cache import locate
     from adequa.datasets.registry import DATASETS
 
@@ -87,7 +87,7 @@ def _listed() -> Iterator[str]:
 
 
 def _described(entry: Dataset) -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.datasets.cache import locate
 
     found = locate(entry.name)

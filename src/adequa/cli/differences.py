@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.measuring import scoring, selection_of
-from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
     DEFAULT_METRICS,
@@ -25,7 +23,8 @@ from adequa.cli.options import (
     Quiet,
     Split,
 )
-from adequa.cli.output import check_output, write
+from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_of, write
+from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ def encoders(
 
 
 def _listed() -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.encoders.registry import ENCODERS
 
     yield from aligned(lambda: [[kind, entry.summary] for kind, entry in ENCODERS.items()])
@@ -37,7 +37,7 @@ def _listed() -> Iterator[str]:
 
 def _described(kind: str) -> Iterator[str]:
     from adequa.cli.metrics import shown_default
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.encoders.registry import ENCODERS, encoder_class, settings_of
 
     found = encoder_class(kind)

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.formats import AgreementFormat, AgreementFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.measuring import scoring, selection_of
-from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
     DEFAULT_METRICS,
@@ -28,7 +26,8 @@ from adequa.cli.options import (
     Seed,
     Split,
 )
-from adequa.cli.output import check_output, write
+from adequa.cli.output import AgreementFormat, AgreementFormatOption, check_output, format_of, write
+from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -177,8 +176,8 @@ def evaluate(
 
 def _loaded(dataset: str, outputs: Path | None) -> Judgements:
     from adequa.datasets.load import load_dataset
-    from adequa.io import read_wmt_rankings
     from adequa.io.read import format_suffix
+    from adequa.io.wmt_rankings import read_wmt_rankings
 
     if outputs is None:
         return load_dataset(dataset)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import NameOption, OutputOption, checked_target
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.learned.packed.packing import Packed
+    from adequa.learned.packed.packing import PackingResult
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.learned.pair.parts import Part
+    from adequa.learned.pair.subsets import Subset
     from adequa.segments import Segments
 
 DEFAULT_DATA = "wmt15-da"
@@ -77,7 +77,7 @@ def export(
     from adequa.cli.output import write
     from adequa.cli.progress import progress
     from adequa.learned.base import Training
-    from adequa.learned.packed.packing import packed
+    from adequa.learned.packed.packing import pack
     from adequa.metrics.saved import read_description
 
     called = checked_target(output, name)
@@ -85,7 +85,7 @@ def export(
     with progress("Exporting", None, quiet=quiet) as work:
         work.stage("Reading the data")
         texts = _into_english(data)
-        made = packed(
+        result = pack(
             regressor,
             texts,
             output,
@@ -100,7 +100,7 @@ def export(
             ),
         )
     if not quiet:
-        write(_report(made, regressor.name, output), None)
+        write(_report(result, regressor.name, output), None)
 
 
 def _regressor(folder: str) -> PairRegressor:
@@ -145,19 +145,19 @@ def _into_english(names: Sequence[str] | None) -> Segments:
     return concatenate(parts)
 
 
-def _part(given: str) -> Part:
+def _part(given: str) -> Subset:
     from adequa.datasets.load import load_dataset
     from adequa.judgements import RatedSystems
-    from adequa.learned.pair.parts import judged_part, plain_part, system_part
+    from adequa.learned.pair.subsets import judged_subset, system_subset, text_subset
 
-    plain = plain_part(given)
+    plain = text_subset(given)
     if plain is not None:
         return plain
     loaded = load_dataset(given)
-    return system_part(loaded) if isinstance(loaded, RatedSystems) else judged_part(loaded)
+    return system_subset(loaded) if isinstance(loaded, RatedSystems) else judged_subset(loaded)
 
 
-def _english(part: Part) -> Iterator[Segments]:
+def _english(part: Subset) -> Iterator[Segments]:
     """The rows of a part, of each side, but for those into other languages."""
     from adequa.segments import Segments
 
@@ -173,11 +173,11 @@ def _english(part: Part) -> Iterator[Segments]:
         )
 
 
-def _report(made: Packed, origin: str, folder: str) -> Iterator[str]:
+def _report(made: PackingResult, origin: str, folder: str) -> Iterator[str]:
     """What was made, and what it costs."""
+    from adequa.cli.output import aligned
     from adequa.cli.render_training import how_to_use
-    from adequa.cli.table import aligned
-    from adequa.printable import printable
+    from adequa.errors import printable
 
     loss, ends = made.loss, made.score_map
     yield printable(f"{made.name}: {origin}, packed in {made.precision}") + "\n\n"

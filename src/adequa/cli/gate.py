@@ -12,11 +12,10 @@ from adequa.cli.comparing import (
     check_outputs,
     compare_files,
 )
-from adequa.cli.loading import Loading
-from adequa.cli.notes import tell_notes
+from adequa.cli.loading import Loading, References, SourceText, reader
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Quiet
 from adequa.cli.output import write
-from adequa.cli.reading import References, SourceText, reader
+from adequa.cli.progress import tell_notes
 from adequa.comparison.defaults import ALPHA, METRICS, SEED, SWAPS
 from adequa.errors import AdequaError
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from adequa.agreement.error_analysis import Analysis
 from adequa.cli.listing_page import as_page
 from adequa.cli.render_analysis import json_row
-from adequa.errors import AdequaError
-from adequa.printable import printable
+from adequa.errors import AdequaError, printable
 
 
 def check_listing(path: str) -> None:

@@ -1,18 +1,24 @@
-"""Metrics as the command line loads them: on the device of choice, with scores kept on disk."""
+"""Inputs of the command line: metrics on the chosen device with cached scores, and text files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
 
 from adequa.cli.options import Device
-from adequa.errors import UnknownSettingError
+from adequa.errors import AdequaError, UnknownSettingError
 
 if TYPE_CHECKING:
+    from adequa.io.text import Advance
     from adequa.metrics.contract import Metric
+    from adequa.segments import Segments
 
-KEPT = "scores.sqlite"  # in the folder of caches
+KEPT = "scores.db"  # in the folder of caches
 _MEGABYTE = 1_000_000
 
 
@@ -53,6 +59,82 @@ class Loading:
     def check_device(self) -> None:
         """Raise where a device is named that none of the metrics makes use of."""
         if self.device is not None and not self._with_device:
-            from adequa.metrics.settings import no_device
+            from adequa.metrics.registry import no_device
 
             raise no_device(self._without_device)
+
+
+Hypotheses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-t", "--hypothesis", metavar="FILE", help="A system's output; repeat for more systems."
+    ),
+]
+References = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-r", "--reference", metavar="FILE", help="A reference translation; repeat for several."
+    ),
+]
+SourceText = Annotated[
+    str | None, typer.Option("-s", "--source", metavar="FILE", help="The source text.")
+]
+Input = Annotated[
+    str | None,
+    typer.Option(
+        "-i",
+        "--input",
+        metavar="FILE",
+        help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads TSV "
+        "from standard input. Columns: mt, ref, and optionally src, system, doc.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="FIELD=NAME", help="Where a field stands in the input."),
+]
+
+
+class Read(Protocol):
+    """Reads batches of segments, telling how many bytes it has taken in."""
+
+    def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
+
+
+def reader(
+    verb: str,
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    source: str | None,
+    table: str | None,
+    columns: Sequence[str],
+    keep: Sequence[str] = (),
+    *,
+    documents: bool = False,
+) -> tuple[Read, list[str]]:
+    """How to read what the user named, and the files that it takes."""
+    from adequa.io.parallel import read_parallel
+    from adequa.io.read import read_table
+    from adequa.io.tables import column_mapping
+
+    if table is not None:
+        if hypotheses or references or source is not None:
+            raise AdequaError("Give either one file with -i, or files with -t and -r; not both.")
+        mapping = column_mapping(columns)
+        read = partial(
+            read_table, table, columns=mapping, keep_ids=tuple(keep), documents=documents
+        )
+        return read, [table]
+    if not hypotheses or not references:
+        raise AdequaError(
+            "Name the translations with -t and the reference with -r, or one file with -i;"
+            f" `adequa {verb} --help` shows all options."
+        )
+    if columns:
+        raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
+    sources = [] if source is None else [source]
+    return partial(read_parallel, hypotheses, references, source), [
+        *hypotheses,
+        *references,
+        *sources,
+    ]

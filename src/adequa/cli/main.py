@@ -32,13 +32,13 @@ from adequa.cli import (
     serve,
     train,
 )
-from adequa.cli.notes import tell
+from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
 
 app = typer.Typer(
     name="adequa",
-    help="Tells how good a machine translation is, in agreement with people.",
+    help="Scores machine translations the way human raters do.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its handler shows local variables: users' text, in our case
     rich_markup_mode=None,  # plain help starts in half the time

@@ -17,10 +17,9 @@ from adequa.cli.choosing import (
     text_line,
 )
 from adequa.cli.loading import Loading
-from adequa.cli.notes import counted, tell_notes
 from adequa.cli.options import DeviceOption, Output, Quiet
 from adequa.cli.output import check_output, write
-from adequa.cli.progress import progress
+from adequa.cli.progress import counted, progress, tell_notes
 
 if TYPE_CHECKING:
     from adequa.io.candidates import CandidateList
@@ -56,8 +55,8 @@ def mbr(
     Each candidate is scored against the others of its sentence as if they were references; the one
     with the best mean is chosen: the highest, or the lowest where lower scores are better.
     """
-    from adequa.io import total_bytes
     from adequa.io.candidates import read_candidates
+    from adequa.io.read import total_bytes
     from adequa.scoring.mbr import Pruning, PruningLoss, choices
 
     if output is not None:

@@ -27,7 +27,7 @@ def metrics(
 
 
 def _listed() -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.metrics.registry import METRICS
 
     yield from aligned(lambda: [[name, entry.summary] for name, entry in METRICS.items()])
@@ -36,7 +36,7 @@ def _listed() -> Iterator[str]:
 
 
 def _described(name: str) -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.metrics.registry import METRICS, metric_class, settings_of
 
     found = metric_class(name)

@@ -43,7 +43,7 @@ CacheSize = Annotated[
         min=1,
         max=1_000_000,
         metavar="MB",
-        help="How much of them is kept, in the file scores.sqlite of the cache folder: "
+        help="How much of them is kept, in the file scores.db of the cache folder: "
         "ADEQUA_CACHE, or that of the system (~/.cache/adequa).",
     ),
 ]

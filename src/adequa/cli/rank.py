@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_metric
-from adequa.cli.formats import ScoreFormat, ScoreFormatOption, format_of
-from adequa.cli.loading import Loading
-from adequa.cli.notes import tell_notes
+from adequa.cli.loading import Columns, Hypotheses, Input, Loading, References, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -21,8 +19,8 @@ from adequa.cli.options import (
     Quiet,
     Seed,
 )
-from adequa.cli.output import check_output, write
-from adequa.cli.reading import Columns, Hypotheses, Input, References, reader
+from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_of, write
+from adequa.cli.progress import tell_notes
 from adequa.cli.training import training_progress
 from adequa.errors import AdequaError
 
@@ -67,13 +65,13 @@ def rank(
     from adequa.comparison.ranking import rank as ranked
     from adequa.comparison.ranking import win_probabilities
     from adequa.learned.pairwise.metric import PairwiseRanker
-    from adequa.pretrained.ranker import ranker_folder
+    from adequa.pretrained import ranker_folder
 
     loading = Loading(device, None if no_cache else cache_size)
     found = loading(metric or ranker_folder())
     loading.check_device()
     if no_cache and isinstance(found, PairwiseRanker):
-        found.named = found.named.uncached()
+        found.loaded_inputs = found.loaded_inputs.uncached()
     read, paths = reader(
         "rank", hypothesis or [], reference or [], None, input_, column or [], found.columns
     )

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 from adequa.scoring.results import MetricResult, Results, SystemResult
 from adequa.segments import FloatArray
 

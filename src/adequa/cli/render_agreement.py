@@ -9,8 +9,8 @@ from math import isnan
 
 from adequa.agreement.protocol import Protocol
 from adequa.agreement.results import Agreement, Column
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 from adequa.segments import FloatArray
 from adequa.statistics.preference_tau import PREFERENCE_TAUS
 

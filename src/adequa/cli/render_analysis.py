@@ -10,8 +10,8 @@ from math import isnan
 from adequa.agreement.error_analysis import Analysis, Part, Profile, Row
 from adequa.agreement.surface import marked_parts
 from adequa.agreement.top_share import VERDICTS, Verdict
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 
 MISSING = "–"
 _COUNTS = ("outputs", "low_overlap", "short", "unknown", "unknown_and_short")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from adequa.cli.table import aligned
+from adequa.cli.output import aligned
 from adequa.comparison.as_tables import pairs_as_tsv
 from adequa.comparison.examples import disagreements, largest_gains
 from adequa.comparison.results import (
@@ -19,7 +19,7 @@ from adequa.comparison.results import (
 )
 from adequa.comparison.word_differences import excerpt, first_difference, marked
 from adequa.comparison.wording import probability, signed, unsigned
-from adequa.printable import printable
+from adequa.errors import printable
 
 MISSING = "–"
 SURE = "*"

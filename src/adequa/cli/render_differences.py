@@ -9,8 +9,8 @@ from math import isfinite
 
 from adequa.agreement.differences import Bin, BySize
 from adequa.agreement.noticed import Noticed
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 
 MISSING = "–"
 _FIGURES = ("pairs", "agreed", "share", "share_low", "share_high")

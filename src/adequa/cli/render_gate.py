@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from adequa.cli.render_comparison import markdown_table
 from adequa.comparison.gate import Check, Verdict
 from adequa.comparison.wording import probability, signed, unsigned
-from adequa.printable import printable
+from adequa.errors import printable
 
 
 def as_json(verdict: Verdict) -> Iterator[str]:

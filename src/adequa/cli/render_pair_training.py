@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adequa.cli.output import aligned
 from adequa.cli.render_training import how_to_use
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.errors import printable
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor
@@ -70,15 +70,14 @@ def _development(metric: PairRegressor) -> Iterator[str]:
 
 
 def _figures(metric: PairRegressor, figures: Mapping[str, str]) -> Iterator[list[str]]:
-    from adequa.learned.cards import shown
-    from adequa.learned.pair.stages import combinations
+    from adequa.learned.cards import three_digits
 
     # The loop names a stage by its objective and its number.
     names = list(dict.fromkeys(each["stage"] for each in metric.training_["history"]))
     for number, (stage, name) in enumerate(zip(metric.plan.stage, names, strict=True), 1):
         history = [each for each in metric.training_["history"] if each["stage"] == name]
         kept = _best(history if stage.keep == "best" else _last_of_trials(history), stage)
-        trials = combinations(stage)
+        trials = stage.trials()
         for each in history if len(trials) == 1 else _one_a_trial(history, stage):
             settings = trials[each["trial"] - 1] if len(trials) > 1 else {}
             yield [
@@ -86,7 +85,7 @@ def _figures(metric: PairRegressor, figures: Mapping[str, str]) -> Iterator[list
                 _in_words({k: v for k, v in settings.items() if len(getattr(stage, k)) > 1}),
                 f"{'*' if each is kept else ''}{each['step']:,}",
                 f"{each['loss']:.4f}",
-                *(shown(each[key]) for key in figures),
+                *(three_digits(each[key]) for key in figures),
             ]
 
 
@@ -103,7 +102,7 @@ def _last_of_trials(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _best(history: list[dict[str, Any]], stage: StagePlan) -> dict[str, Any]:
     """The latest of the best, which is what the training keeps."""
-    from adequa.learned.pair.figures import criterion
+    from adequa.learned.pair.development import criterion
 
     objectives = (stage.objective, *(source.objective for source in stage.beside))
     figures = [criterion(each, objectives) for each in history]

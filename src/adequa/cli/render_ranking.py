@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from adequa.cli.table import aligned
+from adequa.cli.output import aligned
 from adequa.comparison.ranking import Figure, Ranking
 from adequa.comparison.ranking_as_dict import as_dict
-from adequa.printable import printable
+from adequa.errors import printable
 
 
 def as_text(ranking: Ranking, signature: str) -> Iterator[str]:

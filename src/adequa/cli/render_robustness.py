@@ -8,8 +8,8 @@ from dataclasses import asdict
 from itertools import groupby
 
 from adequa.agreement.robustness import Example, Figure, Line, Robustness
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 
 BEST = "*"
 MISSING = "–"

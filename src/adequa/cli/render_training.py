@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adequa.cli.table import aligned
-from adequa.printable import printable
+from adequa.cli.output import aligned
+from adequa.errors import printable
 
 if TYPE_CHECKING:
     from adequa.learned.base import LearnedMetric
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
     """The report of a regressor over features that was just trained and saved."""
-    from adequa.learned.cards import shown
+    from adequa.learned.cards import three_digits
 
     found, facts = metric.agreement_, metric.training_
     chosen = ", ".join(
@@ -27,12 +27,12 @@ def report(metric: LearnedMetric, folder: str) -> Iterator[str]:
     count, tried = found["settings_tried"], found.get("tried", "setting")
     yield f"one {tried};" if count == 1 else f"chosen among {count:,} {tried}s by"
     yield " Pearson on what was held out, "
-    yield f"{shown(found['criterion_pearson'])}: {chosen}\n\n"
+    yield f"{three_digits(found['criterion_pearson'])}: {chosen}\n\n"
     lines = {"all": found["all"]} | found.get("by_language_pair", {})
     rows = [
         ["held out", "ratings", "Pearson", "Kendall"],
         *(
-            [name, f"{f['rows']:,}", shown(f["pearson"]), shown(f["kendall"])]
+            [name, f"{f['rows']:,}", three_digits(f["pearson"]), three_digits(f["kendall"])]
             for name, f in lines.items()
         ),
     ]
@@ -47,7 +47,7 @@ def ensemble_report(made: Ensemble, folder: str) -> Iterator[str]:
         *(
             [
                 *(str(number), part.metric.name, part.metric.kind),
-                *("; ".join(part.learnt_from()), f"{part.share:g}"),
+                *("; ".join(part.training_data()), f"{part.share:g}"),
             ]
             for number, part in enumerate(made.parts, 1)
         ),

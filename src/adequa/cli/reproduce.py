@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_table
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet
 from adequa.cli.output import write
+from adequa.cli.progress import tell
 
 if TYPE_CHECKING:
     from adequa.agreement.sources import Progress
@@ -51,7 +51,7 @@ def reproduce(
 
     Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
     """
-    from adequa.io import atomic_write
+    from adequa.io.atomic import atomic_write
     from adequa.reproduce.page import page, page_path
     from adequa.reproduce.registry import table
 
@@ -67,7 +67,7 @@ def reproduce(
 
 
 def _listed() -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.reproduce.registry import TABLES, table
 
     tables = [table(name) for name in TABLES]
@@ -108,7 +108,7 @@ def _reported(work: Work) -> Progress:
 
 
 def _shown(found: Table, measured: Results) -> Iterator[str]:
-    from adequa.cli.table import aligned
+    from adequa.cli.output import aligned
     from adequa.reproduce.page import side_by_side
 
     yield f"{found.title}\n{found.paper}\n\n"

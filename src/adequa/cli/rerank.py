@@ -15,12 +15,10 @@ from adequa.cli.choosing import (
     or_null,
     text_line,
 )
-from adequa.cli.loading import Loading
-from adequa.cli.notes import tell_notes
+from adequa.cli.loading import Loading, References
 from adequa.cli.options import DeviceOption, Output, Quiet
 from adequa.cli.output import check_output, write
-from adequa.cli.progress import progress
-from adequa.cli.reading import References
+from adequa.cli.progress import progress, tell_notes
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -41,8 +39,8 @@ def rerank(
 
     References are files with a line a sentence, or stand under ref in the input.
     """
-    from adequa.io import total_bytes
     from adequa.io.candidates import read_candidates
+    from adequa.io.read import total_bytes
     from adequa.scoring.rerank import rankings
 
     if output is not None:

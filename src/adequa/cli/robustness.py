@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
-from adequa.cli.formats import TableFormat, TableFormatOption, format_of
 from adequa.cli.loading import Loading
 from adequa.cli.measuring import scoring, selection_of
-from adequa.cli.notes import tell_notes
 from adequa.cli.options import (
     CACHE_SIZE,
     DEFAULT_METRICS,
@@ -26,7 +24,8 @@ from adequa.cli.options import (
     Seed,
     Split,
 )
-from adequa.cli.output import check_output, write
+from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_of, write
+from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def robustness(
     """Measure how often metrics score translations above their damaged selves."""
     from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.robustness import robustness as measure
-    from adequa.damage.sentences import SEVERITIES
+    from adequa.damage.apply import SEVERITIES
 
     settings = DamageSettings(
         each=each,
@@ -169,7 +168,7 @@ def _check_files(
 def _parallel(
     hypotheses: Sequence[str], references: Sequence[str], source: str | None
 ) -> tuple[Segments, str]:
-    from adequa.io import read_parallel
+    from adequa.io.parallel import read_parallel
     from adequa.segments import concatenate
 
     batches = list(read_parallel(hypotheses, references, source))

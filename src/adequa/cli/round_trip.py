@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet, Seed
+from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:

@@ -21,12 +21,19 @@ from adequa.cli.corpus import (
     is_corpus,
     score_shards,
 )
-from adequa.cli.formats import ScoreFormat, ScoreFormatOption, format_of
-from adequa.cli.loading import Loading
-from adequa.cli.notes import notes_on, tell_notes
+from adequa.cli.loading import (
+    Columns,
+    Hypotheses,
+    Input,
+    Loading,
+    Read,
+    References,
+    SourceText,
+    reader,
+)
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
-from adequa.cli.output import check_output, write
-from adequa.cli.reading import Columns, Hypotheses, Input, Read, References, SourceText, reader
+from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_of, write
+from adequa.cli.progress import notes_on, tell_notes
 from adequa.comparison.defaults import METRICS
 from adequa.errors import AdequaError
 
@@ -101,7 +108,7 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     loading = Loading(device, None if no_cache else cache_size)
-    from adequa.scoring.labels import labelled
+    from adequa.scoring.results import labelled
 
     metrics = labelled({each: loading(each) for each in metric or METRICS})
     loading.check_device()
@@ -127,7 +134,7 @@ def _score(
     quiet: bool,
 ) -> Results:
     from adequa.cli.progress import progress
-    from adequa.io import total_bytes
+    from adequa.io.read import total_bytes
     from adequa.scoring.stream import score_stream
 
     with progress("Scoring", total_bytes(paths), quiet=quiet) as work:

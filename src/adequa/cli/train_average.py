@@ -28,7 +28,7 @@ def average(
     """Put pair regressors together: the mean of their weights, as fast as one of them."""
     from adequa.cli.output import write
     from adequa.cli.render_pair_training import average_report
-    from adequa.learned.pair.averaging import averaged
+    from adequa.learned.pair.averaging import average_metrics
     from adequa.learned.pair.metric import PairRegressor
     from adequa.metrics.registry import load_metric
 
@@ -42,7 +42,7 @@ def average(
                 "scores of any metrics."
             )
         loaded.append(found)
-    made = averaged(loaded, called)
+    made = average_metrics(loaded, called)
     made.save(output)
     if not quiet:
         write(average_report(made, output), None)

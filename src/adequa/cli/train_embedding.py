@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_encoder
-from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import (
     FoldsOption,
     GridName,
@@ -108,4 +108,4 @@ def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
     for part in getattr(metric.encoder, "parts", (metric.encoder,)):
         coverage = part.coverage(texts)
         if coverage is not None:
-            tell(f"note: {part.name} knows {coverage.share:.1%} of the words of the ratings.")
+            tell(f"note: {part.name} knows {coverage.fraction:.1%} of the words of the ratings.")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli.notes import tell
 from adequa.cli.options import Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import NameOption, OutputOption, checked_target
 
 
@@ -42,9 +42,9 @@ def ensemble(
     made.save(output)
     if quiet:
         return
-    if len(made.learnt_from()) > 1:
+    if len(made.training_data()) > 1:
         tell(
-            f"note: the parts learnt from different ratings ({'; '.join(made.learnt_from())}); "
+            f"note: the parts learnt from different ratings ({'; '.join(made.training_data())}); "
             "where these are on different scales, the mean is mostly that of the widest."
         )
     write(ensemble_report(made, output), None)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import (
     NameOption,
     OutputOption,
@@ -289,7 +289,7 @@ def _given(flags: Mapping[str, object]) -> str:
 
 def _checkpoints(folder: str | None, output: str) -> Path:
     """The folder of checkpoints, once it is clear that it can be one."""
-    from adequa.io.atomic_folder import check_new_folder
+    from adequa.io.atomic import check_new_folder
 
     target = Path(output).resolve()
     named = Path(output) if Path(output).name == target.name else target  # "." has no name

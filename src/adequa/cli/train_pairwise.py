@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import (
     NameOption,
     OutputOption,
@@ -116,8 +116,8 @@ def pairwise_ranker(
     """Learn from preferences to tell the better of two hypotheses; `adequa rank` uses it."""
     from adequa.cli.output import write
     from adequa.cli.render_pairwise import report
-    from adequa.learned.pairwise.data import sampled_rows
-    from adequa.learned.pairwise.inputs import COLUMN, named_inputs
+    from adequa.learned.pairwise.data import sample_rows
+    from adequa.learned.pairwise.inputs import COLUMN, load_inputs
     from adequa.learned.pairwise.metric import PairwiseRanker
 
     called = checked_target(output, name)
@@ -130,7 +130,7 @@ def pairwise_ranker(
         columns.append(f"{COLUMN}{column}")
     names = [*(input_ or ([] if columns else ["4metrics"])), *columns]
     found = PairwiseRanker(
-        inputs=named_inputs(names, cache=cache),
+        inputs=load_inputs(names, cache=cache),
         hidden=hidden,
         loss=loss.value,
         tie_penalty=tie_penalty,
@@ -143,7 +143,7 @@ def pairwise_ranker(
         seed=seed,
         name=called,
     )
-    learnt = given if sample is None else [sampled_rows(each, sample, seed) for each in given]
+    learnt = given if sample is None else [sample_rows(each, sample, seed) for each in given]
     with training_progress(quiet) as (_, training):
         found.fit(learnt, training, [_preferences(each, lp, quiet) for each in validation or ()])
     save(found, output, quiet)

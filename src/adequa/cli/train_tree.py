@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
 from adequa.cli.options import Pairs, Quiet
+from adequa.cli.progress import tell
 from adequa.cli.training import (
     NameOption,
     OutputOption,

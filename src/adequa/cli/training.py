@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.notes import tell
+from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ WorkersOption = Annotated[
 
 def checked_target(output: str, name: str | None) -> str:
     """The name of the metric, once it is clear that it can be saved under that name and there."""
-    from adequa.io.atomic_folder import check_new_folder
+    from adequa.io.atomic import check_new_folder
     from adequa.metrics.registry import METRICS
     from adequa.metrics.saved import is_name
 
@@ -129,7 +129,7 @@ def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
                 stage=work.stage,
                 advance=work.done,
                 scored=work.scored,
-                told=work.told,
+                status=work.told,
                 note=lambda note: None if quiet else tell(f"note: {note}"),
             ),
         )

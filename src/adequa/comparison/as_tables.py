@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from adequa.comparison.as_dict import number, pair_dict
 from adequa.comparison.results import Comparison
-from adequa.errors import AdequaError
-from adequa.printable import printable
+from adequa.errors import AdequaError, printable
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]

@@ -16,7 +16,7 @@ import numpy as np
 
 from adequa.agreement.surface import word_overlap
 from adequa.comparison.outputs import Outputs
-from adequa.damage.names import names
+from adequa.damage.names import find_names
 from adequa.metrics.words import word_splitter
 from adequa.segments import FloatArray, IntArray
 
@@ -157,4 +157,4 @@ def _numbers(texts: Sequence[str]) -> int:
 
 
 def _names(texts: Sequence[str]) -> int:
-    return len(names(texts[0]))
+    return len(find_names(texts[0]))

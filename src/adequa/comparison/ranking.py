@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.learned.base import UNSEEN, Training
-from adequa.learned.pairwise.data import PairwiseTexts
+from adequa.learned.base import SILENT, Training
+from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.segments import FloatArray, Segments
@@ -58,7 +58,7 @@ class Ranking:
 
 
 def win_probabilities(
-    metric: Metric, outputs: Sequence[Segments], training: Training = UNSEEN
+    metric: Metric, outputs: Sequence[Segments], training: Training = SILENT
 ) -> FloatArray:
     """How likely each system's output is better than each other's: (segments, systems, systems).
 
@@ -86,10 +86,10 @@ def _decided(
 ) -> FloatArray:
     metric.check_fitted()
     parts = [(output, [""] * len(output)) for output in outputs]
-    texts, rows = PairwiseTexts.of(parts, metric.columns)
+    texts, rows = UniqueTexts.collect(parts, metric.columns)
     first = np.concatenate([rows[one] for one, _ in pairs])
     second = np.concatenate([rows[other] for _, other in pairs])
-    return metric.decided(texts, first, second, training).reshape(len(pairs), -1)
+    return metric.decide_rows(texts, first, second, training).reshape(len(pairs), -1)
 
 
 def _compared(

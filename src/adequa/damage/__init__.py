@@ -1,5 +1,6 @@
-"""Perturbations: a good English sentence becomes one that any person would rate lower.
+"""Ways to damage a good English sentence so that any person would rate it lower.
 
-`registry.py` names the kinds, `damage.py` applies them to many texts, and each other file holds
-the kinds of one subject.
+`apply.py` damages texts and `registry.py` lists the kinds of damage. The kinds are in one chapter
+per subject: `numbers`, `names`, `meaning`, `grammar`, `content` and `surface`; their word lists
+are in `data/`. `base.py` has what all kinds share, `english.py` splits text into words and clauses.
 """

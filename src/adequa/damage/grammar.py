@@ -1,31 +1,38 @@
-"""Grammar: wrong articles, wrong word forms, wrong prepositions."""
+"""Grammar: articles, word forms, prepositions and word order."""
 
 from __future__ import annotations
 
 import re
 from random import Random
 
-from adequa.damage.base import Context
-from adequa.damage.edits import (
+from adequa.damage.base import (
+    Context,
     Edit,
-    any_of,
-    applied,
-    begun_like,
-    by_share,
-    chosen,
-    like,
-    replacements,
+    alternation,
+    apply_edits,
+    by_fraction,
+    capitalize_like,
+    deletion,
+    fraction_count,
+    match_case,
+    replace_matches,
+    select_edits,
 )
-from adequa.damage.verbs import PAST
+from adequa.damage.english import FUNCTION_WORDS, PAST, begins_sentence, word_lists, word_spans
+
+_LISTS = word_lists("grammar")
+
+# Articles
 
 _ARTICLE = re.compile(r"(?<![-\w.])(?P<article>a|an|the)(?P<space> )(?=[^\W_])", re.IGNORECASE)
-_VOWELS = "aeiou"
 
 
 def article_wrong(text: str, severity: float, random: Random, _context: Context) -> str | None:
-    """Articles are lost or wrong: "an hour" -> "a hour", "the house" -> "house"."""
-    edits = replacements(text, _ARTICLE, lambda match: _wrong_article(match, random))
-    return begun_like(text, applied(text, chosen(edits, severity, random))) if edits else None
+    """Drop or change articles: "an hour" -> "a hour", "the house" -> "house"."""
+    edits = replace_matches(text, _ARTICLE, lambda match: _wrong_article(match, random))
+    if not edits:
+        return None
+    return capitalize_like(text, apply_edits(text, select_edits(edits, severity, random)))
 
 
 def _wrong_article(match: re.Match[str], random: Random) -> str | None:
@@ -35,34 +42,32 @@ def _wrong_article(match: re.Match[str], random: Random) -> str | None:
     if random.random() < 0.5:  # noqa: PLR2004
         return ""
     if article.lower() == "the":
-        return like(article, "a " if following.lower() in _VOWELS else "an ")
-    return like(article, "an " if article.lower() == "a" else "a ")
+        return match_case(article, "a " if following.lower() in "aeiou" else "an ")
+    return match_case(article, "an " if article.lower() == "a" else "a ")
 
 
-_DISAGREEING = {
-    "is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has",
-    "does": "do", "do": "does", "am": "is", "this": "these", "these": "this", "those": "that",
-    "isn't": "aren't", "aren't": "isn't", "wasn't": "weren't", "weren't": "wasn't",
-    "doesn't": "don't", "don't": "doesn't", "hasn't": "haven't", "haven't": "hasn't",
-}  # fmt: skip
+# Word forms
+
+_DISAGREEING: dict[str, str] = _LISTS["disagreeing_forms"]
 _FORM = re.compile(
-    rf"(?<![-\w])(?:(?P<agreeing>{any_of(_DISAGREEING)})(?![-\w'’])"
-    rf"|(?:to|will|would|can|could|should|must|may|might) (?P<base>{any_of(PAST)})(?![-\w])"
+    rf"(?<![-\w])(?:(?P<agreeing>{alternation(_DISAGREEING)})(?![-\w'’])"
+    rf"|(?:to|will|would|can|could|should|must|may|might) (?P<base>{alternation(PAST)})(?![-\w])"
     r"|(?:these|those|many|several|few|both|two|three|four|five|six|seven|eight|nine|ten|\d+)"
     r" (?P<plural>[a-z]{2,}[^siu\W\d_]s)(?![-\w])"
     r"|(?P<adverb>[a-z]+(?:al|ive|ous|ent|ful))ly(?![-\w]))"
 )
 
 
-@by_share
+@by_fraction
 def word_form_wrong(text: str, random: Random, _context: Context) -> list[Edit]:
-    """Forms are wrong: "they is", "to went", "three car", "happened sudden"."""
+    """Use wrong word forms: "they is", "to went", "three car", "happened sudden"."""
     edits = []
     for match in _FORM.finditer(text):
         if match["agreeing"]:
             edits.append(Edit(*match.span(), _DISAGREEING[match[0].replace("’", "'")]))
         elif match["base"]:
-            wrong = random.choice([PAST[match["base"]], f"{match['base'].removesuffix('e')}ing"])
+            base = match["base"]
+            wrong = random.choice([PAST[base], f"{base.removesuffix('e')}ing"])
             edits.append(Edit(*match.span("base"), wrong))
         elif match["plural"]:
             edits.append(Edit(*match.span("plural"), _singular(match["plural"])))
@@ -82,23 +87,86 @@ def _singular(plural: str) -> str:
     return plural[: -2 if plural.endswith(("xes", "ches", "shes", "sses")) else -1]
 
 
-_PREPOSITIONS = {
-    "in": ("of", "to", "by"), "on": ("of", "from", "into"), "at": ("of", "with", "into"),
-    "from": ("to", "on", "with"), "with": ("of", "from", "at"), "by": ("of", "into", "at"),
-    "for": ("from", "at", "by"), "into": ("from", "by", "at"), "of": ("at", "from", "to"),
-    "between": ("into", "by"), "through": ("of", "at"), "during": ("into", "of"),
-    "about": ("into", "by"), "against": ("from", "at"), "among": ("into", "by"),
-    "towards": ("of", "by"), "within": ("of", "against"), "across": ("of", "by"),
-}  # fmt: skip
-# A preposition has a noun after it; before a mark it is a part of its verb ("carried on,").
-_PREPOSITION = re.compile(rf"(?<![-\w])(?:{any_of(_PREPOSITIONS)})(?= [^\W_])", re.IGNORECASE)
+# Prepositions
+
+_PREPOSITIONS: dict[str, list[str]] = _LISTS["prepositions"]
+# A preposition has a noun after it; before punctuation it is a part of its verb ("carried on,").
+_PREPOSITION = re.compile(rf"(?<![-\w])(?:{alternation(_PREPOSITIONS)})(?= [^\W_])", re.IGNORECASE)
 
 
-@by_share
+@by_fraction
 def preposition_swapped(text: str, random: Random, _context: Context) -> list[Edit]:
-    """Prepositions become others: "from Prague to Brno" -> "with Prague to Brno"."""
-    return replacements(
+    """Change prepositions: "from Prague to Brno" -> "with Prague to Brno"."""
+    return replace_matches(
         text,
         _PREPOSITION,
-        lambda match: like(match[0], random.choice(_PREPOSITIONS[match[0].lower()])),
+        lambda match: match_case(match[0], random.choice(_PREPOSITIONS[match[0].lower()])),
     )
+
+
+# Word order
+
+_MIN_WORDS = 4
+_MIN_WORDS_AROUND = 6  # words of a text beside the phrase that moves
+# Words that may stand before or after their neighbour without harm.
+_MOVABLE = frozenset(_LISTS["movable_words"])
+
+
+def word_salad(text: str, severity: float, random: Random, _context: Context) -> str | None:
+    """Shuffle at least half of the words, all at the highest severity."""
+    spans = word_spans(text)
+    if len(spans) < _MIN_WORDS:
+        return None
+    order = list(range(len(spans)))
+    random.shuffle(order)
+    moved = order[: max(3, fraction_count(len(order), 0.5 + 0.5 * severity))]
+    words = [text[slice(*spans[index])] for index in moved]
+    # Each word goes to the position of the next one, so that none stays where it was.
+    return apply_edits(
+        text,
+        (
+            Edit(*spans[index], word)
+            for index, word in zip(moved, [words[-1], *words], strict=False)
+        ),
+    )
+
+
+@by_fraction
+def neighbours_exchanged(text: str, random: Random, _context: Context) -> list[Edit]:
+    """Exchange words with their right neighbours: "the big house" -> "big the house"."""
+    spans = word_spans(text)
+    edits = []
+    for index in range(random.randrange(2), len(spans) - 1, 2):
+        (start, end), (next_start, next_end) = spans[index], spans[index + 1]
+        left, right = text[start:end], text[next_start:next_end]
+        names = left[0].isupper() and right[0].isupper()  # "Jan Novak", "Novak Jan"
+        if text[end:next_start] == " " and _is_fixed(left) and _is_fixed(right) and not names:
+            exchanged = f"{right} {left}"
+            if begins_sentence(text, start) and left.lower() in FUNCTION_WORDS and left != "I":
+                exchanged = f"{right[0].upper()}{right[1:]} {left.lower()}"
+            edits.append(Edit(start, next_end, exchanged))
+    return edits
+
+
+def _is_fixed(word: str) -> bool:
+    """Whether a word has a fixed position: an adverb, or the day of a date, may stand elsewhere."""
+    return word.lower() not in _MOVABLE and not word.lower().endswith("ly") and not word.isdigit()
+
+
+def phrase_moved(text: str, severity: float, random: Random, _context: Context) -> str | None:
+    """Move a phrase of two to five words to another position inside the text."""
+    spans = word_spans(text)
+    count = 2 + round(3 * severity)
+    if len(spans) < count + _MIN_WORDS_AROUND:
+        return None
+    # From after the first word to before the last, and at least two words away.
+    first = 1 + random.randrange(len(spans) - count - 1)
+    targets = [
+        index for index in range(1, len(spans) - 1) if not first - 2 < index < first + count + 2
+    ]
+    if not targets:
+        return None
+    start, end = spans[first][0], spans[first + count - 1][1]
+    target = spans[random.choice(targets)][0]
+    edits = [deletion(text, start, end), Edit(target, target, f"{text[start:end]} ")]
+    return capitalize_like(text, apply_edits(text, edits))

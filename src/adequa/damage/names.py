@@ -1,4 +1,4 @@
-"""Names: another name in the place of one, and two names of a text that change places."""
+"""Names and pronouns: who and what the text is about."""
 
 from __future__ import annotations
 
@@ -6,107 +6,163 @@ import re
 from random import Random
 from typing import NamedTuple
 
-from adequa.damage.base import Context
-from adequa.damage.edits import Edit, applied, by_share
-from adequa.damage.gazetteer import GIVEN_NAMES, NO_NAMES, SORTS, SURNAMES
-from adequa.damage.wording import begins_sentence, content_spans
+from adequa.damage.base import (
+    Context,
+    Edit,
+    alternation,
+    apply_edits,
+    by_fraction,
+    match_case,
+    replace_matches,
+)
+from adequa.damage.english import FUNCTION_WORDS, begins_sentence, content_spans, word_lists
+
+_LISTS = word_lists("names")
+
+# Names
+
+# The people and their combinations are nobody in particular.
+_FIRST_NAMES: list[str] = _LISTS["first_names"]
+_SURNAMES: list[str] = _LISTS["surnames"]
+# A name is replaced by another of its list, if it is in one.
+_NAMES_LIKE: dict[str, list[str]] = {
+    name: _LISTS[category]
+    for category in ("countries", "cities", "nationalities", "institutions")
+    for name in _LISTS[category]
+}
+# Words with a capital that go before a name, or that are no name at all.
+_NOT_NAMES = frozenset(_LISTS["not_names"])
 
 # A capital letter with small letters after it, or letters and hyphens; an ending 's is not in it.
-_CAPITAL = re.compile(r"(?<![^\W_])(?<!['’.&@#/-])[^\W\d_a-z][^\W\d_]*(?:[-’'](?!s\b)[^\W\d_]+)*")
-_GOES_ON = re.compile(r"[-./@]\w")  # as in "Russia-1" or "Yahoo.com"
-_WORD = re.compile(r"[^\W\d_]+")
-_SORT_OF = {name: sort for sort in SORTS for name in sort}
-_LONGEST = 3  # words of a person's name
-_SMALL = 3  # with fewer than one small word to so many capitals, a text is a headline
+_CAPITALISED = re.compile(
+    r"(?<![^\W_])(?<!['’.&@#/-])[^\W\d_a-z][^\W\d_]*(?:[-’'](?!s\b)[^\W\d_]+)*"
+)
+_CONTINUES = re.compile(r"[-./@]\w")  # as in "Russia-1" or "Yahoo.com"
+_LETTERS = re.compile(r"[^\W\d_]+")
+_MAX_PERSON_WORDS = 3
+_HEADLINE_RATIO = 3  # a headline has fewer than one lower-case word for so many capitalised ones
+_MAX_NAMES_APART = 5
 
 
 class Name(NamedTuple):
-    """A name of one or more words, by its place."""
+    """A name of one or more words, and its span."""
 
     start: int
     end: int
     words: tuple[str, ...]
 
 
-def names(text: str) -> list[Name]:
+def find_names(text: str) -> list[Name]:
     """The names of a text: words with a capital, other than titles and beginnings of sentences.
 
-    >>> [" ".join(name.words) for name in names("The Czech team met President Jan Novak in Brno.")]
+    >>> text = "The Czech team met President Jan Novak in Brno."
+    >>> [" ".join(name.words) for name in find_names(text)]
     ['Czech', 'Jan Novak', 'Brno']
     """
-    found: list[Name] = []
+    names: list[Name] = []
     capitals = 0
-    for match in _CAPITAL.finditer(text):
+    for match in _CAPITALISED.finditer(text):
         start, end = match.span()
         if not match[0][0].isupper() or begins_sentence(text, start):
             continue
         capitals += 1
-        if match[0] in NO_NAMES or match[0][1:2] in {"", "'", "’"} or _GOES_ON.match(text, end):
+        if match[0] in _NOT_NAMES or match[0][1:2] in {"", "'", "’"} or _CONTINUES.match(text, end):
             continue
-        if found and text[found[-1].end : start] == " " and not _sorted_name(found[-1], match[0]):
-            found[-1] = Name(found[-1].start, end, (*found[-1].words, match[0]))
+        if names and text[names[-1].end : start] == " " and not _separate(names[-1], match[0]):
+            names[-1] = Name(names[-1].start, end, (*names[-1].words, match[0]))
         else:
-            found.append(Name(start, end, (match[0],)))
-    return found if found and not _is_headline(text, capitals) else []
+            names.append(Name(start, end, (match[0],)))
+    return names if names and not _is_headline(text, capitals) else []
 
 
 def _is_headline(text: str, capitals: int) -> bool:
-    """Whether most words that carry content have capitals, which then tell nothing."""
-    small = sum(text[start:end].islower() for start, end in content_spans(text))
-    return _SMALL * small < capitals
+    """Whether most content words have capitals, which then do not mark names."""
+    lower_case = sum(text[start:end].islower() for start, end in content_spans(text))
+    return _HEADLINE_RATIO * lower_case < capitals
 
 
-def _sorted_name(name: Name, word: str) -> bool:
-    """Whether one of two neighbours is of a known sort, and so a name of its own."""
-    return word in _SORT_OF or name.words[-1] in _SORT_OF
+def _separate(name: Name, word: str) -> bool:
+    """Whether a name and the word after it are two names, since one of them is in a list."""
+    return word in _NAMES_LIKE or name.words[-1] in _NAMES_LIKE
 
 
-@by_share
+@by_fraction
 def name_swapped(text: str, random: Random, _context: Context) -> list[Edit]:
-    """Names become others: a country, city or people of the same sort, else a person's name."""
-    return [Edit(name.start, name.end, _other(text, name, random)) for name in names(text)]
+    """Replace names: a country, city or nationality by another, else by a person's name."""
+    return [
+        Edit(name.start, name.end, _different_name(text, name, random)) for name in find_names(text)
+    ]
 
 
-def _other(text: str, name: Name, random: Random) -> str:
-    sort = _SORT_OF.get(name.words[0]) if len(name.words) == 1 else None
-    options = sort or SURNAMES
-    surname = random.choice(options)
-    while surname in name.words:
-        surname = random.choice(options)
+def _different_name(text: str, name: Name, random: Random) -> str:
+    options = _SURNAMES
     if len(name.words) == 1:
-        return surname
-    if len(name.words) > _LONGEST or text.endswith(("the ", "The "), 0, name.start):
-        return " ".join([surname, *name.words[1:]])  # an institution: "the Novak Film Academy"
-    return f"{random.choice(GIVEN_NAMES)} {surname}"
+        options = _NAMES_LIKE.get(name.words[0], _SURNAMES)
+    replacement = random.choice(options)
+    while replacement in name.words:
+        replacement = random.choice(options)
+    if len(name.words) == 1:
+        return replacement
+    if len(name.words) > _MAX_PERSON_WORDS or text.endswith(("the ", "The "), 0, name.start):
+        return " ".join([replacement, *name.words[1:]])  # an institution: "the Novak Film Academy"
+    return f"{random.choice(_FIRST_NAMES)} {replacement}"
 
 
-_JOINING = frozenset({"and", "or", "nor", "as", "well", "with", "of", "the"})
+_COORDINATING = frozenset({"and", "or", "nor", "as", "well", "with", "of", "the"})
 
 
 def names_exchanged(text: str, _severity: float, random: Random, _context: Context) -> str | None:
-    """Two names change places: "Ann sued Bob" -> "Bob sued Ann"; never two of one list."""
-    found = names(text)
+    """Exchange two names: "Ann sued Bob" -> "Bob sued Ann"; never two of one enumeration."""
+    names = find_names(text)
     pairs = [
-        (one, other)
-        for at, one in enumerate(found)
-        for other in found[at + 1 : at + 6]
-        if _exchangeable(text, one, other)
+        (first, second)
+        for index, first in enumerate(names)
+        for second in names[index + 1 : index + 1 + _MAX_NAMES_APART]
+        if _exchangeable(text, first, second)
     ]
     if not pairs:
         return None
-    one, other = random.choice(pairs)
-    return applied(
+    first, second = random.choice(pairs)
+    return apply_edits(
         text,
         [
-            Edit(one.start, one.end, text[other.start : other.end]),
-            Edit(other.start, other.end, text[one.start : one.end]),
+            Edit(first.start, first.end, text[second.start : second.end]),
+            Edit(second.start, second.end, text[first.start : first.end]),
         ],
     )
 
 
-def _exchangeable(text: str, one: Name, other: Name) -> bool:
-    """Whether the exchange changes the meaning: "Ann and Bob" says the same either way round."""
-    if {word.lower() for word in one.words} & {word.lower() for word in other.words}:
+def _exchangeable(text: str, first: Name, second: Name) -> bool:
+    """Whether an exchange changes the meaning: "Ann and Bob" means the same either way round."""
+    if {word.lower() for word in first.words} & {word.lower() for word in second.words}:
         return False
-    between = [word[0] for word in _WORD.finditer(text[one.end : other.start])]
-    return any(word.islower() and word not in _JOINING for word in between)
+    between = [word[0] for word in _LETTERS.finditer(text[first.end : second.start])]
+    return any(word.islower() and word not in _COORDINATING for word in between)
+
+
+# Pronouns
+
+_PARTNER = {
+    word: partner
+    for first, second in (*_LISTS["gender_pairs"], *_LISTS["person_pairs"])
+    for word, partner in ((first, second), (second, first))
+} | {"his": "her", "him": "her", "ours": "theirs", "theirs": "ours", "my": "your", "your": "my"}
+_PRONOUN = re.compile(rf"(?<![-\w])(?:her|{alternation(_PARTNER)})(?!-?\w)", re.IGNORECASE)
+_NEXT_WORD = re.compile(r" ([^\W\d_]+)")
+
+
+@by_fraction
+def pronoun_swapped(text: str, _random: Random, _context: Context) -> list[Edit]:
+    """Change gender or person: "he" -> "she", "his" -> "her", "we" -> "they"."""
+    return replace_matches(text, _PRONOUN, _swapped_pronoun)
+
+
+def _swapped_pronoun(match: re.Match[str]) -> str | None:
+    word = match[0]
+    if word == "US":  # the country
+        return None
+    if word.lower() == "her":
+        following = _NEXT_WORD.match(match.string, match.end())
+        possessive = following is not None and following[1].lower() not in FUNCTION_WORDS
+        return match_case(word, "his" if possessive else "him")
+    return match_case(word, _PARTNER[word.lower()])

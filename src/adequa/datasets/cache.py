@@ -6,7 +6,6 @@ digest is the pinned one, or, for official archives, the one recorded at the fir
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
@@ -18,6 +17,7 @@ from typing import BinaryIO
 
 from adequa.datasets.registry import Dataset, dataset
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.io.text import Advance, ignore
 
 _BLOCK = 1 << 20
@@ -187,18 +187,6 @@ def _kept_folder(entry: Dataset) -> Path:
 
 def _record(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
-
-
-def digest_of(path: Path) -> str:
-    """The sha256 of a file."""
-    digest = hashlib.sha256()
-    try:
-        with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return digest.hexdigest()
 
 
 def _copied(entry: Dataset, mirror: Path) -> Path:

@@ -1,8 +1,8 @@
-"""The Encoder contract: sentences in, one vector each out.
+"""The contract of encoders: sentences in, one vector each out; and their concatenation.
 
 An encoder reads one sentence at a time. A pair encoder reads two together, so that the words of
-one can look at the words of the other. Both are deterministic, and both say by a fingerprint what
-their vectors depend on, so that a cache of vectors and a saved metric can tell encoders apart.
+one can attend to the words of the other. Both are deterministic. Their fingerprint is a digest of
+everything that changes the vectors, by which caches and saved metrics tell encoders apart.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Vectors: TypeAlias = npt.NDArray[np.float32]  # one row a sentence
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of some sentences a vocabulary knows: for each its words, and the unknown ones.
+    """How many words of sentences are in a vocabulary: counts, and the unknown words of each.
 
-    >>> Coverage((3, 1), (("Brno", "flat"), ())).share
+    >>> Coverage((3, 1), (("Brno", "flat"), ())).fraction
     0.5
     """
 
@@ -36,35 +36,35 @@ class Coverage:
     unknown: tuple[tuple[str, ...], ...]
 
     @property
-    def share(self) -> float:
-        """Known words among all words; 1 where there are none at all."""
+    def fraction(self) -> float:
+        """Known words over all words; 1 where there are no words."""
         words = sum(self.word_counts)
         return 1.0 - sum(map(len, self.unknown)) / words if words else 1.0
 
 
 class AnyEncoder(ABC):
-    """What sentence encoders and pair encoders have in common."""
+    """The attributes of sentence encoders and pair encoders."""
 
-    # The words that `load_encoder` makes the same encoder from, with paths in full.
+    # The argument from which `load_encoder` loads the same encoder, with full paths.
     specification: str
     # A short name for tables and signatures, such as `all-mpnet-base-v2.mean`.
     name: str
-    # Numbers in a vector.
+    # Length of a vector.
     dimension: int
-    # A hexadecimal digest of all that changes the vectors: the weights by content and not by
-    # path, and every setting.
+    # Hexadecimal digest of everything that changes the vectors: the content of the weights, not
+    # their path, and every setting.
     fingerprint: str
-    # The file or folder that it was loaded from, where it is one.
+    # The file or folder that it was loaded from, if any.
     path: Path | None = None
-    # Whether encoding takes no longer than looking vectors up, so that a cache is of no use.
+    # Whether encoding is as fast as a lookup in a cache, which is then not used.
     is_quick: bool = False
 
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know of the vectors that were made, such as texts that were cut."""
+        """Return notes for the user about the vectors, such as how many texts were truncated."""
         return sentences(self.noticed())
 
     def noticed(self) -> tuple[Remark, ...]:
-        """The same with its counts, for whoever adds up what several workers noticed."""
+        """Return the notes with their counts, which can be added up over workers."""
         return ()
 
 
@@ -73,10 +73,10 @@ class Encoder(AnyEncoder):
 
     @abstractmethod
     def encode(self, sentences: Sequence[str]) -> Vectors:
-        """One vector a sentence, shape (sentences, dimension), all finite."""
+        """Return one vector a sentence, of shape (sentences, dimension), all finite."""
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:  # noqa: ARG002
-        """How many of the words are known; None for encoders that have no list of words."""
+        """Count the known and unknown words; None for encoders without a vocabulary."""
         return None
 
 
@@ -85,11 +85,11 @@ class PairEncoder(AnyEncoder):
 
     @abstractmethod
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
-        """One vector a pair, shape (pairs, dimension), all finite."""
+        """Return one vector a pair, of shape (pairs, dimension), all finite."""
 
 
 def checked_vectors(name: str, vectors: Vectors, count: int, dimension: int) -> Vectors:
-    """The vectors themselves, after a check that they are what the encoder has promised."""
+    """Return the vectors after a check of their shape, and that all numbers are finite."""
     if vectors.shape != (count, dimension):
         raise AdequaError(
             f"{name} should give {count} vectors of {dimension} numbers, but it gave an array of "
@@ -103,7 +103,7 @@ def checked_vectors(name: str, vectors: Vectors, count: int, dimension: int) -> 
 
 
 def paired(name: str, firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]]:
-    """The pairs themselves, after a check that there are as many firsts as seconds."""
+    """Zip the two sides of pairs after a check that they have the same length."""
     if len(firsts) != len(seconds):
         raise AdequaError(
             f"{name} reads sentences in pairs, but there are {len(firsts)} and {len(seconds)}."
@@ -112,7 +112,7 @@ def paired(name: str, firsts: Sequence[str], seconds: Sequence[str]) -> list[tup
 
 
 class Concatenation(Encoder):
-    """Vectors of several encoders put one after the other."""
+    """Several encoders as one: their vectors, concatenated."""
 
     def __init__(self, parts: Sequence[Encoder]) -> None:
         if not parts:
@@ -122,8 +122,8 @@ class Concatenation(Encoder):
         self.name = "+".join(part.name for part in self.parts)
         self.dimension = sum(part.dimension for part in self.parts)
         self.is_quick = all(part.is_quick for part in self.parts)
-        described = json.dumps(["concatenation", *(part.fingerprint for part in self.parts)])
-        self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
+        content = json.dumps(["concatenation", *(part.fingerprint for part in self.parts)])
+        self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
 
     def noticed(self) -> tuple[Remark, ...]:
         return tuple(remark for part in self.parts for remark in part.noticed())
@@ -137,5 +137,5 @@ class Concatenation(Encoder):
         return checked_vectors(self.name, vectors, len(sentences), self.dimension)
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
-        found = (part.coverage(sentences) for part in self.parts)
-        return next((each for each in found if each is not None), None)
+        coverages = (part.coverage(sentences) for part in self.parts)
+        return next((each for each in coverages if each is not None), None)

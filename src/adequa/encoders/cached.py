@@ -1,4 +1,4 @@
-"""An encoder whose vectors are kept on disk, so that no sentence is encoded twice."""
+"""Encoders whose vectors are cached on disk, so that no sentence is encoded twice."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from adequa.encoders.base import (
     paired,
 )
 from adequa.remarks import Remark, plain
-from adequa.runtime.batches import distinct
-from adequa.runtime.vector_cache import DEFAULT_LIMIT, VectorCache, text_key
+from adequa.runtime.batching import distinct
+from adequa.runtime.cache import VECTORS_LIMIT, VectorCache, text_key
 
-# Told how many sentences or pairs were just encoded; those found in the cache do not count.
+# Called with the number of sentences or pairs that were just encoded, without those in the cache.
 Progress = Callable[[int], None]
 
-_CHUNK = 1024  # sentences between two writes: what an interruption costs
+_CHUNK = 1024  # sentences between two writes: the most that an interruption costs
 
 
 @overload
@@ -34,7 +34,7 @@ def cached(
     encoder: Encoder,
     folder: Path | None = None,
     *,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = VECTORS_LIMIT,
     progress: Progress | None = None,
 ) -> Encoder: ...
 
@@ -44,7 +44,7 @@ def cached(
     encoder: PairEncoder,
     folder: Path | None = None,
     *,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = VECTORS_LIMIT,
     progress: Progress | None = None,
 ) -> PairEncoder: ...
 
@@ -53,13 +53,13 @@ def cached(
     encoder: Encoder | PairEncoder,
     folder: Path | None = None,
     *,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = VECTORS_LIMIT,
     progress: Progress | None = None,
 ) -> Encoder | PairEncoder:
-    """The same encoder, with its vectors kept in a folder (by default in the cache folder).
+    """Return an encoder that caches its vectors in a folder (by default in the cache folder).
 
-    Quick encoders come back as they are. Of a concatenation each part has its own cache, which
-    other concatenations share. `limit` is in bytes a file.
+    Quick encoders are returned as they are. Each part of a concatenation has its own cache, which
+    other concatenations share. `limit` is in bytes per file.
     """
     if encoder.is_quick or isinstance(encoder, CachedEncoder | CachedPairEncoder):
         return encoder
@@ -67,8 +67,8 @@ def cached(
         return Concatenation(
             [cached(part, folder, limit=limit, progress=progress) for part in encoder.parts]
         )
-    place = cache_folder() / "vectors" if folder is None else folder
-    cache = VectorCache(place / f"{encoder.fingerprint}.sqlite", encoder.dimension, limit)
+    folder = cache_folder() / "vectors" if folder is None else folder
+    cache = VectorCache(folder / f"{encoder.fingerprint}.db", encoder.dimension, limit)
     if isinstance(encoder, Encoder):
         return CachedEncoder(encoder, cache, progress)
     return CachedPairEncoder(encoder, cache, progress)
@@ -78,23 +78,23 @@ class CachedEncoder(Encoder):
     """A sentence encoder with a cache."""
 
     def __init__(self, encoder: Encoder, cache: VectorCache, progress: Progress | None) -> None:
-        _take_over(self, encoder)
+        _copy_attributes(self, encoder)
         self.encoder = encoder
         self.cache = cache
         self._progress = progress
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
-        texts, at = distinct(sentences)
+        texts, inverse = distinct(sentences)
         keys = [text_key(text) for text in texts]
 
-        def encoded(rows: Sequence[int]) -> Vectors:
+        def encode(rows: Sequence[int]) -> Vectors:
             return self.encoder.encode([texts[row] for row in rows])
 
-        vectors = _through(self.name, self.cache, keys, encoded, self._progress)
-        return vectors if len(texts) == len(at) else vectors[at]
+        vectors = _cached_vectors(self.name, self.cache, keys, encode, self._progress)
+        return vectors if len(texts) == len(inverse) else vectors[inverse]
 
     def noticed(self) -> tuple[Remark, ...]:
-        return (*self.encoder.noticed(), *_of_cache(self.cache))
+        return (*self.encoder.noticed(), *plain(self.cache.notes))
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
         return self.encoder.coverage(sentences)
@@ -104,32 +104,28 @@ class CachedPairEncoder(PairEncoder):
     """A pair encoder with a cache."""
 
     def __init__(self, encoder: PairEncoder, cache: VectorCache, progress: Progress | None) -> None:
-        _take_over(self, encoder)
+        _copy_attributes(self, encoder)
         self.encoder = encoder
         self.cache = cache
         self._progress = progress
 
     def noticed(self) -> tuple[Remark, ...]:
-        return (*self.encoder.noticed(), *_of_cache(self.cache))
+        return (*self.encoder.noticed(), *plain(self.cache.notes))
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
-        pairs, at = distinct(paired(self.name, firsts, seconds))
+        pairs, inverse = distinct(paired(self.name, firsts, seconds))
         keys = [text_key(first, second) for first, second in pairs]
 
-        def encoded(rows: Sequence[int]) -> Vectors:
+        def encode(rows: Sequence[int]) -> Vectors:
             return self.encoder.encode_pairs(
                 [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
             )
 
-        vectors = _through(self.name, self.cache, keys, encoded, self._progress)
-        return vectors if len(pairs) == len(at) else vectors[at]
+        vectors = _cached_vectors(self.name, self.cache, keys, encode, self._progress)
+        return vectors if len(pairs) == len(inverse) else vectors[inverse]
 
 
-def _of_cache(cache: VectorCache) -> tuple[Remark, ...]:
-    return () if cache.problem is None else plain([cache.problem])
-
-
-def _take_over(wrapper: AnyEncoder, encoder: AnyEncoder) -> None:
+def _copy_attributes(wrapper: AnyEncoder, encoder: AnyEncoder) -> None:
     wrapper.specification = encoder.specification
     wrapper.name = encoder.name
     wrapper.dimension = encoder.dimension
@@ -137,19 +133,19 @@ def _take_over(wrapper: AnyEncoder, encoder: AnyEncoder) -> None:
     wrapper.path = encoder.path
 
 
-def _through(
+def _cached_vectors(
     name: str,
     cache: VectorCache,
     keys: Sequence[bytes],
-    encoded: Callable[[Sequence[int]], Vectors],
+    encode: Callable[[Sequence[int]], Vectors],
     progress: Progress | None,
 ) -> Vectors:
-    """The vectors of different keys: from the cache, or encoded and put there."""
-    vectors, found = cache.get(keys)
-    missing = np.flatnonzero(~found).tolist()
+    """Return the vectors of different keys: from the cache, or encoded and added to it."""
+    vectors, mask = cache.get(keys)
+    missing = np.flatnonzero(~mask).tolist()
     for start in range(0, len(missing), _CHUNK):
         rows = missing[start : start + _CHUNK]
-        vectors[rows] = checked_vectors(name, encoded(rows), len(rows), cache.dimension)
+        vectors[rows] = checked_vectors(name, encode(rows), len(rows), cache.dimension)
         cache.put([keys[row] for row in rows], vectors[rows])
         if progress is not None:
             progress(len(rows))

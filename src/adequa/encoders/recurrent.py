@@ -1,4 +1,9 @@
-"""What recurrent encoders share: words in batches of similar length, and gated encoders."""
+"""Recurrent sentence encoders: weight files, word vectors, gated units, and padded batches.
+
+Skip-Thought, InferSent and Quick-Thought share all of this. Their networks read the vectors of a
+sentence's words, in batches of sentences of similar length that are padded at the end. The vector
+of a sentence never depends on the other sentences of its batch.
+"""
 
 from __future__ import annotations
 
@@ -15,37 +20,43 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import Coverage, Vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-_ROWS = 1 << 12
-# Raised when words or equations of a published encoder change, so that vectors that were made
-# before are not taken for those that would be made now.
-_EQUATIONS = 1
+_DIGEST_ROWS = 1 << 12  # hashed at a time: a table may be larger than memory
+# Increment when the words or the equations of a published encoder change, so that cached vectors
+# are computed again.
+_EQUATIONS_VERSION = 1
+_BATCH_WORDS = 8192
+_BATCH_SENTENCES = 256
+_CHUNK_SENTENCES = 1 << 14  # split into words at a time, which bounds memory
+
+
+# Weights as named arrays in .npz files, without pickles.
 
 
 def array_names(path: Path) -> tuple[str, ...]:
-    """The names of the arrays in an .npz file."""
-    with _opened(path) as archive:
+    """Return the names of the arrays in an .npz file."""
+    with _open_npz(path) as archive:
         return tuple(archive.files)
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> Arrays:
-    """These arrays of an .npz file, all of floating-point numbers; others are left unread."""
-    with _opened(path) as archive:
-        lacking = [name for name in names if name not in archive.files]
-        if lacking:
+    """Read these arrays of an .npz file, all of finite floating-point numbers."""
+    with _open_npz(path) as archive:
+        missing = [name for name in names if name not in archive.files]
+        if missing:
             raise AdequaError(
-                f"{path} lacks the array {lacking[0]}; it must hold {', '.join(names)}."
+                f"{path} lacks the array {missing[0]}; it must hold {', '.join(names)}."
             )
-        arrays = {name: _array(path, archive, name) for name in names}
+        arrays = {name: _read_array(path, archive, name) for name in names}
     for name, array in arrays.items():
         if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
             raise AdequaError(f"The array {name} of {path} should hold finite numbers only.")
@@ -61,11 +72,11 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")
             with archive.open(member, "w", force_zip64=True) as stream:
-                plain = np.asarray(array, dtype=np.float32)
-                np.lib.format.write_array(stream, plain, allow_pickle=False)
+                numbers = np.asarray(array, dtype=np.float32)
+                np.lib.format.write_array(stream, numbers, allow_pickle=False)
 
 
-def _array(path: Path, archive: Any, name: str) -> npt.NDArray[Any]:
+def _read_array(path: Path, archive: Any, name: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(archive[name])
     except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
@@ -75,9 +86,9 @@ def _array(path: Path, archive: Any, name: str) -> npt.NDArray[Any]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_npz(path: Path) -> Iterator[Any]:
     try:
-        stream = path.open("rb")  # NumPy would leave the file open where it is not what it seems
+        stream = path.open("rb")  # NumPy leaves a file open that is not in its format
     except OSError as error:
         raise unreadable(str(path), error) from error
     with stream:
@@ -92,117 +103,25 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def content_digest(settings: Mapping[str, object], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """A hexadecimal digest of settings and of what arrays hold, wherever they were read from.
+    """Return a hexadecimal digest of settings and of the content of arrays.
 
-    >>> one = content_digest({"mode": "uni"}, {"W": np.ones((2, 3))})
-    >>> one == content_digest({"mode": "uni"}, {"W": np.ones((2, 3), dtype=np.float32)})
+    >>> digest = content_digest({"mode": "uni"}, {"W": np.ones((2, 3))})
+    >>> digest == content_digest({"mode": "uni"}, {"W": np.ones((2, 3), dtype=np.float32)})
     True
-    >>> one == content_digest({"mode": "uni"}, {"W": np.ones((3, 2))})
+    >>> digest == content_digest({"mode": "uni"}, {"W": np.ones((3, 2))})
     False
     """
-    digest = hashlib.sha256(json.dumps([_EQUATIONS, settings], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([_EQUATIONS_VERSION, settings], sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(json.dumps([name, array.shape]).encode())
-        flat = array if array.ndim else array[None]
-        for start in range(0, len(flat), _ROWS):  # a table may be larger than memory
-            digest.update(np.ascontiguousarray(flat[start : start + _ROWS], np.float32).data)
+        rows = array if array.ndim else array[None]
+        for start in range(0, len(rows), _DIGEST_ROWS):
+            chunk = rows[start : start + _DIGEST_ROWS]
+            digest.update(np.ascontiguousarray(chunk, np.float32).data)
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class GatedUnit:
-    """The weights of one gated recurrent unit, for words of d numbers and a state of n."""
-
-    word_gates: Tensor  # W_r and W_u, (d, 2n)
-    state_gates: Tensor  # U_r and U_u, (n, 2n)
-    gate_bias: Tensor  # b_r and b_u, (2n)
-    word_candidate: Tensor  # W_c, (d, n)
-    state_candidate: Tensor  # U_c, (n, n)
-    candidate_bias: Tensor  # b_c, (n)
-    resets_state: bool  # U_c (r ⊙ h) where true, r ⊙ (U_c h) where false
-
-    @property
-    def word_size(self) -> int:
-        """Numbers in the vector of a word."""
-        return int(self.word_gates.shape[0])
-
-    @property
-    def size(self) -> int:
-        """Numbers in a state."""
-        return int(self.state_candidate.shape[0])
-
-    def last_states(self, words: Tensor, lengths: Sequence[int]) -> Tensor:
-        """The state after the last word of each sentence, from (sentences, words, d).
-
-        The sentences come longest first, so that those which are not over at a step are always
-        the first ones, and padding is never read.
-        """
-        import torch  # noqa: PLC0415  # an extra, and heavy
-
-        gates = words @ self.word_gates + self.gate_bias
-        candidates = words @ self.word_candidate + self.candidate_bias
-        states = words.new_zeros((len(lengths), self.size))
-        going_on = np.asarray(lengths)
-        for step in range(max(lengths, default=0)):
-            rows = int((going_on > step).sum())
-            h = states[:rows]
-            r, u = torch.sigmoid(gates[:rows, step] + h @ self.state_gates).chunk(2, dim=1)
-            of_state = (
-                (r * h) @ self.state_candidate
-                if self.resets_state
-                else r * (h @ self.state_candidate)
-            )
-            c = torch.tanh(candidates[:rows, step] + of_state)
-            states[:rows] = u * h + (1 - u) * c
-        return states
-
-
-def gated_unit(
-    origin: str, weights: Mapping[str, npt.NDArray[Any]], *, resets_state: bool, device: str
-) -> GatedUnit:
-    """A unit from arrays named as the fields of `GatedUnit`, whose shapes must fit together."""
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    shapes = {name: array.shape for name, array in weights.items()}
-    size = weights["candidate_bias"].size
-    word_size = next(iter(shapes["word_candidate"]), 0)
-    wanted = {
-        "word_gates": (word_size, 2 * size),
-        "state_gates": (size, 2 * size),
-        "gate_bias": (2 * size,),
-        "word_candidate": (word_size, size),
-        "state_candidate": (size, size),
-        "candidate_bias": (size,),
-    }
-    for name, shape in wanted.items():
-        if shapes[name] != shape or 0 in shape:
-            raise AdequaError(
-                f"{origin} holds weights that do not fit together: the {name.replace('_', ' ')} "
-                f"should be {_sized(shape)}, but is {_sized(shapes[name])}."
-            )
-    tensors = {
-        name: torch.from_numpy(np.array(array, dtype=np.float32)).to(device)
-        for name, array in weights.items()
-    }
-    return GatedUnit(**tensors, resets_state=resets_state)
-
-
-def _sized(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) or "a single number"
-
-
-def backwards(words: Tensor, lengths: Sequence[int]) -> Tensor:
-    """Each sentence from its last word to its first, padding still at the end."""
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    ends = torch.tensor(list(lengths), device=words.device)[:, None]
-    places = (ends - 1 - torch.arange(words.shape[1], device=words.device)).clamp(min=0)
-    return words.gather(1, places[:, :, None].expand_as(words))
-
-
-_WORDS_A_BATCH = 8192
-_SENTENCES_A_BATCH = 256
-_SENTENCES_AT_ONCE = 1 << 14  # so that the words of a million sentences are never held at once
+# Words as vectors.
 
 
 class WordTable(Protocol):
@@ -214,53 +133,287 @@ class WordTable(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """Length of a vector."""
 
     def rows(self, words: Sequence[str], /) -> npt.NDArray[np.intp]:
-        """The row of each word; -1 for words that the table does not have."""
+        """Return the row of each word; -1 for words that are not in the table."""
 
 
 @dataclass(frozen=True, slots=True)
-class GatedEncoder:
-    """One gated unit that reads forwards, or a second one too that reads backwards."""
+class Embedding:
+    """A table of word vectors, and the vector of all words that are not in it."""
 
     table: WordTable
-    unknown: npt.NDArray[np.float32]  # the vector of all words that the table lacks
-    units: tuple[GatedUnit, ...]
+    unknown: npt.NDArray[np.float32] | None = None  # None where unknown words are dropped before
 
-    @property
-    def size(self) -> int:
-        """Numbers in the vector of a sentence."""
-        return sum(unit.size for unit in self.units)
-
-    def last_states(self, sentences: Sequence[Sequence[str]], device: str) -> Tensor:
-        """The last states of the units, side by side, for words of sentences longest first."""
+    def padded(self, sentences: Sequence[Sequence[str]], device: str) -> Tensor:
+        """Embed sentences as one tensor (sentences, words, d), zeros after the last word."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        lengths = [len(words) for words in sentences]
-        words = padded([self._vectors(each) for each in sentences], device)
-        readings = (words, backwards(words, lengths))[: len(self.units)]
-        pairs = zip(self.units, readings, strict=True)
-        return torch.cat([unit.last_states(reading, lengths) for unit, reading in pairs], dim=1)
-
-    def _vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
-        rows = self.table.rows(words)
-        vectors = np.array(self.table.vectors[rows], dtype=np.float32)
-        vectors[rows < 0] = self.unknown
-        return vectors
+        longest = max(map(len, sentences))
+        batch = np.zeros((len(sentences), longest, self.table.dimension), dtype=np.float32)
+        for index, words in enumerate(sentences):
+            rows = self.table.rows(words)
+            batch[index, : len(words)] = self.table.vectors[rows]
+            if self.unknown is not None:
+                batch[index, : len(words)][rows < 0] = self.unknown
+        return torch.from_numpy(batch).to(device)
 
 
-def check_word_size(table: str, dimension: int, weights: str, wanted: int) -> None:
-    """Raise unless the vectors of words are as long as the weights expect."""
-    if dimension != wanted:
+def check_word_size(table: str, dimension: int, weights: str, word_size: int) -> None:
+    """Raise unless word vectors are as long as the weights expect."""
+    if dimension != word_size:
         raise AdequaError(
-            f"{table} has {dimension} numbers a word, but {weights} reads {wanted}; name the word "
-            "vectors that the encoder was trained with."
+            f"{table} has {dimension} numbers a word, but {weights} reads {word_size}; name the "
+            "word vectors that the encoder was trained with."
         )
 
 
-def chosen_device(kind: str, name: str) -> str:
-    """The device to compute on: the named one, or a GPU where there is one."""
+# Gated recurrent units.
+
+
+@dataclass(frozen=True, slots=True)
+class GRU:
+    """A gated recurrent unit, with either convention of the reset gate.
+
+    For the words x of a sentence it computes states h from a reset gate r, an update gate u and a
+    candidate c, with weights W for the word, U for the state before, and biases b:
+
+        r = σ(W_r x + U_r h + b_r)
+        u = σ(W_u x + U_u h + b_u)
+        h' = u ⊙ h + (1 - u) ⊙ c
+
+    Two conventions of the candidate are in use, and trained weights fit only their own:
+
+        c = tanh(W_c x + U_c (r ⊙ h) + b_c)    the state is reset, then multiplied (TensorFlow)
+        c = tanh(W_c x + r ⊙ (U_c h) + b_c)    the product is reset (Theano code of Skip-Thought)
+
+    Vectors are rows here, so that W x is written `x @ W`, and W_r and W_u stand side by side.
+    """
+
+    word_gates: Tensor  # W_r and W_u, (d, 2n) for words of d numbers and states of n
+    state_gates: Tensor  # U_r and U_u, (n, 2n)
+    gate_bias: Tensor  # b_r and b_u, (2n)
+    word_candidate: Tensor  # W_c, (d, n)
+    state_candidate: Tensor  # U_c, (n, n)
+    candidate_bias: Tensor  # b_c, (n)
+    resets_state: bool  # U_c (r ⊙ h) where true, r ⊙ (U_c h) where false
+
+    @classmethod
+    def from_arrays(
+        cls, path: str, weights: Mapping[str, npt.NDArray[Any]], *, resets_state: bool, device: str
+    ) -> GRU:
+        """Build a unit from arrays named as the fields; `path` names their file in errors."""
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        n = weights["candidate_bias"].size
+        d = next(iter(weights["word_candidate"].shape), 0)
+        shapes = {
+            "word_gates": (d, 2 * n),
+            "state_gates": (n, 2 * n),
+            "gate_bias": (2 * n,),
+            "word_candidate": (d, n),
+            "state_candidate": (n, n),
+            "candidate_bias": (n,),
+        }
+        for name, shape in shapes.items():
+            if weights[name].shape != shape or 0 in shape:
+                raise AdequaError(
+                    f"{path} holds weights that do not fit together: the {name.replace('_', ' ')} "
+                    f"should be {_shape_text(shape)}, but is {_shape_text(weights[name].shape)}."
+                )
+        tensors = {
+            name: torch.from_numpy(np.array(weights[name], dtype=np.float32)).to(device)
+            for name in shapes
+        }
+        return cls(**tensors, resets_state=resets_state)
+
+    @property
+    def word_size(self) -> int:
+        """Length of a word vector."""
+        return int(self.word_gates.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Length of a state."""
+        return int(self.state_candidate.shape[0])
+
+    def last_states(self, words: Tensor, lengths: Sequence[int]) -> Tensor:
+        """Return the state after the last word of each sentence, from (sentences, words, d).
+
+        Sentences come longest first, so that the unfinished ones at any step are the first rows,
+        and padding is never read.
+        """
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        gates = words @ self.word_gates + self.gate_bias
+        candidates = words @ self.word_candidate + self.candidate_bias
+        states = words.new_zeros((len(lengths), self.size))
+        last_steps = np.asarray(lengths)
+        for step in range(max(lengths, default=0)):
+            unfinished = int((last_steps > step).sum())
+            h = states[:unfinished]
+            r, u = torch.sigmoid(gates[:unfinished, step] + h @ self.state_gates).chunk(2, dim=1)
+            if self.resets_state:
+                recurrent = (r * h) @ self.state_candidate
+            else:
+                recurrent = r * (h @ self.state_candidate)
+            c = torch.tanh(candidates[:unfinished, step] + recurrent)
+            states[:unfinished] = u * h + (1 - u) * c
+        return states
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape)) or "a single number"
+
+
+class Network(Protocol):
+    """Turns the words of sentences into one vector a sentence."""
+
+    @property
+    def embedding(self) -> Embedding:
+        """Vectors of the words that it reads."""
+
+    @property
+    def size(self) -> int:
+        """Length of the vector of a sentence."""
+
+    def forward(self, sentences: Sequence[Sequence[str]], device: str) -> Tensor:
+        """Encode the words of sentences, longest first and none empty: (sentences, size)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GRUNetwork:
+    """The last states of a GRU that reads forwards, and of a second one that reads backwards."""
+
+    embedding: Embedding
+    units: tuple[GRU, ...]  # forwards, or forwards and backwards
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        units: Sequence[Arrays],
+        words_path: str,
+        embedding: Embedding,
+        *,
+        resets_state: bool,
+        device: str,
+    ) -> GRUNetwork:
+        """Build a network from the arrays of its units, which must fit the word vectors."""
+        grus = [
+            GRU.from_arrays(path, unit, resets_state=resets_state, device=device) for unit in units
+        ]
+        for gru in grus:
+            check_word_size(words_path, embedding.table.dimension, path, gru.word_size)
+        return cls(embedding, tuple(grus))
+
+    @property
+    def size(self) -> int:
+        """Length of the vector of a sentence."""
+        return sum(gru.size for gru in self.units)
+
+    def forward(self, sentences: Sequence[Sequence[str]], device: str) -> Tensor:
+        """Encode the words of sentences, longest first and none empty: (sentences, size)."""
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        lengths = [len(words) for words in sentences]
+        words = self.embedding.padded(sentences, device)
+        inputs = (words, reversed_words(words, lengths))[: len(self.units)]
+        units = zip(self.units, inputs, strict=True)
+        return torch.cat([unit.last_states(x, lengths) for unit, x in units], dim=1)
+
+
+def reversed_words(words: Tensor, lengths: Sequence[int]) -> Tensor:
+    """Reverse the words of each sentence, padding still at the end."""
+    import torch  # noqa: PLC0415  # an extra, and heavy
+
+    ends = torch.tensor(list(lengths), device=words.device)[:, None]
+    index = (ends - 1 - torch.arange(words.shape[1], device=words.device)).clamp(min=0)
+    return words.gather(1, index[:, :, None].expand_as(words))
+
+
+# Sentence encoders.
+
+
+class RecurrentEncoder(Encoder):
+    """A sentence encoder of one or more networks, whose vectors are concatenated.
+
+    `words` splits a sentence into the words that `coverage` counts; `inputs` returns the words that
+    the networks read. A sentence without inputs is the zero vector.
+    """
+
+    def __init__(
+        self,
+        networks: Sequence[Network],
+        *,
+        path: Path,
+        name: str,
+        specification: str,
+        fingerprint: str,
+        words: Callable[[str], list[str]],
+        inputs: Callable[[str], list[str]],
+        normalize: bool,
+        device: str,
+    ) -> None:
+        self.path = path
+        self.name = name
+        self.specification = specification
+        self.fingerprint = fingerprint
+        self.dimension = sum(network.size for network in networks)
+        self._networks = tuple(networks)
+        self._words, self._inputs = words, inputs
+        self._normalize = normalize  # the vector of each network, to length one
+        self._device = device
+
+    def coverage(self, sentences: Sequence[str]) -> Coverage:
+        table = self._networks[0].embedding.table
+        split = [self._words(sentence) for sentence in sentences]
+        unknown = [
+            tuple(words[index] for index in np.flatnonzero(table.rows(words) < 0).tolist())
+            for words in split
+        ]
+        return Coverage(tuple(map(len, split)), tuple(unknown))
+
+    def encode(self, sentences: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(sentences), self.dimension), dtype=np.float32)
+        for start in range(0, len(sentences), _CHUNK_SENTENCES):
+            unique, index = distinct(sentences[start : start + _CHUNK_SENTENCES])
+            vectors[start : start + len(index)] = self._encode_unique(unique)[index]
+        return checked_vectors(self.name, vectors, len(sentences), self.dimension)
+
+    def _encode_unique(self, sentences: Sequence[str]) -> Vectors:
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        words = [self._inputs(sentence) for sentence in sentences]
+        lengths = np.array([len(each) for each in words])
+        nonempty = np.flatnonzero(lengths)
+        vectors = np.zeros((len(sentences), self.dimension), dtype=np.float32)
+        for batch in batches_by_length(
+            lengths[nonempty], max_tokens=_BATCH_WORDS, max_count=_BATCH_SENTENCES
+        ):
+            rows = nonempty[batch]
+            with torch.inference_mode():
+                vectors[rows] = self._forward([words[row] for row in rows]).cpu().numpy()
+        return vectors
+
+    def _forward(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        parts = [network.forward(sentences, self._device) for network in self._networks]
+        return torch.cat([unit_length(part) if self._normalize else part for part in parts], dim=1)
+
+
+def unit_length(vectors: Tensor) -> Tensor:
+    """Scale vectors to length one; a zero vector stays zero."""
+    import torch  # noqa: PLC0415  # an extra, and heavy
+
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
+    return vectors / lengths.where(lengths > 0, lengths.new_ones(()))
+
+
+def select_device(kind: str, name: str) -> str:
+    """Return the named device, or by default a GPU where there is one, else the CPU."""
     try:
         import torch  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
@@ -274,64 +427,3 @@ def chosen_device(kind: str, name: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise AdequaError(f"{kind}: there is no device {name!r} here; try device=cpu.") from error
     return name
-
-
-def padded(sentences: Sequence[npt.NDArray[np.float32]], device: str) -> Tensor:
-    """Sentences, each an array (words, d), as one tensor filled up with zeros at the ends."""
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    longest = max(len(words) for words in sentences)
-    filled = np.zeros((len(sentences), longest, sentences[0].shape[1]), dtype=np.float32)
-    for row, words in enumerate(sentences):
-        filled[row, : len(words)] = words
-    return torch.from_numpy(filled).to(device)
-
-
-def unit_length(vectors: Tensor) -> Tensor:
-    """Vectors scaled to length one; a zero vector stays what it is."""
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return vectors / lengths.where(lengths > 0, lengths.new_ones(()))
-
-
-def encode_in_batches(
-    sentences: Sequence[str],
-    words_of: Callable[[str], Sequence[str]],
-    encode: Callable[[list[Sequence[str]]], Tensor],
-    dimension: int,
-) -> Vectors:
-    """One vector a sentence, each distinct sentence encoded once, with others of its length.
-
-    `encode` is given the words of some sentences, longest first, none of them empty. A sentence
-    without words has the zero vector.
-    """
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    vectors = np.zeros((len(sentences), dimension), dtype=np.float32)
-    for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
-        different, at = distinct(sentences[start : start + _SENTENCES_AT_ONCE])
-        words = [words_of(sentence) for sentence in different]
-        lengths = np.array([len(each) for each in words])
-        with_words = np.flatnonzero(lengths)
-        found = np.zeros((len(different), dimension), dtype=np.float32)
-        for batch in batches_by_length(
-            lengths[with_words], max_tokens=_WORDS_A_BATCH, max_count=_SENTENCES_A_BATCH
-        ):
-            rows = with_words[batch]
-            with torch.inference_mode():
-                found[rows] = encode([words[row] for row in rows]).cpu().numpy()
-        vectors[start : start + len(at)] = found[at]
-    return vectors
-
-
-def word_coverage(words: Sequence[Sequence[str]], table: WordTable) -> Coverage:
-    """How many of the words of sentences a table knows."""
-    unknown = (np.flatnonzero(table.rows(each) < 0) for each in words)
-    return Coverage(
-        tuple(map(len, words)),
-        tuple(
-            tuple(each[int(at)] for at in places)
-            for each, places in zip(words, unknown, strict=True)
-        ),
-    )

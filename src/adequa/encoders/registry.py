@@ -1,9 +1,9 @@
-"""Encoders by name: a lazy table, and encoders from command-line words.
+"""Registry of encoders: a lazy table, and encoders from their specification.
 
-An encoder is written `KIND:PATH,SETTING=VALUE,...`, such as `transformer:models/mpnet,pooling=cls`.
-The table maps a kind to "module:Class", so that naming one imports no other; a new encoder is one
-new file and one line here. Each class has `load(path, **settings)`, whose keyword parameters are
-the settings.
+The specification of an encoder is `KIND:PATH,SETTING=VALUE,...`, such as
+`transformer:models/mpnet,pooling=cls`. The table maps a kind to "module:Class", so that loading one
+imports no other; a new encoder is one new file and one line here. Each class has
+`load(path, **settings)`, whose keyword parameters are the settings.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from adequa.encoders.base import Encoder, PairEncoder
+from adequa.encoders.base import Concatenation, Encoder, PairEncoder
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the table: where an encoder lives and what to tell a user of it."""
+    """One line of the table: the class of an encoder, and a summary for the user."""
 
     target: str
     summary: str
@@ -38,7 +38,7 @@ ENCODERS: dict[str, Entry] = {
         "the same, hypothesis and reference read together",
     ),
     "matching": Entry(
-        "adequa.encoders.token_matching:TokenMatching",
+        "adequa.encoders.matching:TokenMatching",
         "how well the words of hypothesis and reference match in a Hugging Face encoder",
     ),
     "words": Entry(
@@ -46,7 +46,7 @@ ENCODERS: dict[str, Entry] = {
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
     ),
     "word-matching": Entry(
-        "adequa.encoders.word_matching:WordMatching",
+        "adequa.encoders.matching:WordMatching",
         "how well the words of hypothesis and reference match by their vectors in such a file",
     ),
     "syntax": Entry(
@@ -68,11 +68,11 @@ ENCODERS: dict[str, Entry] = {
 }
 
 
-_VECTORS = {".npz", ".parquet"}  # the endings of files of vectors
+_VECTOR_FILES = {".npz", ".parquet"}  # suffixes of files of precomputed vectors
 
 
 def encoder_class(kind: str) -> Any:
-    """The class behind a kind of encoder; imports only that one."""
+    """Import and return the class of a kind of encoder."""
     entry = ENCODERS.get(kind)
     if entry is None:
         raise AdequaError(
@@ -83,100 +83,100 @@ def encoder_class(kind: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def settings_of(found: Any) -> dict[str, object]:
-    """The settings of an encoder's class with their defaults."""
+def settings_of(encoder: Any) -> dict[str, object]:
+    """Return the settings of an encoder class with their defaults."""
     return {
         name: None if parameter.default is parameter.empty else parameter.default
-        for name, parameter in signature(found.load).parameters.items()
+        for name, parameter in signature(encoder.load).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
     }
 
 
 def load_encoder(specification: str) -> Encoder | PairEncoder:
-    """The encoder that command-line words name."""
+    """Load the encoder of a specification."""
     loaded: Encoder | PairEncoder = load_from(specification, encoder_class)
     return loaded
 
 
 def load_from(
-    specification: str, class_of: Callable[[str], Any], otherwise: Mapping[str, str] | None = None
+    specification: str, class_of: Callable[[str], Any], defaults: Mapping[str, str] | None = None
 ) -> Any:
-    """What command-line words name, of the class that a function gives for their kind.
+    """Load what a specification names, with the class that `class_of` returns for its kind.
 
-    `otherwise` has settings that hold where the words do not say them and the class has them.
+    `defaults` are settings that apply unless the specification has them, where the class has them.
     """
-    kind, path, settings = _parsed(specification)
-    found = class_of(kind)
-    known = settings_of(found)
-    settings = {k: v for k, v in (otherwise or {}).items() if k in known} | settings
-    return found.load(path, **_checked(kind, found, settings))
+    kind, path, settings = _parse(specification)
+    loaded_class = class_of(kind)
+    available = settings_of(loaded_class)
+    settings = {k: v for k, v in (defaults or {}).items() if k in available} | settings
+    return loaded_class.load(path, **_parse_settings(kind, available, settings))
 
 
 def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
-    """One encoder, or several sentence encoders whose vectors are put one after the other."""
-    found = [load_encoder(specification) for specification in specifications]
-    if not found:
+    """Load one encoder, or several sentence encoders whose vectors are concatenated."""
+    encoders = [load_encoder(specification) for specification in specifications]
+    if not encoders:
         raise AdequaError(f"Name an encoder as KIND:PATH; the kinds are {', '.join(ENCODERS)}.")
-    if len(found) == 1:
-        return found[0]
-    from adequa.encoders.base import Concatenation  # noqa: PLC0415  # rarely needed
-
-    for encoder in found:
+    if len(encoders) == 1:
+        return encoders[0]
+    for encoder in encoders:
         if not isinstance(encoder, Encoder):
             raise AdequaError(
                 f"{encoder.name} reads two sentences together and cannot be joined with others."
             )
-    return Concatenation(tuple(each for each in found if isinstance(each, Encoder)))
+    return Concatenation(tuple(each for each in encoders if isinstance(each, Encoder)))
 
 
-def moved(specification: str, place: str) -> str:
-    """The same encoder at another place, or whatever encoder the place itself names in full.
+def with_path(specification: str, path: str) -> str:
+    """Return the specification with another path; a path that is a specification replaces it.
 
-    >>> moved("transformer:models/mpnet,pooling=cls", "elsewhere/mpnet")
+    >>> with_path("transformer:models/mpnet,pooling=cls", "elsewhere/mpnet")
     'transformer:elsewhere/mpnet,pooling=cls'
-    >>> moved("transformer:models/mpnet,pooling=cls", "precomputed:vectors.npz")
+    >>> with_path("transformer:models/mpnet,pooling=cls", "precomputed:vectors.npz")
     'precomputed:vectors.npz'
     """
-    if place.partition(":")[0] in ENCODERS or Path(place).suffix in _VECTORS:
-        return place
-    kind, _, settings = _parsed(specification)
-    return written_out(kind, place, settings)
+    if path.partition(":")[0] in ENCODERS or Path(path).suffix in _VECTOR_FILES:
+        return path
+    kind, _, settings = _parse(specification)
+    return format_specification(kind, path, settings)
 
 
 def settings_in(specification: str) -> dict[str, str]:
-    """The settings that are written out.
+    """Return the settings in a specification.
 
     >>> settings_in("infersent:i1.pkl,words=a.txt")
     {'words': 'a.txt'}
     """
-    return _parsed(specification)[2]
+    return _parse(specification)[2]
 
 
 def with_setting(specification: str, name: str, value: str) -> str:
-    """The same encoder with another value of a setting, where it has that setting.
+    """Return the specification with another value of a setting, where it has that setting.
 
     >>> with_setting("infersent:i1.pkl,words=a.txt", "words", "b.txt")
     'infersent:i1.pkl,words=b.txt'
     >>> with_setting("transformer:mpnet", "words", "b.txt")
     'transformer:mpnet'
     """
-    kind, path, settings = _parsed(specification)
-    return written_out(kind, path, settings | {name: value} if name in settings else settings)
+    kind, path, settings = _parse(specification)
+    return format_specification(
+        kind, path, settings | {name: value} if name in settings else settings
+    )
 
 
-def written_out(kind: str, path: str, settings: Mapping[str, str]) -> str:
-    """An encoder in command-line words."""
+def format_specification(kind: str, path: str, settings: Mapping[str, str]) -> str:
+    """Return the specification of a kind, a path and settings."""
     return ",".join([f"{kind}:{path}", *(f"{key}={value}" for key, value in settings.items())])
 
 
-def _parsed(specification: str) -> tuple[str, str, dict[str, str]]:
-    """Kind, path and settings; a folder or file without a kind is guessed from what it is."""
+def _parse(specification: str) -> tuple[str, str, dict[str, str]]:
+    """Return kind, path and settings; the kind of a bare folder or file is guessed."""
     kind, colon, rest = specification.partition(":")
     if not colon or "," in kind:
-        kind, rest = _guessed(specification), specification
-    # A path may hold commas: settings begin at the first part that is written NAME=VALUE.
+        kind, rest = _guess_kind(specification), specification
+    # A path may hold commas: settings begin at the first part of the form NAME=VALUE.
     parts = rest.split(",")
-    start = next((at for at, part in enumerate(parts) if at and "=" in part), len(parts))
+    start = next((i for i, part in enumerate(parts) if i and "=" in part), len(parts))
     settings: dict[str, str] = {}
     for assignment in parts[start:]:
         key, equals, value = (part.strip() for part in assignment.partition("="))
@@ -194,11 +194,11 @@ def _parsed(specification: str) -> tuple[str, str, dict[str, str]]:
     return kind, path, settings
 
 
-def _guessed(specification: str) -> str:
+def _guess_kind(specification: str) -> str:
     path = specification.partition(",")[0]
     if Path(path).is_dir():
         return "transformer"
-    if Path(path).suffix in _VECTORS:
+    if Path(path).suffix in _VECTOR_FILES:
         return "precomputed"
     if Path(path).is_file():
         return "words"
@@ -210,26 +210,27 @@ def _guessed(specification: str) -> str:
     )
 
 
-def _checked(kind: str, found: Any, settings: dict[str, str]) -> dict[str, object]:
-    """Settings as the parameters of `load` want them."""
-    known = settings_of(found)
-    checked: dict[str, object] = {}
+def _parse_settings(
+    kind: str, available: Mapping[str, object], settings: Mapping[str, str]
+) -> dict[str, object]:
+    """Convert settings to the types of their defaults."""
+    values: dict[str, object] = {}
     for key, text in settings.items():
-        if key not in known:
+        if key not in available:
             raise AdequaError(
-                f'{kind} has no setting named "{key}".{nearest(key, known)} Its settings:'
-                f" {', '.join(known) or 'none'}."
+                f'{kind} has no setting named "{key}".{nearest(key, available)} Its settings:'
+                f" {', '.join(available) or 'none'}."
             )
-        checked[key] = _value(kind, key, text, known[key])
-    return checked
+        values[key] = _parse_value(kind, key, text, available[key])
+    return values
 
 
-def _value(kind: str, key: str, text: str, default: object) -> object:
-    """A setting as the type of its default."""
+def _parse_value(kind: str, key: str, text: str, default: object) -> object:
+    """Convert a setting to the type of its default."""
     try:
         if isinstance(default, bool):
             return TRUTH[text.lower()]
         return int(text) if isinstance(default, int) else text
     except (KeyError, ValueError):
-        wanted = "true or false" if isinstance(default, bool) else "a whole number"
-        raise AdequaError(f"{kind}: {key} must be {wanted}, not {text!r}.") from None
+        expected = "true or false" if isinstance(default, bool) else "a whole number"
+        raise AdequaError(f"{kind}: {key} must be {expected}, not {text!r}.") from None

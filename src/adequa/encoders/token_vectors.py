@@ -1,7 +1,7 @@
-"""Vectors of the words of trees: the contract, word-vector files, and several one after the other.
+"""Vectors of the words of trees: from word-vector files, or from a frozen transformer.
 
-Written `words:FILE` or `transformer:MODEL`, with settings as those of encoders are. Vectors are for
-words as a parser has split them, so that every node of a tree has one.
+Written `words:FILE` or `transformer:MODEL`, with settings written like those of encoders. Vectors
+are for words as a parser has split them, so that every node of a tree has one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.parses import Parses
-from adequa.encoders.registry import load_from, written_out
-from adequa.encoders.transformer import longest_input
+from adequa.encoders.registry import format_specification, load_from
+from adequa.encoders.transformer import longest_input, move_to_device
 from adequa.encoders.transformer_files import (
     digests,
     load_model,
@@ -33,24 +33,23 @@ from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 from adequa.remarks import Remark, sentences
-from adequa.runtime.batches import batches_by_length, distinct
-from adequa.runtime.half_characters import refuse_halves
-from adequa.segments import IntArray
+from adequa.runtime.batching import batches_by_length, distinct
+from adequa.segments import IntArray, check_characters
 
 Table = npt.NDArray[np.floating[Any]]  # one row a vector
 
-# A kind of vectors, and where it lives; each class has `load(path, **settings)`.
+# The class of each kind of vectors; each has `load(path, **settings)`.
 TOKEN_VECTORS = {
     "words": "adequa.encoders.token_vectors:WordTable",
     "transformer": "adequa.encoders.token_vectors:TransformerTokens",
 }
-_FIRST_ROWS = 10_000  # of a table, whose spread unknown words are given
-_LEVELS = 1 << 16  # that a number drawn from a spelling can have
+_FIRST_ROWS = 10_000  # of a table, whose standard deviation scales the vectors of unknown words
+_LEVELS = 1 << 16  # values that a number of a spelling vector can take
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """The vectors of some words: the row of each word in a table."""
+    """Vectors of words: a table, and the row of each word in it."""
 
     table: Table
     rows: IntArray
@@ -58,45 +57,45 @@ class Lexicon:
 
 
 class TokenVectors(ABC):
-    """Gives every word of a tree a vector."""
+    """Assigns a vector to every word of a tree."""
 
-    # The words that `load_token_vectors` makes the same vectors from, with the path in full.
+    # The argument from which `load_token_vectors` loads the same vectors, with the full path.
     specification: str
     # A short name for tables and signatures.
     name: str
-    # Numbers in a vector.
+    # Length of a vector.
     dimension: int
-    # A hexadecimal digest of all that changes the vectors.
+    # Hexadecimal digest of everything that changes the vectors.
     fingerprint: str
-    # Whether a word has another vector in another sentence.
+    # Whether the vector of a word depends on its sentence.
     is_contextual: bool = False
 
     @abstractmethod
     def look_up(self, parses: Parses) -> Lexicon:
-        """The vectors of all words, in the order of the parses."""
+        """Return the vectors of all words, in the order of the parses."""
 
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know of the vectors."""
+        """Return notes for the user about the vectors."""
         return sentences(self.noticed())
 
     def noticed(self) -> tuple[Remark, ...]:
-        """The same with its counts."""
+        """Return the notes with their counts, which can be added up over workers."""
         return ()
 
 
 def load_token_vectors(specifications: Sequence[str], device: str = "auto") -> TokenVectors:
-    """The vectors that command-line words name; those of several are put one after the other.
+    """Load the vectors that the specifications name; those of several are concatenated.
 
-    Networks read on the device, unless the words name another.
+    Networks run on the device, unless the specification names another.
     """
-    found = [_loaded(specification, device) for specification in specifications]
-    if not found:
+    parts = [_load(specification, device) for specification in specifications]
+    if not parts:
         raise AdequaError(f"Name vectors as KIND:PATH; the kinds are {', '.join(TOKEN_VECTORS)}.")
-    return found[0] if len(found) == 1 else JoinedVectors(found)
+    return parts[0] if len(parts) == 1 else JoinedVectors(parts)
 
 
-def _loaded(specification: str, device: str) -> TokenVectors:
-    def found(kind: str) -> Any:
+def _load(specification: str, device: str) -> TokenVectors:
+    def vectors_class(kind: str) -> Any:
         if kind not in TOKEN_VECTORS:
             raise AdequaError(
                 f'There are no word vectors of the kind "{kind}".{nearest(kind, TOKEN_VECTORS)} '
@@ -105,30 +104,30 @@ def _loaded(specification: str, device: str) -> TokenVectors:
         module, _, attribute = TOKEN_VECTORS[kind].partition(":")
         return getattr(import_module(module), attribute)
 
-    otherwise = {} if device == "auto" else {"device": device}
-    loaded: TokenVectors = load_from(specification, found, otherwise)
+    defaults = {} if device == "auto" else {"device": device}
+    loaded: TokenVectors = load_from(specification, vectors_class, defaults)
     return loaded
 
 
 class WordTable(TokenVectors):
     """The vectors of a GloVe or word2vec file.
 
-    A word is looked for as it is written and in lower case, and in a table with upper case also
-    with a capital letter. One that is not found has a vector that is drawn from its spelling, with
-    `unknown` times the spread of the table, so that the same name in two sentences is the same
-    for a network; at 0 all unknown words are alike.
+    A word is looked up as it is written and in lower case, and in a table with upper case also
+    with a capital letter. A word that is not in the table has a vector that depends on its
+    spelling, with `unknown` times the standard deviation of the table, so that a network can
+    recognise the same name in two sentences; at 0 all unknown words are alike.
     """
 
     def __init__(self, table: WordVectors, *, lowercase: bool, unknown: float) -> None:
         self._table = table
         self._lowercase = lowercase
-        self._spread = unknown * float(table.vectors[:_FIRST_ROWS].std(dtype=np.float64))
+        self._std = unknown * float(table.vectors[:_FIRST_ROWS].std(dtype=np.float64))
         self.name = table.path.name
         self.dimension = table.dimension
         settings = {"lowercase": str(lowercase).lower(), "unknown": f"{unknown:g}"}
-        self.specification = written_out("words", str(table.path), settings)
-        described = json.dumps(["word table", 1, table.fingerprint, settings])
-        self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
+        self.specification = format_specification("words", str(table.path), settings)
+        content = json.dumps(["word table", 1, table.fingerprint, settings])
+        self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
 
     @classmethod
     def load(cls, path: str, *, lowercase: str = "auto", unknown: str = "0.1") -> WordTable:
@@ -140,30 +139,30 @@ class WordTable(TokenVectors):
         if lowercase != "auto" and lowercase.lower() not in TRUTH:
             raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")
         try:
-            spread = float(unknown)
+            scale = float(unknown)
         except ValueError:
-            spread = -1.0
-        if not 0 <= spread <= 1:
+            scale = -1.0
+        if not 0 <= scale <= 1:
             raise AdequaError(f"words: unknown must be a number from 0 to 1, not {unknown!r}.")
         lower = not table.cased if lowercase == "auto" else TRUTH[lowercase.lower()]
-        return cls(table, lowercase=lower, unknown=spread)
+        return cls(table, lowercase=lower, unknown=scale)
 
     def look_up(self, parses: Parses) -> Lexicon:
-        words, at = distinct(parses.words)
+        words, index = distinct(parses.words)
         rows = self._rows(words)
         known = rows >= 0
         vectors = np.empty((len(words), self.dimension), dtype=np.float32)
         vectors[known] = self._table.vectors[rows[known]]
-        lacking = [words[row] for row in np.flatnonzero(~known)]
-        vectors[~known] = self._spread * drawn(lacking, self.dimension)
-        return Lexicon(vectors, at, known[at])
+        missing = [words[row] for row in np.flatnonzero(~known)]
+        vectors[~known] = self._std * spelling_vectors(missing, self.dimension)
+        return Lexicon(vectors, index, known[index])
 
     def _rows(self, words: Sequence[str]) -> npt.NDArray[np.intp]:
-        """Where each word is in the table, in the first of its forms that is there; or -1."""
+        """Return the row of the first form of each word that is in the table; or -1."""
         rows = np.full(len(words), -1, dtype=np.intp)
         for form in self._forms():
-            lacking = np.flatnonzero(rows < 0)
-            rows[lacking] = self._table.rows([form(words[row]) for row in lacking.tolist()])
+            missing = np.flatnonzero(rows < 0)
+            rows[missing] = self._table.rows([form(words[row]) for row in missing.tolist()])
         return rows
 
     def _forms(self) -> Iterator[Callable[[str], str]]:
@@ -174,24 +173,24 @@ class WordTable(TokenVectors):
             yield str.capitalize
 
 
-def drawn(words: Sequence[str], dimension: int) -> npt.NDArray[np.float32]:
-    """A vector a word that depends on its spelling alone: even, with mean 0 and spread 1.
+def spelling_vectors(words: Sequence[str], dimension: int) -> npt.NDArray[np.float32]:
+    """Return a vector a word that depends on its spelling alone, without regard to case.
 
-    Letters count without their case. The numbers are digits of a digest, and so the same whatever
-    the version of NumPy.
+    The numbers are uniform, with mean 0 and standard deviation 1. They are digits of a digest, and
+    so the same with every version of NumPy.
 
-    >>> bool((drawn(["Brno"], 3) == drawn(["BRNO"], 3)).all())
+    >>> bool((spelling_vectors(["Brno"], 3) == spelling_vectors(["BRNO"], 3)).all())
     True
     """
-    spelt = [word.lower().encode("utf-8", "surrogatepass") for word in words]
-    digits = b"".join(hashlib.shake_256(word).digest(2 * dimension) for word in spelt)
-    whole = np.frombuffer(digits, dtype="<u2").reshape(len(words), dimension)
-    centred = (whole.astype(np.float32) + 0.5) / _LEVELS - 0.5
+    spellings = [word.lower().encode("utf-8", "surrogatepass") for word in words]
+    digits = b"".join(hashlib.shake_256(word).digest(2 * dimension) for word in spellings)
+    integers = np.frombuffer(digits, dtype="<u2").reshape(len(words), dimension)
+    centred = (integers.astype(np.float32) + 0.5) / _LEVELS - 0.5
     return np.asarray(centred * np.float32(12**0.5), dtype=np.float32)
 
 
 class JoinedVectors(TokenVectors):
-    """Several vectors a word, one after the other."""
+    """The vectors of several sources, concatenated for each word."""
 
     def __init__(self, parts: Sequence[TokenVectors]) -> None:
         self.parts = tuple(parts)
@@ -199,37 +198,40 @@ class JoinedVectors(TokenVectors):
         self.specification = " ".join(part.specification for part in parts)
         self.dimension = sum(part.dimension for part in parts)
         self.is_contextual = any(part.is_contextual for part in parts)
-        described = json.dumps(["joined", [part.fingerprint for part in parts]])
-        self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
+        content = json.dumps(["joined", [part.fingerprint for part in parts]])
+        self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
 
     def look_up(self, parses: Parses) -> Lexicon:
-        found = [part.look_up(parses) for part in self.parts]
-        # What differs in no part is one row.
-        places = np.stack([lexicon.rows for lexicon in found], axis=1)
-        chosen, at = np.unique(places, axis=0, return_inverse=True)
+        lexicons = [part.look_up(parses) for part in self.parts]
+        # Words with the same row in every part share a row.
+        rows = np.stack([lexicon.rows for lexicon in lexicons], axis=1)
+        unique, index = np.unique(rows, axis=0, return_inverse=True)
         bounds = pairwise([0, *accumulate(part.dimension for part in self.parts)])
-        kind = np.result_type(*(lexicon.table.dtype for lexicon in found))
-        table = np.empty((len(chosen), self.dimension), dtype=kind)
-        for column, ((begin, end), lexicon) in enumerate(zip(bounds, found, strict=True)):
-            table[:, begin:end] = lexicon.table[chosen[:, column]]
-        known = np.any([lexicon.known for lexicon in found], axis=0)
-        return Lexicon(table, at.reshape(-1), known)
+        dtype = np.result_type(*(lexicon.table.dtype for lexicon in lexicons))
+        table = np.empty((len(unique), self.dimension), dtype=dtype)
+        for column, ((start, end), lexicon) in enumerate(zip(bounds, lexicons, strict=True)):
+            table[:, start:end] = lexicon.table[unique[:, column]]
+        known = np.any([lexicon.known for lexicon in lexicons], axis=0)
+        return Lexicon(table, index.reshape(-1), known)
 
     def noticed(self) -> tuple[Remark, ...]:
         return tuple(remark for part in self.parts for remark in part.noticed())
 
 
 _BATCH_TOKENS, _BATCH_SIZE = 4096, 128
-_CHUNK = 1024  # sentences whose pieces are counted at once
-_PREFIX = "add_prefix_space"
-Pieces = npt.NDArray[np.int64]
+_CHUNK = 1024  # sentences tokenized at once to count their pieces
+_PREFIX_SPACE = "add_prefix_space"
 
 
 class TransformerTokens(TokenVectors):
-    """The words of sentences as a transformer reads them.
+    """The states of words in one layer of a frozen transformer, each read in its sentence.
 
-    Words beyond the tokens that it can take, and words that the tokenizer makes nothing of, have a
-    vector of zeros.
+    The tokenizer is given the words as the parser has split them; the vector of a word is the mean
+    of those of its pieces. Vectors are kept in 16 bits, since there is one for every word of every
+    sentence. In byte-level tokenizers, such as that of RoBERTa, a word begins with the space before
+    it, so that each word is given one.
+
+    Words beyond the maximum length, and words without any piece, have a vector of zeros.
     """
 
     is_contextual = True
@@ -240,14 +242,18 @@ class TransformerTokens(TokenVectors):
         self.name = f"{folder.name}.{layer}"
         self.specification = specification
         self.dimension = int(network.config.hidden_size)
-        self._spaced = _over_bytes(tokenizer)
-        facts = [digests(model_files(folder)), layer, *([_PREFIX] if self._spaced else [])]
-        described = json.dumps(["tokens", 1, *facts], sort_keys=True)
-        self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
+        self._adds_space = _is_byte_level(tokenizer)
+        facts = [
+            digests(model_files(folder)),
+            layer,
+            *([_PREFIX_SPACE] if self._adds_space else []),
+        ]
+        content = json.dumps(["tokens", 1, *facts], sort_keys=True)
+        self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
         self._network, self._tokenizer, self._layer = network, tokenizer, layer
-        self._longest = longest_input(network, tokenizer)
-        # Sentences, over all calls, that had more tokens than it can take.
-        self.cut = 0
+        self._max_length = longest_input(network, tokenizer)
+        # Number of sentences, over all calls, that were truncated.
+        self.truncated = 0
 
     @classmethod
     def load(
@@ -261,7 +267,7 @@ class TransformerTokens(TokenVectors):
     ) -> TransformerTokens:
         """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
 
-        `layer` counts from 0, the vectors of the pieces before all layers; -1 is the last one.
+        `layer` 0 is the input of the first layer, and -1 the last layer.
         """
         folder = model_folder(path, download=download, revision=revision)
         network, tokenizer = load_model(folder)
@@ -270,38 +276,33 @@ class TransformerTokens(TokenVectors):
                 f"{folder} has a tokenizer that does not tell which word a piece is of; a model "
                 "with tokenizer.json does."
             )
-        if _over_bytes(tokenizer):  # some versions refuse words without it
-            tokenizer = load_tokenizer(folder, **{_PREFIX: True})
+        if _is_byte_level(tokenizer):  # some versions refuse words without it
+            tokenizer = load_tokenizer(folder, **{_PREFIX_SPACE: True})
         count = int(network.config.num_hidden_layers)
         if not -1 <= layer <= count:
             raise AdequaError(
                 f"{folder} has the layers 0 to {count}, and -1 for the last; not {layer}."
             )
-        chosen = count if layer == -1 else layer
-        place = str(folder) if Path(path).is_dir() else path
-        settings = {"layer": str(chosen)} | ({"revision": revision} if revision else {})
-        return cls(
-            folder,
-            _placed(network, device),
-            tokenizer,
-            chosen,
-            written_out("transformer", place, settings),
-        )
+        layer = count if layer == -1 else layer
+        location = str(folder) if Path(path).is_dir() else path
+        settings = {"layer": str(layer)} | ({"revision": revision} if revision else {})
+        specification = format_specification("transformer", location, settings)
+        return cls(folder, move_to_device(network, device), tokenizer, layer, specification)
 
     def look_up(self, parses: Parses) -> Lexicon:
         table = np.zeros((len(parses.words), self.dimension), dtype=np.float16)
         known = np.zeros(len(parses.words), dtype=np.bool_)
-        filled = np.flatnonzero(np.diff(parses.starts)).tolist()
-        sentences = [parses.tree(row)[0] for row in filled]
+        nonempty = np.flatnonzero(np.diff(parses.starts))
+        sentences = [parses.tree(row)[0] for row in nonempty.tolist()]
         for batch in batches_by_length(
             self._lengths(sentences), max_tokens=_BATCH_TOKENS, max_count=_BATCH_SIZE
         ):
-            places, vectors = self._read([sentences[at] for at in batch.tolist()])
-            starts = parses.starts[[filled[at] for at in batch.tolist()]]
-            at = np.concatenate(places) + np.repeat(starts, [len(each) for each in places])
+            words, vectors = self._word_states([sentences[row] for row in batch.tolist()])
+            starts = parses.starts[nonempty[batch]]
+            rows = np.concatenate(words) + np.repeat(starts, [len(each) for each in words])
             with np.errstate(over="ignore"):
-                table[at], known[at] = vectors, True
-            if not np.isfinite(table[at]).all():
+                table[rows], known[rows] = vectors, True
+            if not np.isfinite(table[rows]).all():
                 raise AdequaError(
                     f"{self.name} gives vectors with numbers that 16 bits do not hold, or that are "
                     "none; name another layer with layer=N."
@@ -309,24 +310,24 @@ class TransformerTokens(TokenVectors):
         return Lexicon(table, np.arange(len(parses.words)), known)
 
     def _lengths(self, sentences: Sequence[tuple[str, ...]]) -> list[int]:
-        """The pieces of each: words of one number may be of very different numbers of pieces."""
-        chunks = (sentences[at : at + _CHUNK] for at in range(0, len(sentences), _CHUNK))
-        return [len(ids) for chunk in chunks for ids in self._split(chunk)["input_ids"]]
+        """Return the number of pieces of each sentence, which may be far more than its words."""
+        chunks = (sentences[i : i + _CHUNK] for i in range(0, len(sentences), _CHUNK))
+        return [len(ids) for chunk in chunks for ids in self._tokenize(chunk)["input_ids"]]
 
-    def _split(self, sentences: Sequence[tuple[str, ...]], **more: Any) -> Any:
-        """The pieces of sentences, as the tokenizer has them."""
-        before = " " if self._spaced else ""
+    def _tokenize(self, sentences: Sequence[tuple[str, ...]], **options: Any) -> Any:
+        """Tokenize sentences that are split into words."""
+        space = " " if self._adds_space else ""
         try:
             return self._tokenizer(
-                [[before + word for word in words] for words in sentences],
+                [[space + word for word in words] for words in sentences],
                 is_split_into_words=True,
                 truncation=True,
-                max_length=self._longest,
+                max_length=self._max_length,
                 verbose=False,
-                **more,
+                **options,
             )
-        except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
-            refuse_halves([word for words in sentences for word in words], error)
+        except (TypeError, UnicodeError) as error:  # raised for half a character
+            check_characters([word for words in sentences for word in words], error)
             raise
         except (AssertionError, ValueError) as error:
             raise AdequaError(
@@ -334,51 +335,45 @@ class TransformerTokens(TokenVectors):
                 f"name another model. The reason: {str(error).partition(chr(10))[0]}"
             ) from error
 
-    def _read(self, sentences: Sequence[tuple[str, ...]]) -> tuple[list[Pieces], np.ndarray]:
-        """Of each sentence the words that have pieces, and the vectors of all these words."""
+    def _word_states(
+        self, sentences: Sequence[tuple[str, ...]]
+    ) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.float32]]:
+        """Return for each sentence which words have pieces, and the vectors of all these words."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        encoded = self._split(sentences, padding=True, return_tensors="pt")
-        # One number for each different word of the batch; pieces that are of no word have -1.
-        owners = [
+        encoded = self._tokenize(sentences, padding=True, return_tensors="pt")
+        # The word of each piece; special tokens and padding have -1.
+        piece_words = [
             np.array([-1 if word is None else word for word in encoded.word_ids(row)])
             for row in range(len(sentences))
         ]
-        places = [np.unique(row[row >= 0]) for row in owners]
-        self.cut += sum(bool(encoding.overflowing) for encoding in encoded.encodings)
-        ends = np.cumsum([len(there) for there in places])
+        words = [np.unique(row[row >= 0]) for row in piece_words]
+        self.truncated += sum(bool(encoding.overflowing) for encoding in encoded.encodings)
+        # Number the words of the batch; pieces of no word have the number after the last.
+        ends = np.cumsum([len(each) for each in words])
         numbers = np.stack(
             [
-                np.where(row >= 0, np.searchsorted(there, row) + end - len(there), ends[-1])
-                for row, there, end in zip(owners, places, ends.tolist(), strict=True)
+                np.where(row >= 0, np.searchsorted(each, row) + end - len(each), ends[-1])
+                for row, each, end in zip(piece_words, words, ends.tolist(), strict=True)
             ]
         )
         device = self._network.device
         with torch.no_grad():
-            read = self._network(**encoded.to(device), output_hidden_states=True)
-            states = read.hidden_states[self._layer].flatten(0, 1).float()
-            at = torch.from_numpy(numbers.reshape(-1)).to(device)
-            sums = states.new_zeros(int(ends[-1]) + 1, states.shape[1]).index_add_(0, at, states)
-            counts = torch.bincount(at, minlength=len(sums)).clamp(min=1)
+            outputs = self._network(**encoded.to(device), output_hidden_states=True)
+            states = outputs.hidden_states[self._layer].flatten(0, 1).float()
+            index = torch.from_numpy(numbers.reshape(-1)).to(device)
+            sums = states.new_zeros(int(ends[-1]) + 1, states.shape[1])
+            sums.index_add_(0, index, states)
+            counts = torch.bincount(index, minlength=len(sums)).clamp(min=1)
             vectors = (sums / counts[:, None])[:-1].cpu().numpy()
-        return places, vectors
+        return words, vectors
 
     def noticed(self) -> tuple[Remark, ...]:
-        before = f"{self.name} read the first {self._longest} tokens only of "
-        return (Remark((before, " sentences."), (before, " sentence."), (self.cut,)),)
+        before = f"{self.name} read the first {self._max_length} tokens only of "
+        return (Remark((before, " sentences."), (before, " sentence."), (self.truncated,)),)
 
 
-def _over_bytes(tokenizer: Any) -> bool:
-    """Whether a word's first piece is one that has the space before it."""
-    splitting = tokenizer.backend_tokenizer.pre_tokenizer
-    return splitting is not None and b'"ByteLevel"' in splitting.__getstate__()
-
-
-def _placed(network: Any, device: str) -> Any:
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return network.to(torch.device(chosen))
-    except (RuntimeError, AssertionError) as error:
-        raise AdequaError(f'There is no device "{chosen}" to read on.') from error
+def _is_byte_level(tokenizer: Any) -> bool:
+    """Tell whether the first piece of a word includes the space before it."""
+    pre_tokenizer = tokenizer.backend_tokenizer.pre_tokenizer
+    return pre_tokenizer is not None and b'"ByteLevel"' in pre_tokenizer.__getstate__()

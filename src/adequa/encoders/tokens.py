@@ -1,10 +1,21 @@
-"""Texts as token ids: read once by a tokenizer, kept flat, padded a batch at a time."""
+"""Tokenization: words by rules, such as those of the Penn Treebank, and token ids of transformers.
+
+InferSent, Skip-Thought and Quick-Thought were trained on words that NLTK's `word_tokenize` had
+split: punctuation by itself, `do n't`, `it 's`, `` and '' for straight quotation marks.
+`treebank_words` gives the same words, except for odd quotation marks, without NLTK, which needs a
+download to find where sentences end. A full stop inside a text is split off its word where a
+capital letter follows and the word is no well-known abbreviation.
+
+A transformer's tokenizer turns texts into ids (`Reader`), which are kept in one flat array and
+padded a batch at a time (`TokenRows`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from itertools import chain
 from typing import Any, Final
@@ -12,12 +23,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adequa.runtime.half_characters import refuse_halves
+from adequa.segments import check_characters
 
-_ALONE: Final = r"\[\](){}<>?!;@#$%&*‒–—―«»“”‘’„"
+_SINGLE: Final = r"\[\](){}<>?!;@#$%&*‒–—―«»“”‘’„"
 _PIECE: Final = re.compile(
-    rf"""\.{{2,}} | -- | `+ | '' | " | [{_ALONE}] | [:,](?!\d)
-    | (?: [^\s{_ALONE}`".,:'-] | \.(?!\.) | [:,](?=\d) | -(?!-) | '(?!') )+""",
+    rf"""\.{{2,}} | -- | `+ | '' | " | [{_SINGLE}] | [:,](?!\d)
+    | (?: [^\s{_SINGLE}`".,:'-] | \.(?!\.) | [:,](?=\d) | -(?!-) | '(?!') )+""",
     re.VERBOSE,
 )
 _OPENING: Final = re.compile(r"""(?:^|(?<=[\s(\[{<]))(?:"|'')""")
@@ -25,7 +36,7 @@ _FINAL_STOP: Final = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»”’\s]*$)""")
 _INNER_STOP: Final = re.compile(r"""(\S+)\.(?=[\])}>"'»”’]*\s+[(\["'“‘«]*[^\W\d_])""")
 _CLITIC: Final = re.compile(r"(.*[^'])('[sSmMdD]|'ll|'LL|'re|'RE|'ve|'VE|n't|N'T|')")
 _OPENING_APOSTROPHE: Final = re.compile(r"'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE)
-_JOINED: Final = {
+_CONTRACTIONS: Final = {  # where each is split
     "cannot": 3,
     "d'ye": 1,
     "gimme": 3,
@@ -35,16 +46,16 @@ _JOINED: Final = {
     "more'n": 4,
     "wanna": 3,
 }
-_ABBREVIATED: Final = (
+_ABBREVIATION_LIST: Final = (
     "adm brig capt cmdr co col corp dr drs e.g etc gen gov hon i.e inc jr lt ltd maj messrs "
     "mr mrs ms mt prof rep rev sen sgt sr st ste vs jan feb mar apr aug sept oct nov "
     "dec"
 )
-_ABBREVIATIONS: Final = frozenset(_ABBREVIATED.split())
+_ABBREVIATIONS: Final = frozenset(_ABBREVIATION_LIST.split())
 
 
 def treebank_words(text: str) -> list[str]:
-    """The words of a text.
+    """Split a text into words.
 
     >>> treebank_words('He didn\\'t say "No." Mr. Wu\\'s cat cannot.')
     ['He', 'did', "n't", 'say', '``', 'No', '.', "''", 'Mr.', 'Wu', "'s", 'cat', 'can', 'not', '.']
@@ -52,100 +63,140 @@ def treebank_words(text: str) -> list[str]:
     ['It', 'costs', '$', '3,500.50', '(', 'roughly', ')', ',']
     """
     marked = _OPENING.sub(" `` ", text)
-    marked = _FINAL_STOP.sub(" . ", _INNER_STOP.sub(_without_stop, marked))
+    marked = _FINAL_STOP.sub(" . ", _INNER_STOP.sub(_split_stop, marked))
     words: list[str] = []
     for piece in _PIECE.findall(marked):
-        words += _parted(piece)
+        words += _split_clitics(piece)
     return words
 
 
-def _without_stop(found: re.Match[str]) -> str:
-    """A word whose full stop is followed by a capital letter: the stop apart if it ends here."""
-    word = found[1]
-    if not _next_letter(found).isupper():
-        return found[0]
+def _split_stop(match: re.Match[str]) -> str:
+    """Split the full stop off a word where a sentence ends: before a capital letter."""
+    word = match[1]
+    if not _next_letter(match).isupper():
+        return match[0]
     bare = word.lstrip("([{<\"'“‘«`")
     is_abbreviation = len(bare) == 1 or bare.lower() in _ABBREVIATIONS or "." in bare
-    return found[0] if is_abbreviation and not bare.isdigit() else f"{word} . "
+    return match[0] if is_abbreviation and not bare.isdigit() else f"{word} . "
 
 
-def _next_letter(found: re.Match[str]) -> str:
-    """The first letter after the stop; the pattern has made sure that there is one."""
-    rest = found.string[found.end() :]
+def _next_letter(match: re.Match[str]) -> str:
+    """Return the first letter after the stop; the pattern ensures that there is one."""
+    rest = match.string[match.end() :]
     return next(letter for letter in rest if letter.isalpha())
 
 
-def _parted(piece: str) -> list[str]:
-    """A piece without spaces, its clitics taken apart."""
+def _split_clitics(piece: str) -> list[str]:
+    """Split a piece without spaces into a word and its clitics."""
     if piece == '"':
         return ["''"]
-    at = _JOINED.get(piece.lower())
-    if at is not None:
-        return [piece[:at], piece[at:]]
+    split = _CONTRACTIONS.get(piece.lower())
+    if split is not None:
+        return [piece[:split], piece[split:]]
     if _OPENING_APOSTROPHE.match(piece):
-        return ["'", *_parted(piece[1:])]
+        return ["'", *_split_clitics(piece[1:])]
     clitic = _CLITIC.fullmatch(piece)
     return [clitic[1], clitic[2]] if clitic else [piece]
 
 
-_CHUNK = 8192  # texts given to the tokenizer at a time, which bounds the memory of its lists
+WORD_TOKENIZERS: Final = ("treebank", "plain", "13a", "intl", "zh", "char", "none")
+_APOSTROPHES: Final = str.maketrans("’ʼ＇", "'''")
+_PLAIN: Final = re.compile(r"\w+|[^\w\s]")
+
+
+def word_tokenizer(name: str) -> Callable[[str], list[str]]:
+    """Return the function that splits a text into words; most names are those of sacreBLEU."""
+    if name == "treebank":
+        return _english_words
+    if name == "plain":
+        return _plain_words
+    if name == "none":
+        return str.split
+    from sacrebleu import BLEU  # noqa: PLC0415  # slow to import
+
+    return partial(_split_tokenized, BLEU(tokenize=name).tokenizer)
+
+
+def _split_tokenized(tokenizer: Callable[[str], str], text: str) -> list[str]:
+    return tokenizer(text).split()
+
+
+def _plain_words(text: str) -> list[str]:
+    """Split a text into runs of letters and digits, and single other visible characters.
+
+    >>> _plain_words("It’s well-known: 3.5!")
+    ['It', '’', 's', 'well', '-', 'known', ':', '3', '.', '5', '!']
+    """
+    return _PLAIN.findall(text)
+
+
+def _english_words(text: str) -> list[str]:
+    """Split a text into Treebank words, with typographic apostrophes as plain ones.
+
+    >>> _english_words("It’s Anna's.")
+    ['It', "'s", 'Anna', "'s", '.']
+    """
+    return treebank_words(text.translate(_APOSTROPHES))
+
+
+_CHUNK = 8192  # texts tokenized at a time, which bounds the memory of their lists
 
 Rows = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenRows:
-    """The token ids of many texts, one text after the other in one array."""
+    """The token ids of many texts, concatenated in one array."""
 
     ids: npt.NDArray[np.int32]
-    types: npt.NDArray[np.int8] | None  # which of two texts a token is of, where a network asks
-    starts: npt.NDArray[np.int64]  # of each text, and the end of the last
-    padding: tuple[int, int]  # the id and the type that fill up a row
+    types: npt.NDArray[np.int8] | None  # token type ids, where the network has them
+    starts: npt.NDArray[np.int64]  # of each text, and the end of the last one
+    padding: tuple[int, int]  # the id and the type of the padding token
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens of each text."""
+        """Number of tokens of each text."""
         return np.diff(self.starts)
 
     def padded(self, rows: Rows) -> dict[str, npt.NDArray[np.int64]]:
-        """The inputs of a network for these texts, filled up on the right."""
+        """Return the inputs of a network for these texts, padded on the right."""
         lengths = self.starts[rows + 1] - self.starts[rows]
-        behind = np.arange(int(lengths.max()))
-        there = behind < lengths[:, None]
-        places = (self.starts[rows][:, None] + behind)[there]
-        inputs = {"input_ids": np.full(there.shape, self.padding[0], np.int64)}
-        inputs["input_ids"][there] = self.ids[places]
+        positions = np.arange(int(lengths.max()))
+        mask = positions < lengths[:, None]
+        index = (self.starts[rows][:, None] + positions)[mask]
+        inputs = {"input_ids": np.full(mask.shape, self.padding[0], np.int64)}
+        inputs["input_ids"][mask] = self.ids[index]
         if self.types is not None:
-            inputs["token_type_ids"] = np.full(there.shape, self.padding[1], np.int64)
-            inputs["token_type_ids"][there] = self.types[places]
-        return inputs | {"attention_mask": there.astype(np.int64)}
+            inputs["token_type_ids"] = np.full(mask.shape, self.padding[1], np.int64)
+            inputs["token_type_ids"][mask] = self.types[index]
+        return inputs | {"attention_mask": mask.astype(np.int64)}
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A tokenizer, and what its network wants to be given."""
+    """A tokenizer, and the inputs that its network takes."""
 
     tokenizer: Any
-    typed: bool  # whether the network asks which of two texts a token is of
-    max_length: int  # tokens of a text, or of a pair, at most
+    typed: bool  # whether the network takes token type ids
+    max_length: int  # maximum number of tokens of a text or a pair
 
     @classmethod
     def of(cls, network: Any, tokenizer: Any, max_length: int) -> Reader:
-        """For a network of Hugging Face."""
-        known = signature(network.forward).parameters
-        typed = "token_type_ids" in known and getattr(network.config, "type_vocab_size", 2) > 1
+        """Return the reader of a Hugging Face network."""
+        parameters = signature(network.forward).parameters
+        typed = "token_type_ids" in parameters and getattr(network.config, "type_vocab_size", 2) > 1
         return cls(tokenizer, typed, max_length)
 
     def read(self, texts: Sequence[tuple[str, ...]]) -> TokenRows:
-        """The token ids of single texts or of pairs, cut where they are too long."""
+        """Return the token ids of single texts or of pairs, truncated to `max_length`."""
         ids: list[npt.NDArray[np.int32]] = []
         types: list[npt.NDArray[np.int8]] = []
         lengths: list[npt.NDArray[np.int64]] = []
         for start in range(0, len(texts), _CHUNK):
-            encoded = self._tokenized(
+            encoded = self._tokenize(
                 texts[start : start + _CHUNK], truncation=True, max_length=self.max_length
             )
             rows = encoded["input_ids"]
@@ -165,29 +216,29 @@ class Reader:
             ),
         )
 
-    def count_cut(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> int:
-        """How many texts have more tokens than fit."""
-        return len(self.cut_among(texts, rows))
+    def count_truncated(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> int:
+        """Return how many texts have more than `max_length` tokens."""
+        return len(self.truncated_rows(texts, rows))
 
-    def cut_among(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> list[int]:
-        """Which texts have more tokens than fit; only those that fill all are looked at."""
+    def truncated_rows(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> list[int]:
+        """Return which texts have more than `max_length` tokens; tokenizes only full rows again."""
         full = np.flatnonzero(rows.lengths >= self.max_length).tolist()
         if not full:
             return []
-        whole = self._tokenized([texts[at] for at in full], truncation=False)["input_ids"]
-        return [at for at, row in zip(full, whole, strict=True) if len(row) > self.max_length]
+        whole = self._tokenize([texts[row] for row in full], truncation=False)["input_ids"]
+        return [row for row, ids in zip(full, whole, strict=True) if len(ids) > self.max_length]
 
-    def _tokenized(self, texts: Sequence[tuple[str, ...]], **settings: Any) -> Any:
+    def _tokenize(self, texts: Sequence[tuple[str, ...]], **settings: Any) -> Any:
         columns = [list(column) for column in zip(*texts, strict=True)]
         try:
             return self.tokenizer(
                 *columns,
                 return_attention_mask=False,
-                # Asked for, because some tokenizers keep to themselves what their network needs.
+                # Explicit, because some tokenizers leave out what their network needs.
                 return_token_type_ids=self.typed,
                 verbose=False,
                 **settings,
             )
-        except (TypeError, UnicodeError) as error:  # what tokenizers make of half a character
-            refuse_halves(chain.from_iterable(texts), error)
+        except (TypeError, UnicodeError) as error:  # raised for half a character
+            check_characters(chain.from_iterable(texts), error)
             raise

@@ -1,14 +1,21 @@
 """Transformers as encoders: any Hugging Face encoder, frozen, one text or a pair at a time.
 
-A sentence-transformers folder is pooled as it says itself; others by the mean over tokens. The
-pair encoder is the frozen variant of the BERT regressor (Shimanaka et al., 2019, §5).
+Token states are pooled to one vector a text: `cls` takes the first token, `mean` the mean over
+tokens, `max` the maximum over tokens, and `mean-sqrt-length` the sum over the square root of the
+number of tokens. They do so in the last layer, or in each of several layers, whose vectors are
+concatenated: layers are numbered from 1, and 0 is the input of the first. `cls-last4` and
+`mean-last4` are short for the last four.
+
+A sentence-transformers folder is pooled as it declares; other folders by the mean over tokens. The
+pair encoder is the frozen variant of the BERT regressor (Shimanaka et al. 2019, §5), which pools by
+`cls-last4`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +32,8 @@ from adequa.encoders.base import (
     checked_vectors,
     paired,
 )
-from adequa.encoders.tokens import Reader
+from adequa.encoders.registry import format_specification
+from adequa.encoders.tokens import Reader, TokenRows
 from adequa.encoders.transformer_files import (
     Declared,
     declared,
@@ -37,7 +45,7 @@ from adequa.encoders.transformer_files import (
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 from adequa.remarks import Remark
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,6 +53,14 @@ if TYPE_CHECKING:
 POOLINGS = ("cls", "mean", "max", "mean-sqrt-length", "cls-last4", "mean-last4")
 _LAST = "-last4"
 _FOUR = 4
+_BATCH_TOKENS = 8192
+_BATCH_SIZE = 128
+_CHUNK = 8192  # texts tokenized at a time, which bounds the memory that their ids take
+
+TokenStates: TypeAlias = npt.NDArray[np.float32]  # (layers, tokens, hidden size) of a text
+
+
+# Pooling.
 
 
 def check_pooling(pooling: str) -> None:
@@ -56,8 +72,8 @@ def check_pooling(pooling: str) -> None:
         )
 
 
-def pooled_layers(pooling: str, written: str, count: int, where: str) -> tuple[int, ...]:
-    """The layers that are pooled, of so many; `where` says in errors of which model.
+def pooled_layers(pooling: str, layers: str, count: int, where: str) -> tuple[int, ...]:
+    """Return the layers to pool, as written by the user or by default; `where` is for errors.
 
     >>> pooled_layers("mean", "", 12, "a model"), pooled_layers("cls-last4", "", 12, "a model")
     ((12,), (9, 10, 11, 12))
@@ -65,37 +81,37 @@ def pooled_layers(pooling: str, written: str, count: int, where: str) -> tuple[i
     (4, 8, 12)
     """
     if pooling.endswith(_LAST):
-        if written:
-            raise AdequaError(f"layers={written} does not go with pooling={pooling}; give one.")
+        if layers:
+            raise AdequaError(f"layers={layers} does not go with pooling={pooling}; give one.")
         if count < _FOUR:
             raise AdequaError(
                 f"{where} has {count} layers, too few for the pooling {pooling}; name another, "
                 "such as pooling=cls."
             )
         return tuple(range(count - _FOUR + 1, count + 1))
-    if not written:
+    if not layers:
         return (count,)
-    numbers = tuple(int(part) if part.strip().isdecimal() else -1 for part in written.split("+"))
+    numbers = tuple(int(part) if part.strip().isdecimal() else -1 for part in layers.split("+"))
     if min(numbers) < 0 or max(numbers) > count or len(set(numbers)) < len(numbers):
         raise AdequaError(
-            f"layers={written} names no layers of {where}; write numbers from 0 to {count}, each "
+            f"layers={layers} names no layers of {where}; write numbers from 0 to {count}, each "
             "once, such as layers=1+2."
         )
     return numbers
 
 
 def pooled(pooling: str, layers: Sequence[Tensor], mask: Tensor) -> Tensor:
-    """One vector a text from layers of shape (texts, tokens, numbers).
+    """Pool layers of shape (texts, tokens, hidden size) to one vector a text.
 
-    The mask is 1 for tokens and 0 for padding, which stands behind them.
+    The mask is 1 for tokens and 0 for padding, which comes after them.
     """
     from torch import cat  # noqa: PLC0415  # an extra, and heavy
 
     kind = pooling.removesuffix(_LAST)
-    return cat([_pooled_layer(kind, layer, mask[:, :, None]) for layer in layers], dim=1)
+    return cat([_pool_layer(kind, layer, mask[:, :, None]) for layer in layers], dim=1)
 
 
-def _pooled_layer(kind: str, layer: Tensor, mask: Tensor) -> Tensor:
+def _pool_layer(kind: str, layer: Tensor, mask: Tensor) -> Tensor:
     if kind == "cls":
         return layer[:, 0]
     if kind == "max":
@@ -105,19 +121,17 @@ def _pooled_layer(kind: str, layer: Tensor, mask: Tensor) -> Tensor:
     return total / (count if kind == "mean" else count.sqrt())
 
 
-TokenStates: TypeAlias = npt.NDArray[np.float32]  # (layers, tokens, numbers) of a text
-
-_CHUNK = 8192  # texts tokenised at a time, which bounds the memory that their ids take
+# The network.
 
 
 @dataclass(frozen=True)
 class TextNetwork:
-    """A network, its tokenizer, and how they are used."""
+    """A transformer with its tokenizer, pooling and batch sizes: texts in, vectors out."""
 
     network: Any
     tokenizer: Any
     pooling: str
-    layers: tuple[int, ...]  # that are pooled; the last is numbered as there are layers
+    layers: tuple[int, ...]  # that are pooled; the last one has the number of layers
     normalize: bool
     max_length: int
     batch_tokens: int
@@ -125,74 +139,74 @@ class TextNetwork:
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """Length of a vector."""
         return int(self.network.config.hidden_size) * len(self.layers)
 
     def vectors(self, texts: Sequence[tuple[str, ...]]) -> tuple[Vectors, int]:
-        """One vector for each single text or pair, and how many of them were cut for length."""
-        found = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        """Return one vector for each text or pair, and how many of them were truncated."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         reader = Reader.of(self.network, self.tokenizer, self.max_length)
-        cut = 0
+        truncated = 0
         for start in range(0, len(texts), _CHUNK):
             chunk = texts[start : start + _CHUNK]
-            rows = reader.read(chunk)
-            cut += reader.count_cut(chunk, rows)
-            for batch in batches_by_length(
-                rows.lengths, max_tokens=self.batch_tokens, max_count=self.batch_size
-            ):
+            tokens = reader.read(chunk)
+            truncated += reader.count_truncated(chunk, tokens)
+            for batch in self._batches(tokens):
                 # A text without any token, not even a special one, stays the zero vector.
-                some = batch[rows.lengths[batch] > 0]
-                if len(some):
-                    found[start + some] = self._forward(rows.padded(some))
-        return found, cut
+                nonempty = batch[tokens.lengths[batch] > 0]
+                if len(nonempty):
+                    vectors[start + nonempty] = self._pooled_states(tokens.padded(nonempty))
+        return vectors, truncated
 
     def states(self, texts: Sequence[str]) -> tuple[list[TokenStates], int]:
-        """What each layer makes of each word piece of each text, and how many texts were cut.
+        """Return the states of each text's word pieces, and how many texts were truncated.
 
         Special tokens, which stand for no part of the text, are left out.
         """
         reader = Reader.of(self.network, self.tokenizer, self.max_length)
         single = [(text,) for text in texts]
-        rows = reader.read(single)
+        tokens = reader.read(single)
         special = np.array(sorted(set(self.tokenizer.all_special_ids)))
-        size = int(self.network.config.hidden_size)
-        found = [np.zeros((len(self.layers), 0, size), np.float32)] * len(texts)
-        for batch in batches_by_length(
-            rows.lengths, max_tokens=self.batch_tokens, max_count=self.batch_size
-        ):
-            inputs = rows.padded(batch)
-            said = (inputs["attention_mask"] > 0) & ~np.isin(inputs["input_ids"], special)
-            if not said.any():
+        hidden_size = int(self.network.config.hidden_size)
+        states = [np.zeros((len(self.layers), 0, hidden_size), np.float32)] * len(texts)
+        for batch in self._batches(tokens):
+            inputs = tokens.padded(batch)
+            is_text = (inputs["attention_mask"] > 0) & ~np.isin(inputs["input_ids"], special)
+            if not is_text.any():
                 continue
-            layers = self._states(inputs)
-            for place, row in enumerate(batch.tolist()):
-                found[row] = layers[:, place, said[place]]
-        return found, reader.count_cut(single, rows)
+            batch_states = self._token_states(inputs)
+            for index, row in enumerate(batch.tolist()):
+                states[row] = batch_states[:, index, is_text[index]]
+        return states, reader.count_truncated(single, tokens)
 
-    def _states(self, inputs: dict[str, npt.NDArray[np.int64]]) -> TokenStates:
-        """All states of a batch, shape (layers, texts, tokens, numbers)."""
+    def _batches(self, tokens: TokenRows) -> Iterator[npt.NDArray[np.intp]]:
+        yield from batches_by_length(
+            tokens.lengths, max_tokens=self.batch_tokens, max_count=self.batch_size
+        )
+
+    def _token_states(self, inputs: dict[str, npt.NDArray[np.int64]]) -> TokenStates:
+        """Compute all states of a batch, shape (layers, texts, tokens, hidden size)."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        with self._within_memory(), torch.inference_mode():
-            layers = self._layers(self._on_device(inputs))
-            found: TokenStates = torch.stack(list(layers)).float().cpu().numpy()
-        return found
+        with self._out_of_memory_advice(), torch.inference_mode():
+            layers = self._layers(self._to_device(inputs))
+            states: TokenStates = torch.stack(list(layers)).float().cpu().numpy()
+        return states
 
-    def _forward(self, inputs: dict[str, npt.NDArray[np.int64]]) -> Vectors:
+    def _pooled_states(self, inputs: dict[str, npt.NDArray[np.int64]]) -> Vectors:
+        """Compute one vector for each text of a batch."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        with self._within_memory(), torch.inference_mode():
-            on_device = self._on_device(inputs)
-            layers = self._layers(on_device)
-            vectors = pooled(self.pooling, layers, on_device["attention_mask"])
+        with self._out_of_memory_advice(), torch.inference_mode():
+            tensors = self._to_device(inputs)
+            pooled_states = pooled(self.pooling, self._layers(tensors), tensors["attention_mask"])
             if self.normalize:
-                vectors = torch.nn.functional.normalize(vectors, dim=1)
-            found: Vectors = vectors.float().cpu().numpy()
-        return found
+                pooled_states = torch.nn.functional.normalize(pooled_states, dim=1)
+            vectors: Vectors = pooled_states.float().cpu().numpy()
+        return vectors
 
     @contextmanager
-    def _within_memory(self) -> Iterator[None]:
-        """A sentence where a batch does not fit into the memory of a GPU."""
+    def _out_of_memory_advice(self) -> Iterator[None]:
         import torch  # noqa: PLC0415  # an extra, and heavy
 
         try:
@@ -203,65 +217,58 @@ class TextNetwork:
                 f"{self.network.device}; make batch_tokens smaller."
             ) from error
 
-    def _on_device(self, inputs: dict[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
+    def _to_device(self, inputs: dict[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
         import torch  # noqa: PLC0415  # an extra, and heavy
 
         device = self.network.device
-        return {name: torch.from_numpy(table).to(device) for name, table in inputs.items()}
+        return {name: torch.from_numpy(array).to(device) for name, array in inputs.items()}
 
     def _layers(self, inputs: dict[str, Any]) -> Sequence[Any]:
         last_only = self.layers == (self.network.config.num_hidden_layers,)
-        output = self.network(**inputs, output_hidden_states=not last_only)
+        outputs = self.network(**inputs, output_hidden_states=not last_only)
         if last_only:
-            return [output.last_hidden_state]
-        return [output.hidden_states[layer] for layer in self.layers]
+            return [outputs.last_hidden_state]
+        return [outputs.hidden_states[layer] for layer in self.layers]
 
 
 def longest_input(network: Any, tokenizer: Any) -> int:
-    """Tokens that the network has positions for and the tokenizer allows."""
+    """Return how many tokens the network has positions for and the tokenizer allows."""
     limits = [int(tokenizer.model_max_length)]
     positions = int(getattr(network.config, "max_position_embeddings", 0) or 0)
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
-            # RoBERTa and its kin count positions from behind that of the padding token.
-            used = 0 if module.padding_idx is None else module.padding_idx + 1
-            positions = module.num_embeddings - used
+            # RoBERTa and similar models count positions from behind that of the padding token.
+            offset = 0 if module.padding_idx is None else module.padding_idx + 1
+            positions = module.num_embeddings - offset
             break
     if positions > 0:
         limits.append(positions)
     return min(limits)
 
 
-_BATCH_TOKENS = 8192
-_BATCH_SIZE = 128
+def move_to_device(network: Any, device: str) -> Any:
+    """Move a network to the named device, or by default to a GPU where there is one."""
+    import torch  # noqa: PLC0415  # an extra, and heavy
+
+    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return network.to(torch.device(name))
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise AdequaError(f'There is no device "{name}" to encode on: {reason}.') from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A network with all that the vectors depend on, and what to call it."""
-
-    network: TextNetwork
-    folder: Path
-    lowercase: bool
-    prompt: str
-    name: str
-    specification: str
-    fingerprint: str
-
-    def prepared(self, text: str) -> str:
-        """A text as the tokenizer gets it."""
-        text = f"{self.prompt}{text.strip()}"
-        return text.lower() if self.lowercase else text
+# The encoders.
 
 
 class Transformer(Encoder):
     """A transformer that reads one sentence at a time."""
 
-    def __init__(self, loaded: _Loaded) -> None:
-        _describe(self, loaded)
-        self._loaded = loaded
-        self.layer_count = len(loaded.network.layers)
-        # Different sentences, over all calls, that were cut at max_length tokens.
+    def __init__(self, model: _Model) -> None:
+        model.describe(self)
+        self._model = model
+        self.layer_count = len(model.network.layers)
+        # Number of different sentences, over all calls, that were truncated to max_length tokens.
         self.truncated = 0
 
     @classmethod
@@ -288,57 +295,56 @@ class Transformer(Encoder):
         sentence, with a space.
         """
         folder = model_folder(path, download=download, revision=revision)
-        own = declared(folder, pooled=not (pooling or layers))
-        use = _Use(
-            kind="transformer",
-            path=path,
-            folder=folder,
-            own=own,
-            pooling=pooling or own.pooling or "mean",
-            layers=layers,
-            normalize=_wanted(normalize, own.normalize),
-            prompt=f"{prefix} " if prefix else own.prompt,
-            max_length=max_length,
-            device=device,
-            batch_tokens=batch_tokens,
-            batch_size=batch_size,
-        )
+        defaults = declared(folder, pooled=not (pooling or layers))
         return cls(
-            _loaded(
-                use,
-                pooling=pooling,
+            _load(
+                "transformer",
+                path,
+                folder,
+                defaults,
+                pooling=pooling or defaults.pooling or "mean",
                 layers=layers,
-                normalize="" if normalize == "auto" else normalize,
+                normalize=_normalizes(normalize, defaults.normalize),
+                prompt=f"{prefix} " if prefix else defaults.prompt,
                 max_length=max_length,
-                prefix=prefix,
-                revision=revision,
+                device=device,
+                batch_tokens=batch_tokens,
+                batch_size=batch_size,
+                options={
+                    "pooling": pooling,
+                    "layers": layers,
+                    "normalize": "" if normalize == "auto" else normalize,
+                    "max_length": max_length,
+                    "prefix": prefix,
+                    "revision": revision,
+                },
             )
         )
 
     def noticed(self) -> tuple[Remark, ...]:
-        return _cut(self.name, self.truncated, self._loaded.network.max_length, "sentence")
+        return _truncation_remarks(self._model, self.truncated, "sentence")
 
     def states(self, sentences: Sequence[str]) -> list[TokenStates]:
-        """The state of every word piece in each of the layers, before any pooling."""
-        found, cut = self._loaded.network.states(list(map(self._loaded.prepared, sentences)))
-        self.truncated += cut
-        return found
+        """Return the state of every word piece in each of the layers, before pooling."""
+        states, truncated = self._model.network.states(list(map(self._model.prepare, sentences)))
+        self.truncated += truncated
+        return states
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
-        texts, at = distinct([self._loaded.prepared(sentence) for sentence in sentences])
-        vectors, cut = self._loaded.network.vectors([(text,) for text in texts])
-        self.truncated += cut
+        texts, index = distinct([self._model.prepare(sentence) for sentence in sentences])
+        vectors, truncated = self._model.network.vectors([(text,) for text in texts])
+        self.truncated += truncated
         checked_vectors(self.name, vectors, len(texts), self.dimension)
-        return vectors if len(texts) == len(at) else vectors[at]
+        return vectors if len(texts) == len(index) else vectors[index]
 
 
 class TransformerPair(PairEncoder):
     """A transformer that reads two sentences together."""
 
-    def __init__(self, loaded: _Loaded) -> None:
-        _describe(self, loaded)
-        self._loaded = loaded
-        # Different pairs, over all calls, that were cut at max_length tokens.
+    def __init__(self, model: _Model) -> None:
+        model.describe(self)
+        self._model = model
+        # Number of different pairs, over all calls, that were truncated to max_length tokens.
         self.truncated = 0
 
     @classmethod
@@ -362,152 +368,162 @@ class TransformerPair(PairEncoder):
         (`cls-last4`), and with layers the mean over tokens in each of them.
         """
         folder = model_folder(path, download=download, revision=revision)
-        use = _Use(
-            kind="transformer-pair",
-            path=path,
-            folder=folder,
-            # What a folder says of the length of sentences does not hold for two of them.
-            own=replace(declared(folder, pooled=False), max_length=0),
-            pooling=pooling or ("mean" if layers else "cls-last4"),
-            layers=layers,
-            normalize=_wanted(normalize, False),
-            prompt="",
-            max_length=max_length,
-            device=device,
-            batch_tokens=batch_tokens,
-            batch_size=batch_size,
-        )
         return cls(
-            _loaded(
-                use,
-                pooling=pooling,
+            _load(
+                "transformer-pair",
+                path,
+                folder,
+                # The length that a folder declares is for one sentence, not for two.
+                replace(declared(folder, pooled=False), max_length=0),
+                pooling=pooling or ("mean" if layers else "cls-last4"),
                 layers=layers,
-                normalize="" if normalize == "auto" else normalize,
+                normalize=_normalizes(normalize, default=False),
+                prompt="",
                 max_length=max_length,
-                revision=revision,
+                device=device,
+                batch_tokens=batch_tokens,
+                batch_size=batch_size,
+                options={
+                    "pooling": pooling,
+                    "layers": layers,
+                    "normalize": "" if normalize == "auto" else normalize,
+                    "max_length": max_length,
+                    "revision": revision,
+                },
             )
         )
 
     def noticed(self) -> tuple[Remark, ...]:
-        return _cut(self.name, self.truncated, self._loaded.network.max_length, "pair")
+        return _truncation_remarks(self._model, self.truncated, "pair")
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
-        prepared = self._loaded.prepared
-        pairs, at = distinct(
+        prepare = self._model.prepare
+        pairs, index = distinct(
             [
-                (prepared(first), prepared(second))
+                (prepare(first), prepare(second))
                 for first, second in paired(self.name, firsts, seconds)
             ]
         )
-        vectors, cut = self._loaded.network.vectors(pairs)
-        self.truncated += cut
+        vectors, truncated = self._model.network.vectors(pairs)
+        self.truncated += truncated
         checked_vectors(self.name, vectors, len(pairs), self.dimension)
-        return vectors if len(pairs) == len(at) else vectors[at]
+        return vectors if len(pairs) == len(index) else vectors[index]
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
-    """Which network is to be used, and how."""
+class _Model:
+    """A network with its name, specification and fingerprint, and how texts are prepared."""
 
-    kind: str
-    path: str
+    network: TextNetwork
     folder: Path
-    own: Declared
-    pooling: str
-    layers: str
-    normalize: bool
+    lowercase: bool
     prompt: str
-    max_length: int  # 0: as declared, or as much as the model can take
-    device: str
-    batch_tokens: int
-    batch_size: int
+    name: str
+    specification: str
+    fingerprint: str
+
+    def describe(self, encoder: AnyEncoder) -> None:
+        """Set the attributes of an encoder."""
+        encoder.name = self.name
+        encoder.specification = self.specification
+        encoder.fingerprint = self.fingerprint
+        encoder.path = self.folder
+        encoder.dimension = self.network.dimension
+
+    def prepare(self, text: str) -> str:
+        """Return a text as the tokenizer gets it."""
+        text = f"{self.prompt}{text.strip()}"
+        return text.lower() if self.lowercase else text
 
 
-def _cut(name: str, count: int, length: int, what: str) -> tuple[Remark, ...]:
-    before = f"{name} read the first {length} tokens only of "
-    one, several = (f" {texts}, as far as they were encoded now." for texts in (what, f"{what}s"))
-    return (Remark((before, several), (before, one), (count,)),)
-
-
-def _describe(encoder: AnyEncoder, loaded: _Loaded) -> None:
-    encoder.name = loaded.name
-    encoder.specification = loaded.specification
-    encoder.fingerprint = loaded.fingerprint
-    encoder.path = loaded.folder
-    encoder.dimension = loaded.network.dimension
-
-
-def _loaded(use: _Use, **given: object) -> _Loaded:
-    """Load the network; the settings given by the user are for the specification."""
-    check_pooling(use.pooling)
-    model, tokenizer = load_model(use.own.folder)
-    count = int(getattr(model.config, "num_hidden_layers", 0))
-    layers = pooled_layers(use.pooling, use.layers, count, str(use.folder))
-    network = TextNetwork(
-        network=_on_device(model, use.device),
-        tokenizer=tokenizer,
-        pooling=use.pooling,
-        layers=layers,
-        normalize=use.normalize,
-        max_length=_length(use, model, tokenizer),
-        batch_tokens=use.batch_tokens,
-        batch_size=use.batch_size,
-    )
-    place = str(use.folder) if Path(use.path).is_dir() else use.path
-    pair = ".pair" if use.kind == "transformer-pair" else ""
-    settings = (f"{key}={value}" for key, value in given.items() if value)
-    return _Loaded(
+def _load(
+    kind: str,
+    path: str,
+    folder: Path,
+    defaults: Declared,
+    *,
+    pooling: str,
+    layers: str,
+    normalize: bool,
+    prompt: str,
+    max_length: int,
+    device: str,
+    batch_tokens: int,
+    batch_size: int,
+    options: Mapping[str, object],
+) -> _Model:
+    """Load a network; `options` are the user's own settings, for the specification."""
+    check_pooling(pooling)
+    is_pair = kind == "transformer-pair"
+    network, tokenizer = load_model(defaults.folder)
+    count = int(getattr(network.config, "num_hidden_layers", 0))
+    text_network = TextNetwork(
         network=network,
-        folder=use.folder,
-        lowercase=use.own.lowercase,
-        prompt=use.prompt,
-        name=".".join(filter(None, [f"{Path(place).name}{pair}", use.pooling, use.layers])),
-        specification=",".join([f"{use.kind}:{place}", *settings]),
-        fingerprint=_fingerprint(use, network.max_length),
+        tokenizer=tokenizer,
+        pooling=pooling,
+        layers=pooled_layers(pooling, layers, count, str(folder)),
+        normalize=normalize,
+        max_length=_max_length(
+            max_length, defaults.max_length, network, tokenizer, is_pair=is_pair, folder=folder
+        ),
+        batch_tokens=batch_tokens,
+        batch_size=batch_size,
+    )
+    move_to_device(network, device)
+    settings = {
+        "kind": kind,
+        "pooling": pooling,
+        "layers": layers,
+        "normalize": normalize,
+        "max_length": text_network.max_length,
+        "lowercase": defaults.lowercase,
+        "prompt": prompt,
+    }
+    content = json.dumps([1, digests(model_files(defaults.folder)), settings], sort_keys=True)
+    location = str(folder) if Path(path).is_dir() else path
+    name = f"{Path(location).name}{'.pair' if is_pair else ''}"
+    return _Model(
+        network=text_network,
+        folder=folder,
+        lowercase=defaults.lowercase,
+        prompt=prompt,
+        name=".".join(filter(None, [name, pooling, layers])),
+        specification=format_specification(
+            kind, location, {k: str(v) for k, v in options.items() if v}
+        ),
+        fingerprint=hashlib.sha256(content.encode()).hexdigest(),
     )
 
 
-def _fingerprint(use: _Use, max_length: int) -> str:
-    settings = {
-        "kind": use.kind,
-        "pooling": use.pooling,
-        "layers": use.layers,
-        "normalize": use.normalize,
-        "max_length": max_length,
-        "lowercase": use.own.lowercase,
-        "prompt": use.prompt,
-    }
-    described = json.dumps([1, digests(model_files(use.own.folder)), settings], sort_keys=True)
-    return hashlib.sha256(described.encode()).hexdigest()
-
-
-def _wanted(normalize: str, declared_so: bool) -> bool:
-    """Whether vectors are brought to length 1: as asked for, or as the folder says of itself."""
+def _normalizes(normalize: str, default: bool) -> bool:
+    """Return whether vectors are scaled to length 1; `auto` is the default of the folder."""
     if normalize == "auto":
-        return declared_so
+        return default
     if normalize.lower() not in TRUTH:
         raise AdequaError(f"transformer: normalize must be auto, true or false, not {normalize!r}.")
     return TRUTH[normalize.lower()]
 
 
-def _length(use: _Use, model: Any, tokenizer: Any) -> int:
-    """Tokens at most: as asked for, as declared, or as many as the model can take."""
-    longest = longest_input(model, tokenizer)
-    least = 1 + int(tokenizer.num_special_tokens_to_add(pair=use.kind == "transformer-pair"))
-    if use.max_length and not least <= use.max_length <= longest:
+def _max_length(
+    max_length: int,
+    declared_length: int,
+    network: Any,
+    tokenizer: Any,
+    *,
+    is_pair: bool,
+    folder: Path,
+) -> int:
+    """Return the user's limit of tokens, or that of the folder, or that of the model."""
+    longest = longest_input(network, tokenizer)
+    shortest = 1 + int(tokenizer.num_special_tokens_to_add(pair=is_pair))
+    if max_length and not shortest <= max_length <= longest:
         raise AdequaError(
-            f"max_length must be between {least} and {longest} for {use.folder}, "
-            f"not {use.max_length}."
+            f"max_length must be between {shortest} and {longest} for {folder}, not {max_length}."
         )
-    return use.max_length or min(use.own.max_length or longest, longest)
+    return max_length or min(declared_length or longest, longest)
 
 
-def _on_device(model: Any, device: str) -> Any:
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return model.to(torch.device(chosen))
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise AdequaError(f'There is no device "{chosen}" to encode on: {reason}.') from error
+def _truncation_remarks(model: _Model, count: int, unit: str) -> tuple[Remark, ...]:
+    before = f"{model.name} read the first {model.network.max_length} tokens only of "
+    one, many = (f" {texts}, as far as they were encoded now." for texts in (unit, f"{unit}s"))
+    return (Remark((before, many), (before, one), (count,)),)

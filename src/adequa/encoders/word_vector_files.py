@@ -1,4 +1,8 @@
-"""Rows of word-vector files: GloVe text, word2vec text and word2vec binary, compressed or not."""
+"""Files of word vectors: GloVe text, word2vec text and binary, and a dictionary with an array.
+
+GloVe and word2vec files are read in chunks of rows, compressed or not. The published Skip-Thought
+and Quick-Thought models have a dictionary, one word a line, and a NumPy array with one row a word.
+"""
 
 from __future__ import annotations
 
@@ -17,28 +21,28 @@ import numpy.typing as npt
 from adequa.errors import AdequaError
 from adequa.io.text import Advance, byte_blocks, ignore, unreadable
 
-_BLOCK = 1 << 22
-_OPENING = 1 << 18  # bytes that show what kind of file it is
-_LONGEST_WORD = 1 << 16  # bytes; a longer one means that the file is not what it seems
+_BLOCK = 1 << 22  # bytes
+_OPENING = 1 << 18  # bytes from which the format is recognised
+_LONGEST_WORD = 1 << 16  # bytes; a longer one means that the file is in another format
 
 
 class Digest(Protocol):
-    """What is told every byte that is read, such as a `hashlib` object."""
+    """A digest of all bytes that are read, such as a `hashlib` object."""
 
     def update(self, data: bytes, /) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows of a file: words as their bytes, and one vector each."""
+    """A chunk of rows: words as bytes, and one vector each."""
 
     words: list[bytes]
     vectors: npt.NDArray[np.float32]
 
 
 def read_rows(path: Path, digest: Digest, advance: Advance = ignore) -> Iterator[Rows]:
-    """The rows of a file, some thousands at a time; which of the three kinds it is shows itself."""
-    blocks = _digested(byte_blocks(path, advance=advance, block_size=_BLOCK), digest)
+    """Yield the rows of a file, some thousands at a time; recognise its format by its content."""
+    blocks = _update_digest(byte_blocks(path, advance=advance, block_size=_BLOCK), digest)
     opening = next(blocks, b"")
     while len(opening) < _OPENING and (more := next(blocks, b"")):
         opening += more
@@ -49,29 +53,29 @@ def read_rows(path: Path, digest: Digest, advance: Advance = ignore) -> Iterator
         return
     count, dimension, end = header
     blocks = chain([opening[end:]], blocks)
-    if _binary(opening[end:], dimension):
+    if _is_binary(opening[end:], dimension):
         rows = _binary_rows(path, blocks, count, dimension)
     else:
         rows = _text_rows(path, blocks, 1, dimension)
-    found = 0
-    for some in rows:
-        found += len(some.words)
-        yield some
-    if found != count:
+    words = 0
+    for chunk in rows:
+        words += len(chunk.words)
+        yield chunk
+    if words != count:
         raise AdequaError(
-            f"{path} has {found} words, but its first line says {count}: it is cut short or "
+            f"{path} has {words} words, but its first line says {count}: it is cut short or "
             "damaged, so get it again."
         )
 
 
-def _digested(blocks: Iterator[bytes], digest: Digest) -> Iterator[bytes]:
+def _update_digest(blocks: Iterator[bytes], digest: Digest) -> Iterator[bytes]:
     for block in blocks:
         digest.update(block)
         yield block
 
 
 def _header(opening: bytes) -> tuple[int, int, int] | None:
-    """Words and dimension as the first line of word2vec says them, and where that line ends."""
+    """Read the number of words and the dimension from a word2vec header, and where it ends."""
     end = opening.find(b"\n")
     fields = opening[:end].split() if 0 < end < 64 else []  # noqa: PLR2004  # two numbers
     if len(fields) != 2 or not all(field.isdigit() for field in fields):  # noqa: PLR2004
@@ -80,8 +84,8 @@ def _header(opening: bytes) -> tuple[int, int, int] | None:
     return (count, dimension, end + 1) if dimension else None
 
 
-def _binary(rows: bytes, dimension: int) -> bool:
-    """Whether numbers are written as bytes: then the first line does not read as numbers."""
+def _is_binary(rows: bytes, dimension: int) -> bool:
+    """Tell whether numbers are written as bytes: then the first line does not parse as text."""
     line = rows[:_OPENING].partition(b"\n")[0].replace(b"\t", b" ").rstrip(b" \r")
     numbers = line.split(b" ")[1:][-dimension:]
     # Bytes may by chance look like one number, but hardly like more.
@@ -91,17 +95,17 @@ def _binary(rows: bytes, dimension: int) -> bool:
 def _binary_rows(path: Path, blocks: Iterator[bytes], count: int, dimension: int) -> Iterator[Rows]:
     size, done, rest = 4 * dimension, 0, b""
     for block in blocks:
-        data, at = rest + block, 0
+        data, position = rest + block, 0
         words: list[bytes] = []
         numbers: list[bytes] = []
         while done + len(words) < count:
-            space = data.find(b" ", at)
+            space = data.find(b" ", position)
             if space < 0 or space + 1 + size > len(data):
                 break
-            words.append(data[at:space].lstrip(b"\n"))  # some writers end rows with a line end
-            at = space + 1 + size
-            numbers.append(data[space + 1 : at])
-        rest = data[at:]
+            words.append(data[position:space].lstrip(b"\n"))  # some writers end rows with a newline
+            position = space + 1 + size
+            numbers.append(data[space + 1 : position])
+        rest = data[position:]
         if len(rest) > size + _LONGEST_WORD and done + len(words) < count:
             raise AdequaError(
                 f"{path} is no word2vec file of {dimension} numbers a word: what follows word "
@@ -123,8 +127,8 @@ def _text_rows(
             lines.pop()
         lines = [line.rstrip(b" \r") for line in lines]
         dimension = dimension or _likely_dimension(path, lines)
-        words, numbers = _parted(path, lines, dimension, lines_before)
-        vectors = _parsed(path, numbers, dimension, lines_before)
+        words, numbers = _split_lines(path, lines, dimension, lines_before)
+        vectors = _parse_numbers(path, numbers, dimension, lines_before)
         _check_finite(f"{path}, line", vectors, lines_before + 1)
         yield Rows(words, vectors)
         lines_before += len(lines)
@@ -146,7 +150,7 @@ def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _likely_dimension(path: Path, lines: list[bytes]) -> int:
-    """Numbers in most of the lines; a few words of GloVe have spaces in them."""
+    """Return the most frequent number of fields; a few words of GloVe have spaces in them."""
     spaces = Counter(line.count(b" ") for line in lines).most_common(1)[0][0]
     if not spaces:
         raise AdequaError(
@@ -156,12 +160,12 @@ def _likely_dimension(path: Path, lines: list[bytes]) -> int:
     return spaces
 
 
-def _parted(
+def _split_lines(
     path: Path, lines: list[bytes], dimension: int, lines_before: int
 ) -> tuple[list[bytes], list[bytes]]:
-    """Words and the text of their numbers."""
+    """Split lines into words and the text of their numbers."""
     words, numbers = [], []
-    for at, line in enumerate(lines, start=lines_before + 1):
+    for line_number, line in enumerate(lines, start=lines_before + 1):
         word, _, rest = line.partition(b" ")
         if rest.count(b" ") != dimension - 1 or b"  " in rest:
             # From the right: the word itself may have spaces, the numbers have none.
@@ -169,7 +173,7 @@ def _parted(
             word = front[0] if front else b""
             if not front or _is_number(word.rpartition(b" ")[2] if b" " in word else b""):
                 raise AdequaError(
-                    f"{path}, line {at}: there are not {dimension} numbers after the word "
+                    f"{path}, line {line_number}: there are not {dimension} numbers after the word "
                     f'"{line[:40].partition(b" ")[0].decode("utf-8", "replace")}", '
                     "as there are on other lines."
                 )
@@ -179,27 +183,27 @@ def _parted(
 
 
 def _last_fields(line: bytes, dimension: int) -> tuple[bytes, ...]:
-    """The word and the text of its numbers, or only the text where there are too few."""
+    """Return the word and the text of its numbers, or the whole line where there are too few."""
     fields = line.rsplit(None, dimension)
     return (fields[0], b" ".join(fields[1:])) if len(fields) == dimension + 1 else (line,)
 
 
-def _parsed(
+def _parse_numbers(
     path: Path, numbers: list[bytes], dimension: int, lines_before: int
 ) -> npt.NDArray[np.float32]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # older versions warn of what newer ones raise
         try:
-            found = np.fromstring(b" ".join(numbers), dtype=np.float32, sep=" ")
+            values = np.fromstring(b" ".join(numbers), dtype=np.float32, sep=" ")
         except ValueError:
-            found = np.empty(0, dtype=np.float32)
-    if found.size == len(numbers) * dimension:
-        return found.reshape(-1, dimension)
-    for at, text in enumerate(numbers, start=lines_before + 1):
+            values = np.empty(0, dtype=np.float32)
+    if values.size == len(numbers) * dimension:
+        return values.reshape(-1, dimension)
+    for line_number, text in enumerate(numbers, start=lines_before + 1):
         for field in text.split():
             if not _is_number(field):
-                shown = field.decode("utf-8", "replace")
-                raise AdequaError(f'{path}, line {at}: "{shown}" is not a number.')
+                wrong = field.decode("utf-8", "replace")
+                raise AdequaError(f'{path}, line {line_number}: "{wrong}" is not a number.')
     return np.array([text.split() for text in numbers], dtype=np.float32)
 
 
@@ -211,19 +215,19 @@ def _is_number(field: bytes) -> bool:
     return b"_" not in field
 
 
-def _check_finite(place: str, vectors: npt.NDArray[np.float32], first: int) -> None:
+def _check_finite(where: str, vectors: npt.NDArray[np.float32], first: int) -> None:
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         row = first + int(np.flatnonzero(~finite)[0])
-        raise AdequaError(f"{place} {row}: the vector has NaN or infinite numbers.")
+        raise AdequaError(f"{where} {row}: the vector has NaN or infinite numbers.")
 
 
-_TABLE = 2  # axes
+_MATRIX = 2  # axes
 
 
 @dataclass(frozen=True, slots=True)
 class DictionaryTable:
-    """Words and their vectors, the vectors left on disk until they are asked for."""
+    """Words of a dictionary file and their vectors, which are mapped from disk."""
 
     dictionary: Path
     row_of: dict[str, int]
@@ -231,28 +235,28 @@ class DictionaryTable:
 
     @property
     def dimension(self) -> int:
-        """Numbers in the vector of a word."""
+        """Length of a vector."""
         return int(self.vectors.shape[1])
 
     def rows(self, words: Sequence[str]) -> npt.NDArray[np.intp]:
-        """The row of each word; -1 for words that the dictionary does not have."""
-        found = (self.row_of.get(word, -1) for word in words)
-        return np.fromiter(found, dtype=np.intp, count=len(words))
+        """Return the row of each word; -1 for words that are not in the dictionary."""
+        rows = (self.row_of.get(word, -1) for word in words)
+        return np.fromiter(rows, dtype=np.intp, count=len(words))
 
     def vector(self, word: str) -> npt.NDArray[np.float32]:
-        """The vector of a word that must be there, such as the one for unknown words."""
+        """Return the vector of a required word, such as the one for unknown words."""
         if word not in self.row_of:
             raise AdequaError(f'{self.dictionary} lacks the word "{word}", which is needed.')
         return np.array(self.vectors[self.row_of[word]], dtype=np.float32)
 
 
 def open_table(dictionary: Path, table: Path, advice: str) -> DictionaryTable:
-    """The words of a dictionary with the vectors of a table, which must be as many.
+    """Open a dictionary and its array of as many rows.
 
-    `advice` says what to do with an array that was saved as Python objects.
+    `advice` tells what to do with an array that was saved as Python objects, for the error.
     """
     words = dictionary_words(dictionary)
-    vectors = _mapped(table, advice)
+    vectors = _map_array(table, advice)
     if len(words) != len(vectors):
         raise AdequaError(
             f"{dictionary} has {len(words)} words, but {table} has {len(vectors)} rows; they must "
@@ -262,10 +266,10 @@ def open_table(dictionary: Path, table: Path, advice: str) -> DictionaryTable:
 
 
 def dictionary_words(path: Path) -> list[str]:
-    """The words of a dictionary file, one a line, in UTF-8.
+    """Read the words of a dictionary file, one a line, in UTF-8.
 
-    Only a line feed ends a line: some words hold other characters that Python would take for
-    the end of a line.
+    Only a line feed ends a line: some words hold other characters that Python takes for the end
+    of a line.
     """
     try:
         lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
@@ -277,14 +281,14 @@ def dictionary_words(path: Path) -> list[str]:
     return words if words != [""] else []
 
 
-def _mapped(path: Path, advice: str) -> npt.NDArray[Any]:
+def _map_array(path: Path, advice: str) -> npt.NDArray[Any]:
     try:
         vectors = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise unreadable(str(path), error) from error
     except (ValueError, EOFError) as error:
         raise AdequaError(f"{path} is not a plain NumPy array of numbers; {advice}.") from error
-    if vectors.ndim != _TABLE or not np.issubdtype(vectors.dtype, np.floating):
+    if vectors.ndim != _MATRIX or not np.issubdtype(vectors.dtype, np.floating):
         raise AdequaError(
             f"{path} should hold one row of floating-point numbers a word, but it is of shape "
             f"{' × '.join(map(str, vectors.shape)) or '1'} and type {vectors.dtype}; {advice}."

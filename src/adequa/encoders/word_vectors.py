@@ -1,8 +1,10 @@
-"""Word vectors: a GloVe or word2vec file, kept as a memory-mapped table that opens at once.
+"""Word vectors: a GloVe or word2vec file as a memory-mapped table, and the mean of its vectors.
 
 The first use of a file writes its table into the cache folder; later uses only map it. Words are
-found by their hash in a sorted array and verified by their spelling, so that two million words
-cost no Python object each. Where a file has a word twice, the first counts.
+looked up by their hash in a sorted array and verified by their spelling, so that two million words
+need no Python objects. Where a file has a word twice, the first one counts.
+
+The encoder `words` represents a sentence by the mean of the vectors of its words.
 """
 
 from __future__ import annotations
@@ -10,45 +12,42 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from adequa.datasets.cache import cache_folder
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
-from adequa.encoders.tokens import treebank_words
+from adequa.encoders.tokens import WORD_TOKENIZERS, word_tokenizer
 from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance, ignore
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 
-_LAYOUT = 2  # raised when the files of a table change
-_FIRST_WORDS = 10_000  # which show whether a table is lower-cased
-_CASED_SHARE = 0.01  # of them, beyond which it is not
+_LAYOUT = 2  # increment when the files of a table change
+_FIRST_WORDS = 10_000  # that are examined to tell whether a table is lower-cased
+_CASED_FRACTION = 0.01  # of them with upper case, above which it is not
 _ARRAYS: dict[str, str] = {"vectors": "<f4", "hashes": "<u8", "rows": "<i8", "ends": "<i8"}
 
-Positions = npt.NDArray[np.intp]
+RowNumbers = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
     """A table of word vectors, mapped from disk.
 
-    `rows(words)` says where words are, and `vectors[rows]` are their vectors.
+    `rows(words)` looks words up, and `vectors[rows]` are their vectors.
     """
 
     path: Path
-    # A digest of the file's content, as it is before compression.
+    # Digest of the uncompressed content of the file.
     fingerprint: str
     # Whether more than a few of the first words have upper-case letters.
     cased: bool
@@ -57,7 +56,7 @@ class WordVectors:
     # The hashes of all words, sorted, and the row of each.
     _hashes: npt.NDArray[np.uint64] = field(repr=False)
     _rows: npt.NDArray[np.int64] = field(repr=False)
-    # The bytes of all words on end, and where each ends.
+    # The bytes of all words, concatenated, and the end of each.
     _spelling: npt.NDArray[np.uint8] = field(repr=False)
     _ends: npt.NDArray[np.int64] = field(repr=False)
 
@@ -66,24 +65,24 @@ class WordVectors:
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """Length of a vector."""
         return int(self.vectors.shape[1])
 
-    def rows(self, words: Sequence[str]) -> Positions:
-        """The row of each word; -1 for words that the table does not have."""
-        sought = [word.encode("utf-8", "surrogatepass") for word in words]
-        hashes = _word_hashes(sought)
+    def rows(self, words: Sequence[str]) -> RowNumbers:
+        """Return the row of each word; -1 for words that are not in the table."""
+        queries = [word.encode("utf-8", "surrogatepass") for word in words]
+        hashes = _word_hashes(queries)
         left = np.searchsorted(self._hashes, hashes, side="left")
         right = np.searchsorted(self._hashes, hashes, side="right")
-        found = np.full(len(words), -1, dtype=np.intp)
-        for at in np.flatnonzero(right > left):
+        rows = np.full(len(words), -1, dtype=np.intp)
+        for index in np.flatnonzero(right > left):
             # More than one candidate only where a word comes twice or two words share a hash.
-            for candidate in range(left[at], right[at]):
+            for candidate in range(left[index], right[index]):
                 row = int(self._rows[candidate])
-                if self._word(row) == sought[at]:
-                    found[at] = row
+                if self._word(row) == queries[index]:
+                    rows[index] = row
                     break
-        return found
+        return rows
 
     def _word(self, row: int) -> bytes:
         start = int(self._ends[row - 1]) if row else 0
@@ -91,72 +90,75 @@ class WordVectors:
 
 
 def load_word_vectors(path: str | Path, *, advance: Advance = ignore) -> WordVectors:
-    """The table of a word-vector file; `advance` is told the bytes read while it is first built."""
+    """Load the table of a word-vector file; build it at the first use.
+
+    `advance` is called with the number of bytes read while the table is built.
+    """
     source = Path(path)
     if not source.is_file():
         problem = "is a folder, not a file" if source.is_dir() else "is not there"
         raise AdequaError(f"{path} {problem}; name a GloVe or word2vec file, text or binary.")
     source = source.resolve()
     folder = _table_folder(source)
-    table = _opened(source, folder)
+    table = _open_table(source, folder)
     if table is not None:
         return table
-    _built(source, folder, advance)
-    table = _opened(source, folder)
+    _build_table(source, folder, advance)
+    table = _open_table(source, folder)
     if table is None:
         raise AdequaError(f"The table of {source} in {folder} cannot be read back; delete it.")
     return table
 
 
 def _table_folder(source: Path) -> Path:
-    """Where the table of a file is kept, by its path and by what tells that it has changed."""
+    """Return the folder of a file's table, by the path, size and time of change of the file."""
     status = source.stat()
-    named = hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
+    name = hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
     state = f"{_LAYOUT} {status.st_size} {status.st_mtime_ns}"
-    changed = hashlib.sha256(state.encode()).hexdigest()[:16]
-    return cache_folder() / "word-vectors" / f"{named}-{changed}"
+    version = hashlib.sha256(state.encode()).hexdigest()[:16]
+    return cache_folder() / "word-vectors" / f"{name}-{version}"
 
 
-def _opened(source: Path, folder: Path) -> WordVectors | None:
-    """The table in a folder; None where there is none, or one with missing or cut files."""
+def _open_table(source: Path, folder: Path) -> WordVectors | None:
+    """Open the table in a folder; None where it is absent or incomplete."""
     try:
-        described: dict[str, Any] = json.loads((folder / "table.json").read_text("utf-8"))
-        words, dimension = int(described["words"]), int(described["dimension"])
-        mapped = {name: _mapped(folder / f"{name}.bin", kind) for name, kind in _ARRAYS.items()}
-        spelling = _mapped(folder / "spelling.bin", "u1")
-        whole = (
-            len(mapped["vectors"]) == words * dimension
-            and all(len(mapped[name]) == words for name in ("hashes", "rows", "ends"))
-            and len(spelling) == int(described["letters"])
+        header: dict[str, Any] = json.loads((folder / "table.json").read_text("utf-8"))
+        words, dimension = int(header["words"]), int(header["dimension"])
+        arrays = {name: _map_file(folder / f"{name}.bin", kind) for name, kind in _ARRAYS.items()}
+        spelling = _map_file(folder / "spelling.bin", "u1")
+        is_complete = (
+            len(arrays["vectors"]) == words * dimension
+            and all(len(arrays[name]) == words for name in ("hashes", "rows", "ends"))
+            and len(spelling) == int(header["letters"])
         )
-        if not whole:
+        if not is_complete:
             return None
         return WordVectors(
             source,
-            str(described["sha256"]),
-            bool(described["cased"]),
-            mapped["vectors"].reshape(words, dimension),
-            mapped["hashes"],
-            mapped["rows"],
+            str(header["sha256"]),
+            bool(header["cased"]),
+            arrays["vectors"].reshape(words, dimension),
+            arrays["hashes"],
+            arrays["rows"],
             spelling,
-            mapped["ends"],
+            arrays["ends"],
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _mapped(path: Path, kind: str) -> npt.NDArray[Any]:
-    """A file as an array; a plain one, because NumPy's mapped ones are slow to pick from."""
-    return np.asarray(np.memmap(path, dtype=kind, mode="r"))
+def _map_file(path: Path, dtype: str) -> npt.NDArray[Any]:
+    """Map a file as a plain array: `numpy.memmap` objects are slow to index."""
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
 
 
-def _built(source: Path, folder: Path, advance: Advance) -> None:
+def _build_table(source: Path, folder: Path, advance: Advance) -> None:
     """Write the table of a file into a folder, which appears only when all is written."""
     part = folder.with_name(f".{folder.name}-{os.urandom(6).hex()}.part")
     try:
         part.mkdir(parents=True)
         _write_table(source, part, advance)
-        _take_place(part, folder)
+        _move_into_place(part, folder)
     except OSError as error:
         raise AdequaError(
             f"The table of {source} cannot be written to {folder.parent}: "
@@ -164,19 +166,19 @@ def _built(source: Path, folder: Path, advance: Advance) -> None:
         ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    earlier = folder.name.partition("-")[0]
-    for stale in folder.parent.glob(f"{earlier}-*"):
+    name = folder.name.partition("-")[0]
+    for stale in folder.parent.glob(f"{name}-*"):
         if stale.name != folder.name:
             shutil.rmtree(stale, ignore_errors=True)  # of the same file before it changed
 
 
-def _take_place(part: Path, folder: Path) -> None:
+def _move_into_place(part: Path, folder: Path) -> None:
     for _ in range(3):
         with suppress(OSError):
             part.rename(folder)
             return
-        if _opened(part, folder) is not None:
-            return  # another process was quicker
+        if _open_table(part, folder) is not None:
+            return  # another process was faster
         damaged = folder.with_name(f".{folder.name}-{os.urandom(6).hex()}.old")
         with suppress(FileNotFoundError):
             folder.rename(damaged)
@@ -201,37 +203,37 @@ def _write_table(source: Path, part: Path, advance: Advance) -> None:
             upper += _upper_case(rows, _FIRST_WORDS - words)
             words += len(rows.words)
             dimension = rows.vectors.shape[1]
-        _settle(numbers)
-        _settle(letters)
+        _sync(numbers)
+        _sync(letters)
     unsorted = np.concatenate(hashes)
     order = np.argsort(unsorted, kind="stable")  # stable: the first of equal words stays first
     ends = np.cumsum(np.concatenate(lengths))
     for name, array in (("hashes", unsorted[order]), ("rows", order), ("ends", ends)):
         with (part / f"{name}.bin").open("wb") as file:
             file.write(array.astype(_ARRAYS[name]).tobytes())
-            _settle(file)
-    described = {
+            _sync(file)
+    header = {
         "words": words,
         "dimension": dimension,
         "letters": int(ends[-1]),
         # A few marks such as UNK do not make a table of lower-case words a cased one.
-        "cased": upper > _CASED_SHARE * min(words, _FIRST_WORDS),
+        "cased": upper > _CASED_FRACTION * min(words, _FIRST_WORDS),
         "sha256": content.hexdigest(),
         "source": str(source),
     }
     with (part / "table.json").open("wb") as file:
-        file.write(json.dumps(described, indent=1).encode())
-        _settle(file)
+        file.write(json.dumps(header, indent=1).encode())
+        _sync(file)
 
 
-def _settle(file: BinaryIO) -> None:
-    """See a file to the disk, so that a table that is there is whole even after a crash."""
+def _sync(file: BinaryIO) -> None:
+    """Flush a file to the disk, so that a table is complete even after a crash."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def _upper_case(rows: Rows, count: int) -> int:
-    """How many of the first words, at most so many, are not in lower case."""
+    """Count the words that are not in lower case among the first `count`."""
     texts = (word.decode("utf-8", "replace") for word in rows.words[: max(count, 0)])
     return sum(text != text.lower() for text in texts)
 
@@ -241,18 +243,17 @@ def _word_hashes(words: Sequence[bytes]) -> npt.NDArray[np.uint64]:
     return np.frombuffer(digests, dtype="<u8")
 
 
-Splitter = Callable[[str], list[str]]
-
-_SACREBLEU = ("13a", "intl", "zh", "char")
-_TOKENIZERS = ("treebank", "plain", *_SACREBLEU, "none")
 _LOWERCASE = {"auto": None, "true": True, "false": False}
-_APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-_PLAIN = re.compile(r"\w+|[^\w\s]")
 _CHUNK = 4096  # sentences at a time, which bounds the memory that their words take
 
 
 class BagOfWords(Encoder):
-    """The mean of word vectors."""
+    """The mean of word vectors.
+
+    Words are split as the English texts behind GloVe were, punctuation and clitics by themselves,
+    and lower-cased where the table has lower-cased words only. Words that are not in the table are
+    left out; a sentence without any known word is the zero vector.
+    """
 
     is_quick = True
 
@@ -265,9 +266,9 @@ class BagOfWords(Encoder):
         self.dimension = table.dimension
         settings = f"tokenize={tokenize},lowercase={str(lowercase).lower()}"
         self.specification = f"words:{table.path},{settings}"
-        described = json.dumps(["words", 1, table.fingerprint, settings])
-        self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
-        self._splitter = _splitter(tokenize)
+        content = json.dumps(["words", 1, table.fingerprint, settings])
+        self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
+        self._tokenizer = word_tokenizer(tokenize)
 
     @classmethod
     def load(cls, path: str, *, lowercase: str = "auto", tokenize: str = "treebank") -> BagOfWords:
@@ -278,16 +279,14 @@ class BagOfWords(Encoder):
         """
         if lowercase not in _LOWERCASE:
             raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")
-        if tokenize not in _TOKENIZERS:
+        if tokenize not in WORD_TOKENIZERS:
             raise AdequaError(
-                f'words: there is no tokenizer named "{tokenize}".{nearest(tokenize, _TOKENIZERS)}'
-                f" There are {', '.join(_TOKENIZERS)}."
+                f'words: there is no tokenizer named "{tokenize}".'
+                f"{nearest(tokenize, WORD_TOKENIZERS)} There are {', '.join(WORD_TOKENIZERS)}."
             )
         table = load_word_vectors(Path(path))
-        chosen = _LOWERCASE[lowercase]
-        return cls(
-            table, lowercase=not table.cased if chosen is None else chosen, tokenize=tokenize
-        )
+        lower = _LOWERCASE[lowercase]
+        return cls(table, lowercase=not table.cased if lower is None else lower, tokenize=tokenize)
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(sentences), self.dimension), dtype=np.float32)
@@ -301,64 +300,34 @@ class BagOfWords(Encoder):
         counts: list[int] = []
         unknown: list[tuple[str, ...]] = []
         for words, rows in self._chunks(sentences):
-            known = iter((rows >= 0).tolist())
+            is_known = iter((rows >= 0).tolist())
             counts += map(len, words)
-            unknown += [tuple(word for word in some if not next(known)) for some in words]
+            unknown += [tuple(word for word in each if not next(is_known)) for each in words]
         return Coverage(tuple(counts), tuple(unknown))
 
-    def _chunks(self, sentences: Sequence[str]) -> Iterator[tuple[list[list[str]], Positions]]:
-        """The words of some sentences at a time, and the rows of all these words on end."""
+    def _chunks(self, sentences: Sequence[str]) -> Iterator[tuple[list[list[str]], RowNumbers]]:
+        """Yield the words of each sentence of a chunk, and the rows of all words of the chunk."""
         for start in range(0, len(sentences), _CHUNK):
             words = [self.split(text) for text in sentences[start : start + _CHUNK]]
-            different, at = distinct(list(chain.from_iterable(words)))
-            yield words, self.table.rows(different)[at]
+            unique, index = distinct(list(chain.from_iterable(words)))
+            yield words, self.table.rows(unique)[index]
 
     def split(self, sentence: str) -> list[str]:
-        """The words of a sentence, as they are looked up."""
-        return self._splitter(sentence.lower() if self.lowercase else sentence)
+        """Split a sentence into words, in the form in which they are looked up."""
+        return self._tokenizer(sentence.lower() if self.lowercase else sentence)
 
-    def _means(self, words: list[list[str]], rows: Positions) -> npt.NDArray[np.float64]:
-        """Counts of words times vectors, over the number of known words."""
-        sentence = np.repeat(np.arange(len(words)), [len(some) for some in words])[rows >= 0]
+    def _means(self, words: list[list[str]], rows: RowNumbers) -> npt.NDArray[np.float64]:
+        """Return the sum of the vectors of each sentence over the number of known words."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415  # slow to import
+
+        sentence = np.repeat(np.arange(len(words)), [len(each) for each in words])[rows >= 0]
         # The rows are sorted, so the order of summation depends on the sentence alone.
-        used, at = np.unique(rows[rows >= 0], return_inverse=True)
+        used, column = np.unique(rows[rows >= 0], return_inverse=True)
         counts = csr_matrix(
-            (np.ones(len(at)), (sentence, at)), shape=(len(words), len(used)), dtype=np.float64
+            (np.ones(len(column)), (sentence, column)),
+            shape=(len(words), len(used)),
+            dtype=np.float64,
         )
-        known = np.bincount(sentence, minlength=len(words))
+        known_count = np.bincount(sentence, minlength=len(words))
         sums: npt.NDArray[np.float64] = counts @ self.table.vectors[used].astype(np.float64)
-        return sums / np.maximum(known, 1)[:, None]
-
-
-def _splitter(tokenize: str) -> Splitter:
-    if tokenize == "treebank":
-        return _english_words
-    if tokenize == "plain":
-        return _plain_words
-    if tokenize == "none":
-        return str.split
-    from sacrebleu import BLEU  # noqa: PLC0415  # slow to import
-
-    return partial(_split_by, BLEU(tokenize=tokenize).tokenizer)
-
-
-def _split_by(tokenizer: Callable[[str], str], text: str) -> list[str]:
-    return tokenizer(text).split()
-
-
-def _plain_words(text: str) -> list[str]:
-    """Runs of letters and digits; any other character that shows is a word.
-
-    >>> _plain_words("It’s well-known: 3.5!")
-    ['It', '’', 's', 'well', '-', 'known', ':', '3', '.', '5', '!']
-    """
-    return _PLAIN.findall(text)
-
-
-def _english_words(text: str) -> list[str]:
-    """Treebank words; a typographic apostrophe is one too.
-
-    >>> _english_words("It’s Anna's.")
-    ['It', "'s", 'Anna', "'s", '.']
-    """
-    return treebank_words(text.translate(_APOSTROPHES))
+        return sums / np.maximum(known_count, 1)[:, None]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import remove_empty
+from adequa.io.atomic import remove_empty
 
 Holder: TypeAlias = Literal["us", "others", "unknown"]
 

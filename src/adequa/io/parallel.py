@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from adequa.errors import AdequaError
-from adequa.io.lockstep import Track, lockstep
+from adequa.io.lockstep import Track, lockstep, system_names
 from adequa.io.read import READERS
-from adequa.io.systems import system_names
 from adequa.io.tables import BATCH
 from adequa.io.text import STDIN, Advance, FilePath, ignore, lines, shown, text_format
 from adequa.io.wmt import is_marked_up, read_marked_up

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from adequa.errors import AdequaError
-from adequa.io.systems import stem
+from adequa.io.lockstep import stem
 from adequa.io.tables import BATCH, Opener, Table, Wanted, table_segments
 from adequa.io.text import STDIN, Advance, FilePath, ignore, shown, text_format
 from adequa.io.wmt import read_wmt

@@ -17,7 +17,7 @@ import numpy as np
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.language_pairs import language_pair
-from adequa.io.systems import stem
+from adequa.io.lockstep import stem
 from adequa.io.text import FilePath, lines, shown, uncompressed_name, without_trailing_blanks
 from adequa.io.wmt_rankings import joined_systems
 from adequa.segments import LARGEST_SCORE, FloatArray

@@ -1,7 +1,7 @@
-"""What learned metrics share: they fit to ratings, and are saved to and loaded from a folder.
+"""The base of learned metrics: they fit to ratings, and are saved to and loaded from a folder.
 
-They follow scikit-learn: the constructor only stores named settings, `fit` returns the metric
-itself, and what was learnt ends in an underscore.
+They follow scikit-learn: the constructor only stores settings, `fit` returns the metric itself,
+and fitted attributes end in an underscore.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ from adequa.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Where a training reports to: what is being done, and how far it is."""
+    """Callbacks that a training reports its progress to."""
 
-    stage: Callable[[str], None] = lambda _: None
-    advance: Callable[[int, int], None] = lambda *_: None  # settings tried, and settings in all
-    scored: Callable[[int], None] = lambda _: None  # texts that were just scored
-    told: Callable[[str], None] = lambda _: None  # how well it goes: the loss, agreement so far
-    note: Callable[[str], None] = lambda _: None  # what a user should know of the data
+    stage: Callable[[str], None] = lambda _: None  # what is being done
+    advance: Callable[[int, int], None] = lambda *_: None  # settings or steps done, and in all
+    scored: Callable[[int], None] = lambda _: None  # number of texts that were just scored
+    status: Callable[[str], None] = lambda _: None  # the loss and the agreement so far
+    note: Callable[[str], None] = lambda _: None  # what a user should know about the data
 
 
-UNSEEN = Training()
+SILENT = Training()
 
 
 class LearnedMetric(MeanMetric):
     """A metric that learns from ratings; higher is better, as in the ratings."""
 
     kind: ClassVar[str]
-    packages: ClassVar[tuple[str, ...]] = ()  # whose versions metric.json holds, beside our own
+    packages: ClassVar[tuple[str, ...]] = ()  # packages whose versions metric.json holds
     higher_is_better = True
     range = (-float("inf"), float("inf"))
 
     digest_: str = ""  # of the saved weights; empty until saved or loaded
-    training_: Mapping[str, Any]  # the data it learnt from, for metric.json and the card
-    agreement_: Mapping[str, Any]  # with people, as measured while it was trained
+    training_: Mapping[str, Any]  # facts about the training, for metric.json and the card
+    agreement_: Mapping[str, Any]  # with people, measured on held-out data of the training
 
     @abstractmethod
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> LearnedMetric:
-        """Learn from ratings with texts; returns the metric itself."""
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> LearnedMetric:
+        """Train on ratings with texts; return the metric itself."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """The settings as metric.json holds them."""
+        """Return the settings as metric.json holds them."""
 
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
-        """What was learnt, as arrays of numbers."""
+        """Return the weights, as arrays of numbers."""
 
     @abstractmethod
     def card(self) -> str:
-        """The text for people beside the weights, in Markdown."""
+        """Return the model card, in Markdown."""
 
     @classmethod
     @abstractmethod
@@ -75,12 +75,12 @@ class LearnedMetric(MeanMetric):
         /,
         **settings: str,
     ) -> LearnedMetric:
-        """The metric of a saved folder."""
+        """Return the metric of a saved folder."""
 
     def save(self, folder: str | Path) -> LearnedMetric:
-        """Write the metric to a new folder; returns the metric itself."""
+        """Write the metric to a new folder; return the metric itself."""
         self.check_fitted()
-        described = saved.Description(
+        description = saved.Description(
             kind=self.kind,
             name=self.name,
             settings=self.settings(),
@@ -89,23 +89,23 @@ class LearnedMetric(MeanMetric):
             versions={package: version(package) for package in self.packages},
         )
         written = saved.save(
-            Path(folder), described, self.arrays(), self.card(), self.write_further
+            Path(folder), description, self.arrays(), self.card(), self.write_further
         )
         self.digest_ = written.identity
         return self
 
     def write_further(self, folder: Path) -> Mapping[str, str]:
-        """Write what belongs to the metric beside its arrays; returns digests, by file."""
+        """Write further files of the metric; return their digests, by name."""
         del folder
         return {}
 
     def check_fitted(self) -> None:
-        """Raise where the metric has not learnt anything yet."""
+        """Raise where the metric has not been trained yet."""
         if not hasattr(self, "training_"):
             raise AdequaError(f"{self.name} has not been trained yet: fit it to ratings first.")
 
     def learnt_fields(self) -> tuple[tuple[str, str], ...]:
-        """The end of a learned metric's signature: the weights, and the version."""
+        """Return the last fields of a signature: the digest of the weights, and the version."""
         digest = self.digest_[: saved.DIGITS] or "unsaved"
         return ("weights", digest), ("version", __version__)
 

@@ -1,13 +1,13 @@
 """Blend: an SVR over the scores of many metrics (Ma, Graham, Wang and Liu, 2017).
 
-The ensemble that the SVR paper compares with (§2): any metrics, and any scores that stand beside
-the texts in columns of their own, become the features of an SVR with an RBF kernel.
+The ensemble that the SVR paper compares with (§2): the scores of metrics, and scores in columns
+beside the texts, are the features of an SVR with an RBF kernel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,25 +15,24 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
-from adequa.learned.embedding.distances import Features
-from adequa.learned.embedding.support_vectors import SupportVectors
+from adequa.learned.embedding.features import Features
+from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.ensemble import Ensemble
+from adequa.learned.folds import held_out_agreement
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.references import reference_groups
-from adequa.learned.regression import SVR_GRIDS, check_svr, fit_svr, held_out_agreement
 from adequa.learned.saved import essential_signature
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.metrics.registry import METRICS, check_choice, check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
-# All metrics of the table that are not trained themselves, and shorter n-grams: the published Blend
-# has BLEU and NIST by order too.
+# All registered metrics that are not trained, and shorter n-grams: the published Blend has BLEU and
+# NIST by order too.
 LEXICAL = (
     *(name for name, entry in METRICS.items() if not entry.is_trained),
     *(f"bleu:max_ngram_order={order}" for order in (1, 2, 3)),
@@ -64,20 +63,19 @@ class Blend(LearnedMetric):
         limits = [p.max_references for p in self.parts if p.max_references is not None]
         self.max_references = min(limits, default=None)
 
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> Blend:
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> Blend:
         check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
         groups = reference_groups(texts)
         check_svr(groups, self.folds, self.seed, self.workers)
         self._check_references(texts)
-        seen = np.empty((len(texts), len(self.parts) + len(self.columns)), np.float32)
+        self._check_columns(ratings.ids)
+        features = np.empty((len(texts), len(self.parts) + len(self.columns)), np.float32)
         for rows in _corpora(ratings.ids, len(texts)):
-            ids = {c: tuple(ratings.ids[c][r] for r in rows) for c in self._there(ratings.ids)}
-            part = texts.select(rows)
-            with_columns = Segments(part.hypotheses, part.references, part.sources, ids)
-            seen[rows] = self._features(with_columns, training)
+            ids = {name: tuple(ratings.ids[name][row] for row in rows) for name in self.columns}
+            features[rows] = self._features(replace(texts.select(rows), ids=ids), training)
         fitted = fit_svr(
-            seen,
+            features,
             ratings.scores,
             groups,
             SVR_GRIDS[self.grid],
@@ -86,8 +84,6 @@ class Blend(LearnedMetric):
             workers=self.workers,
             training=training,
         )
-        if not isinstance(fitted.regressor, SupportVectors):
-            raise TypeError("fit_svr fits support vectors")
         self.regressor_ = fitted.regressor
         self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, fitted)
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
@@ -95,33 +91,33 @@ class Blend(LearnedMetric):
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
-        return self.regressor_.predict(self._features(segments, UNSEEN))
+        return self.regressor_.predict(self._features(segments, SILENT))
 
     def _check_references(self, texts: Segments) -> None:
-        """Raise what the first of the metrics would raise, before all others have scored."""
+        """Raise what a metric would raise about too many references, before any has scored."""
         most = max(map(len, texts.references))
-        for named, part in zip(self.metrics, self.parts, strict=True):
+        for name, part in zip(self.metrics, self.parts, strict=True):
             if part.max_references is not None and most > part.max_references:
                 raise AdequaError(
-                    f"{named} takes {part.max_references} reference a segment, and the ratings have"
+                    f"{name} takes {part.max_references} reference a segment, and the ratings have"
                     f" up to {most}; name the metrics to blend, without it."
                 )
 
-    def _there(self, ids: Ids) -> tuple[str, ...]:
+    def _check_columns(self, ids: Ids) -> None:
         for column in self.columns:
             if column not in ids:
                 raise AdequaError(
                     f'{self.name} needs scores in a column "{column}" beside the texts; there is '
                     f"none. Columns: {', '.join(ids) or 'none'}."
                 )
-        return self.columns
 
     def _features(self, segments: Segments, training: Training) -> Features:
+        self._check_columns(segments.ids)
         scores = []
         for part in self.parts:
             training.stage(f"Scoring with {part.name}")
             scores.append(part.segment_scores(batched_statistics(part, segments, training.scored)))
-        scores += [numbers_of(name, segments.ids[name]) for name in self._there(segments.ids)]
+        scores += [column_scores(name, segments.ids[name]) for name in self.columns]
         return np.column_stack(scores).astype(np.float32)
 
     def noticed(self) -> tuple[Remark, ...]:
@@ -133,13 +129,13 @@ class Blend(LearnedMetric):
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("metrics", ",".join((*map(_named, self.metrics, self.parts), *self.columns))),
+            ("metrics", ",".join((*map(_signature_name, self.metrics, self.parts), *self.columns))),
             *self.learnt_fields(),
         )
 
     def settings(self) -> dict[str, Any]:
         return {
-            # A folder is found again from wherever the blend is used.
+            # Full paths, which are valid in any working directory.
             "metrics": [in_full(metric) for metric in self.metrics],
             "columns": list(self.columns),
             "signatures": [str(part.segment_signature(1)) for part in self.parts],
@@ -152,16 +148,17 @@ class Blend(LearnedMetric):
         return self.regressor_.arrays()
 
     def card(self) -> str:
-        named = ", ".join(f"`{metric}`" for metric in self.metrics)
-        use = (
-            "Metrics that are folders are found where they were when this one was trained; where "
-            "the first lies elsewhere, say so: `-m FOLDER:metric1=PATH`, and so on."
+        metrics, columns = (
+            ", ".join(f"`{name}`" for name in names) for names in (self.metrics, self.columns)
+        )
+        requirements = (
+            "Metrics that are folders are loaded from where they were when this one was trained; "
+            "where the first is elsewhere now, write `-m FOLDER:metric1=PATH`, and so on."
         )
         if self.columns:
-            listed = ", ".join(f"`{column}`" for column in self.columns)
-            use += f" The input has to bring scores in the columns {listed}."
+            requirements += f" The input must have scores in the columns {columns}."
         return ratings_card(
-            self, f"Blend: an SVR with an RBF kernel over the scores of {named}.", use
+            self, f"Blend: an SVR with an RBF kernel over the scores of {metrics}.", requirements
         )
 
     @classmethod
@@ -173,15 +170,15 @@ class Blend(LearnedMetric):
         /,
         **settings: str,
     ) -> Blend:
-        kept = description.settings
-        metrics = _moved(kept["metrics"], folder, settings)
+        saved = description.settings
+        metrics = _moved_metrics(saved["metrics"], folder, settings)
         try:
             metric = cls(
                 metrics=metrics,
-                columns=tuple(kept["columns"]),
-                grid=kept["grid"],
-                folds=kept["folds"],
-                seed=kept["seed"],
+                columns=tuple(saved["columns"]),
+                grid=saved["grid"],
+                folds=saved["folds"],
+                seed=saved["seed"],
                 name=description.name,
             )
         except AdequaError as error:
@@ -189,7 +186,7 @@ class Blend(LearnedMetric):
                 f"A metric that {folder} was trained with cannot be loaded; where the first lies "
                 f"elsewhere now, write -m {folder}:metric1=PATH. The reason: {error}"
             ) from error
-        _check_parts(metric, kept["signatures"], folder)
+        _check_parts(metric, saved["signatures"], folder)
         metric.regressor_ = SupportVectors.from_arrays(arrays, str(folder))
         if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
             raise ValueError("there are more or fewer features than metrics and columns")
@@ -198,22 +195,24 @@ class Blend(LearnedMetric):
         return metric
 
 
-def _moved(metrics: Sequence[str], folder: Path, settings: Mapping[str, str]) -> tuple[str, ...]:
-    """The metrics of a blend; `metric1` and so on say where a trained one of them is now."""
+def _moved_metrics(
+    metrics: Sequence[str], folder: Path, settings: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the metrics of a blend; `metric1` and so on say where a trained one is now."""
     keys = [f"metric{number}" for number in range(1, len(metrics) + 1)]
     check_settings(folder, settings, keys)
     return tuple(settings.get(key, metric) for key, metric in zip(keys, metrics, strict=True))
 
 
-def _named(specification: str, part: Metric) -> str:
-    """A part as signatures show it: a trained one by its weights, since paths differ."""
+def _signature_name(specification: str, part: Metric) -> str:
+    """Return a part as signatures show it: a trained one by its weights, since paths differ."""
     if isinstance(part, LearnedMetric | Ensemble | PackedPair):
         return f"{part.name}@{part.digest_[:DIGITS]}"
     return specification
 
 
 def _check_parts(metric: Blend, signatures: Sequence[str], folder: Path) -> None:
-    """Raise where a part is not the one whose scores the blend has learnt from."""
+    """Raise where a part is not the metric that the blend was trained with."""
     for part, signature, path in zip(metric.parts, signatures, metric.metrics, strict=True):
         if essential_signature(str(part.segment_signature(1))) != essential_signature(signature):
             raise AdequaError(
@@ -222,7 +221,7 @@ def _check_parts(metric: Blend, signatures: Sequence[str], folder: Path) -> None
 
 
 def _corpora(ids: Ids, count: int) -> list[list[int]]:
-    """Rows by dataset and language pair: what NIST's information weights are counted over."""
+    """Return rows by dataset and language pair; NIST counts its information weights over each."""
     columns = [ids[name] for name in ("dataset", "lp") if name in ids]
     rows: dict[tuple[str, ...], list[int]] = {}
     for row, key in enumerate(zip(*columns, strict=True) if columns else [()] * count):
@@ -230,8 +229,8 @@ def _corpora(ids: Ids, count: int) -> list[list[int]]:
     return list(rows.values())
 
 
-def numbers_of(name: str, cells: Sequence[str]) -> FloatArray:
-    """The cells of a column as numbers that can be scores."""
+def column_scores(name: str, cells: Sequence[str]) -> FloatArray:
+    """Return the cells of a column as scores."""
     try:
         numbers = np.array([float(cell) for cell in cells])
     except ValueError as error:

@@ -1,9 +1,8 @@
-"""Ensembles: the mean of the scores of several saved metrics is itself a metric.
+"""Ensembles: a metric whose score is the weighted mean of the scores of saved metrics.
 
-Nothing is learnt; a part may count more or less than others, as it is told. The parts should speak
-on one scale, as metrics do that were trained on the same ratings; where they do not, a blend learns
-from ratings what each of them counts. All parts lie in the folder of the ensemble, so that it can
-be moved as one.
+Nothing is trained: the weights, called shares, are given. The parts should score on one scale, as
+metrics do that were trained on the same ratings; where they do not, a blend learns from ratings how
+to weight them. All parts are in the folder of the ensemble, so that it can be moved as a whole.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, UnknownSettingError
+from adequa.io.atomic import digest_of
 from adequa.learned.base import LearnedMetric
+from adequa.learned.cards import model_card, shell, table
 from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved
 from adequa.metrics.batched import batched_statistics
@@ -34,7 +34,7 @@ from adequa.version import __version__
 
 PARTS = "parts"  # the folder of the parts, which are numbered from 1
 SETTINGS_DIGITS = 8  # of the digest of the parts' settings, as signatures show it
-LINKED = 2**20  # bytes of a file from which on it is linked rather than copied
+MIN_LINKED_BYTES = 2**20  # smaller files are copied rather than linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Part:
 
     metric: LearnedMetric | Ensemble
     folder: Path
-    digest: str  # sha256 of its metric.json, which speaks for its weights and settings
-    settings: Mapping[str, str] = field(default_factory=dict)  # given to it beside those saved
-    share: float = 1.0  # how much it counts beside the others
+    digest: str  # sha256 of its metric.json, which has the digests of its weights
+    settings: Mapping[str, str] = field(default_factory=dict)  # beside the saved ones
+    share: float = 1.0  # its weight in the mean
 
     def __post_init__(self) -> None:
         if not 0 < self.share < float("inf"):
@@ -55,26 +55,25 @@ class Part:
 
     @classmethod
     def of(cls, specification: str, share: float = 1.0) -> Part:
-        """A part as it is named on the command line: a folder, and settings after a colon."""
+        """Load a part, named as on the command line: a folder, and settings after a colon."""
         metric = _as_part(load_metric(specification), specification)
-        folder = specification
-        if not Path(specification).is_dir():
-            folder = specification.partition(":")[0]
-        place = Path(folder).resolve()
-        written = in_full(specification)[len(str(place)) + 1 :]
-        given = dict(each.split("=", 1) for each in written.split(",") if each)
-        return cls(metric, place, digest_of(place / saved.DESCRIPTION), given, share)
+        is_folder = Path(specification).is_dir()
+        name = specification if is_folder else specification.partition(":")[0]
+        folder = Path(name).resolve()
+        listed = in_full(specification)[len(str(folder)) + 1 :]
+        settings = dict(each.split("=", 1) for each in listed.split(",") if each)
+        return cls(metric, folder, digest_of(folder / saved.DESCRIPTION), settings, share)
 
-    def learnt_from(self) -> tuple[str, ...]:
-        """The names of the ratings that it was trained on."""
+    def training_data(self) -> tuple[str, ...]:
+        """Return the names of the judgements that it was trained on."""
         if isinstance(self.metric, Ensemble):
-            return self.metric.learnt_from()
+            return self.metric.training_data()
         facts: object = self.metric.training_  # of metric.json, which may hold anything
         data = facts.get("data") if isinstance(facts, Mapping) else None
         return (str(data or "a file without a name"),)
 
     def facts(self) -> dict[str, Any]:
-        """What the metric.json of the ensemble says of it."""
+        """Return what the metric.json of the ensemble holds of it."""
         return {
             "name": self.metric.name,
             "kind": self.metric.kind,
@@ -86,7 +85,7 @@ class Part:
 
 @dataclass(eq=False)
 class Ensemble(MeanMetric):
-    """The mean of several saved metrics; `Ensemble.of` makes one from their folders."""
+    """The weighted mean of saved metrics; `Ensemble.of` makes one from their folders."""
 
     parts: tuple[Part, ...]
     name: str = "ensemble"
@@ -99,7 +98,7 @@ class Ensemble(MeanMetric):
     def __post_init__(self) -> None:
         if not self.parts[1:]:
             raise AdequaError("An ensemble needs at least two metrics.")
-        _refuse_twice(self.parts)
+        _check_distinct(self.parts)
         metrics = [part.metric for part in self.parts]
         self.needs_whole_corpus = any(metric.needs_whole_corpus for metric in metrics)
         limits = [m.max_references for m in metrics if m.max_references is not None]
@@ -110,9 +109,9 @@ class Ensemble(MeanMetric):
     def of(
         cls, metrics: Sequence[str], name: str = "ensemble", shares: Sequence[float] = ()
     ) -> Ensemble:
-        """The ensemble of saved metrics, each named as on the command line; shares count for it.
+        """Return the ensemble of saved metrics, each named as on the command line.
 
-        Without shares, all count the same.
+        `shares` are their weights in the mean; without them, all count the same.
         """
         shares = shares or [1.0] * len(metrics)
         if len(shares) != len(metrics):
@@ -125,22 +124,22 @@ class Ensemble(MeanMetric):
     def score_segments(self, segments: Segments) -> FloatArray:
         total = np.zeros(len(segments))
         for part in self.parts:
-            # In batches, also where another part makes this corpus come as a whole.
-            found = batched_statistics(part.metric, segments, lambda _: None)
-            total += part.share * part.metric.segment_scores(found)
+            # In batches, also where another part needs the whole corpus at once.
+            statistics = batched_statistics(part.metric, segments, lambda _: None)
+            total += part.share * part.metric.segment_scores(statistics)
         return total / sum(part.share for part in self.parts)
 
     def noticed(self) -> tuple[Remark, ...]:
-        # Parts with one encoder say the same of it.
+        # Parts with the same encoder make the same remarks.
         return tuple(dict.fromkeys(r for part in self.parts for r in part.metric.noticed()))
 
-    def learnt_from(self) -> tuple[str, ...]:
-        """The names of all ratings that a part was trained on."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.learnt_from()))
+    def training_data(self) -> tuple[str, ...]:
+        """Return the names of all judgements that a part was trained on."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.training_data()))
 
     @property
     def shares(self) -> str:
-        """How much each part counts, as signatures and reports show it."""
+        """The weight of each part, as signatures and reports show it."""
         return ",".join(f"{part.share:.12g}" for part in self.parts)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
@@ -154,7 +153,7 @@ class Ensemble(MeanMetric):
         )
 
     def save(self, folder: str | Path) -> Ensemble:
-        """Write the ensemble with all its parts to a new folder; returns the ensemble itself."""
+        """Write the ensemble with all its parts to a new folder; return the ensemble itself."""
         target = Path(folder)
         for part in self.parts:
             if part.folder in (target.resolve(), *target.resolve().parents):
@@ -170,10 +169,10 @@ class Ensemble(MeanMetric):
         return self
 
     def _write_parts(self, folder: Path) -> dict[str, str]:
-        """Put the parts into the folder; returns the digests of their descriptions."""
+        """Write the parts to the folder; return the digests of their descriptions."""
         (folder / PARTS).mkdir()
         for number, part in enumerate(self.parts, 1):
-            _place_folder(part.folder, folder / _place(number))
+            _copy_folder(part.folder, folder / _part_folder(number))
             if digest_of(folder / _description(number)) != part.digest:
                 raise AdequaError(
                     f"{part.folder} has changed since it was loaded; make the ensemble again."
@@ -189,7 +188,7 @@ class Ensemble(MeanMetric):
         /,
         **settings: str,
     ) -> Ensemble:
-        """The ensemble of a folder.
+        """Return the ensemble of a folder.
 
         Each setting goes to all parts that know it; `part1.NAME` is for the first part alone.
         """
@@ -197,75 +196,79 @@ class Ensemble(MeanMetric):
         facts = description.settings["parts"]
         if {_description(number) for number, _ in enumerate(facts, 1)} != {*description.files}:
             raise ValueError("there is not one digest a part")
-        offered = _Offered.of(settings, len(facts))
+        part_settings = _PartSettings.of(settings, len(facts))
         parts, refusals = [], []
         for number, fact in enumerate(facts, 1):
-            place, digest = folder / _place(number), description.files[_description(number)]
-            kept = dict(fact["settings"])
+            path = folder / _part_folder(number)
+            saved_settings = dict(fact["settings"])
             try:
-                metric, refused = _load_part(place, offered.to_part(number, kept), offered.to_all)
+                metric, refused = _load_part(
+                    path, part_settings.of_part(number, saved_settings), part_settings.of_all
+                )
             except AdequaError as error:
                 raise AdequaError(
                     f"Part {number} of {folder} cannot be loaded; settings for it alone are "
                     f"written -m {folder}:part{number}.NAME=VALUE. The reason: {error}"
                 ) from error
-            parts.append(Part(metric, place.resolve(), digest, kept, float(fact.get("share", 1.0))))
+            digest = description.files[_description(number)]
+            share = float(fact.get("share", 1.0))
+            parts.append(Part(metric, path.resolve(), digest, saved_settings, share))
             refusals.append(refused)
-        _check_taken(folder, offered.to_all, refusals)
+        _check_recognised(folder, part_settings.of_all, refusals)
         ensemble = cls(tuple(parts), description.name)
         ensemble.digest_ = description.identity
         return ensemble
 
 
 @dataclass(frozen=True, slots=True)
-class _Offered:
-    """Settings that a user gives to an ensemble, on their way to its parts."""
+class _PartSettings:
+    """The settings that a user gives to an ensemble, for all of its parts or for one."""
 
-    to_all: Mapping[str, str]
-    to_one: Mapping[int, Mapping[str, str]]  # by the number of the part
+    of_all: Mapping[str, str]
+    of_one: Mapping[int, Mapping[str, str]]  # by the number of the part
 
     @classmethod
-    def of(cls, settings: Mapping[str, str], count: int) -> _Offered:
-        to_all: dict[str, str] = {}
-        to_one: dict[int, dict[str, str]] = {number: {} for number in range(1, count + 1)}
-        by_prefix = {f"part{number}": given for number, given in to_one.items()}
+    def of(cls, settings: Mapping[str, str], count: int) -> _PartSettings:
+        of_all: dict[str, str] = {}
+        of_one: dict[int, dict[str, str]] = {number: {} for number in range(1, count + 1)}
+        by_prefix = {f"part{number}": own for number, own in of_one.items()}
         for key, value in settings.items():
             first, dot, rest = key.partition(".")
             if dot and first in by_prefix:
                 by_prefix[first][rest] = value
             else:
-                to_all[key] = value
-        return cls(to_all, to_one)
+                of_all[key] = value
+        return cls(of_all, of_one)
 
-    def to_part(self, number: int, kept: Mapping[str, str]) -> dict[str, str]:
-        """The settings of one part: what is given wins over what was kept, the closer the more."""
-        # What was kept may be for a part of the part: "part2.encoder".
-        still = {key: kept[key] for key in kept if key.rpartition(".")[2] not in self.to_all}
-        return {**still, **self.to_all, **self.to_one[number]}
+    def of_part(self, number: int, defaults: Mapping[str, str]) -> dict[str, str]:
+        """Return the settings of one part: its own override those of all, and those defaults."""
+        # A default may be for a part of the part: "part2.encoder".
+        rest = {key: defaults[key] for key in defaults if key.rpartition(".")[2] not in self.of_all}
+        return {**rest, **self.of_all, **self.of_one[number]}
 
 
 def _load_part(
-    place: Path, settings: Mapping[str, str], optional: Mapping[str, str]
+    folder: Path, settings: Mapping[str, str], optional: Mapping[str, str]
 ) -> tuple[LearnedMetric | Ensemble, dict[str, str]]:
-    """A part with those of the optional settings that it knows; of others, what it said.
+    """Return a part with the optional settings that it knows, and its errors about the others.
 
-    Which settings a metric knows depends on what was saved, so that only loading it can tell.
+    Which settings a metric knows depends on what was saved: only loading it shows them.
     """
     try:
-        return _as_part(saved.load(str(place), settings), str(place)), {}
+        return _as_part(saved.load(str(folder), settings), str(folder)), {}
     except UnknownSettingError as error:
-        if error.where != str(place) or error.key not in optional:
+        if error.where != str(folder) or error.key not in optional:
             raise
         fewer = {name: value for name, value in settings.items() if name != error.key}
-        metric, refused = _load_part(place, fewer, optional)
+        metric, refused = _load_part(folder, fewer, optional)
         return metric, {error.key: str(error), **refused}
 
 
-def _check_taken(
-    folder: Path, offered: Mapping[str, str], refusals: Sequence[Mapping[str, str]]
+def _check_recognised(
+    folder: Path, settings: Mapping[str, str], refusals: Sequence[Mapping[str, str]]
 ) -> None:
     """Raise where there is a setting that no part knows."""
-    for key in offered:
+    for key in settings:
         if all(key in refused for refused in refusals):
             raise UnknownSettingError(
                 f'{folder} has no setting named "{key}". It passes settings on to its parts, and '
@@ -276,7 +279,7 @@ def _check_taken(
 
 
 def _as_part(metric: Metric, specification: str) -> LearnedMetric | Ensemble:
-    """The metric, if scores of it can be averaged with others."""
+    """Return the metric; raise where its scores cannot be averaged with others."""
     if isinstance(metric, PackedPair):
         raise AdequaError(
             f"{specification} is a packed metric, whose scores lie from 0 to 1 and not on the "
@@ -297,7 +300,7 @@ def _as_part(metric: Metric, specification: str) -> LearnedMetric | Ensemble:
     return metric
 
 
-def _refuse_twice(parts: Sequence[Part]) -> None:
+def _check_distinct(parts: Sequence[Part]) -> None:
     seen: dict[str, Part] = {}
     for part in parts:
         first = seen.setdefault(part.digest, part)
@@ -308,38 +311,38 @@ def _refuse_twice(parts: Sequence[Part]) -> None:
             raise AdequaError(f"{first.folder} {again}; an ensemble takes a metric once.")
 
 
-def _place(number: int) -> str:
-    """Of a part, in the folder of the ensemble."""
+def _part_folder(number: int) -> str:
+    """Return the path of a part in the folder of the ensemble."""
     return f"{PARTS}/{number}"
 
 
 def _description(number: int) -> str:
-    return f"{_place(number)}/{saved.DESCRIPTION}"
+    return f"{_part_folder(number)}/{saved.DESCRIPTION}"
 
 
-def _place_folder(source: Path, target: Path, above: frozenset[Path] = frozenset()) -> None:
-    """Make a folder with the content of another; links are followed, so that it can be moved."""
+def _copy_folder(source: Path, target: Path, above: frozenset[Path] = frozenset()) -> None:
+    """Copy a folder; links are followed, so that the copy can be moved."""
     real = source.resolve()
     if real in above:
         raise AdequaError(f"{source} is a link to a folder that it lies in; remove it.")
     target.mkdir()
     for path in sorted(source.iterdir()):
         if path.is_dir():
-            _place_folder(path, target / path.name, above | {real})
+            _copy_folder(path, target / path.name, above | {real})
         elif path.is_file():
-            _place_file(path.resolve(), target / path.name)
+            _copy_file(path.resolve(), target / path.name)
         else:
             raise AdequaError(f"{path} is neither a file nor a folder; remove it.")
 
 
-def _place_file(source: Path, target: Path) -> None:
-    """Weights are linked where the file system can, to save space; what people edit is copied.
+def _copy_file(source: Path, target: Path) -> None:
+    """Copy a small file; link weights where the file system can, to save space.
 
-    A link is another name of the same content, which stays when the first name goes. Metrics are
-    never written over in place, and should someone do so, the digest tells when one is loaded.
+    A hard link stays valid when the original is removed. Metrics are never overwritten in place,
+    and should someone do so, loading fails by the digest.
     """
     try:
-        if source.stat().st_size >= LINKED:
+        if source.stat().st_size >= MIN_LINKED_BYTES:
             with suppress(OSError):  # another disk, or one without links
                 os.link(source, target)
                 return
@@ -349,30 +352,36 @@ def _place_file(source: Path, target: Path) -> None:
 
 
 def _settings_digest(metrics: Sequence[Metric]) -> str:
-    """Of what the parts' signatures say beside weights and versions."""
-    left_out = ("weights", "version")
-    said = [[pair for pair in m.signature_fields() if pair[0] not in left_out] for m in metrics]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:SETTINGS_DIGITS]
+    """Return a digest of the parts' signature fields beside weights and versions."""
+    excluded = ("weights", "version")
+    fields = [[pair for pair in m.signature_fields() if pair[0] not in excluded] for m in metrics]
+    return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:SETTINGS_DIGITS]
 
 
 def _card(ensemble: Ensemble) -> str:
-    """The text for people, in Markdown."""
-    rows = [
-        f"| {number} | {part.metric.name} | {part.metric.kind} | {_cell(part)} | {part.share:g} |"
+    rows: list[list[str | int]] = [
+        [
+            number,
+            part.metric.name,
+            part.metric.kind,
+            "; ".join(part.training_data()),
+            f"{part.share:g}",
+        ]
         for number, part in enumerate(ensemble.parts, 1)
     ]
-    head = ["| part | name | kind | learnt from | share |", "| ---: | --- | --- | --- | ---: |"]
-    table = "\n".join([*head, *rows])
-    return (
-        f"# {ensemble.name}\n\n"
-        f"The mean of the scores of {len(rows)} metrics. Made with adequa {__version__}.\n\n"
-        "## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n\n"
-        "Higher is better. Settings go to all parts that know them: `-m FOLDER:device=cpu`; "
-        "`-m FOLDER:part1.encoder=PATH` is for the first part alone.\n\n"
-        f"## Parts\n\nIn the folder `{PARTS}`, each with a card of its own.\n\n{table}\n"
+    return model_card(
+        ensemble.name,
+        f"The mean of the scores of {len(rows)} metrics. Made with adequa {__version__}.",
+        {
+            "Use": [
+                shell(),
+                "Higher is better. Settings go to all parts that know them: "
+                "`-m FOLDER:device=cpu`; `-m FOLDER:part1.encoder=PATH` is for the first part "
+                "alone.",
+            ],
+            "Parts": [
+                f"In the folder `{PARTS}`, each with its own card.",
+                table(["part", "name", "kind", "trained on", "share"], rows),
+            ],
+        },
     )
-
-
-def _cell(part: Part) -> str:
-    """What a part learnt from, in a table where a bar would begin the next cell."""
-    return "; ".join(part.learnt_from()).replace("|", r"\|")

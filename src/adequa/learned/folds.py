@@ -1,27 +1,36 @@
-"""Folds and development splits that keep rows of one group together.
+"""Held-out data: folds and development splits by group, and agreement with people on them.
 
 Rows that share a reference, or a source sentence, look alike; where one is trained on and the
-other one held out, the held-out figure flatters. Rows of one group therefore never part.
+other one held out, the held-out figure flatters. Rows of one group therefore stay together.
+
+Written by hand: scikit-learn's GroupKFold breaks ties between groups of equal size in an order that
+no seed decides, and its GroupShuffleSplit draws a fraction of the groups, not of the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.segments import IntArray
+from adequa.judgements import Ids
+from adequa.learned.references import Reduction, reduce_pairs
+from adequa.segments import FloatArray, IntArray
+from adequa.statistics.correlation import pearson
+from adequa.statistics.kendall import kendall_b
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Regressor = TypeVar("Regressor")
 
 _FEWEST_FOLDS = 2
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """The fold of each row, from 0: all rows of a group in one, and folds about equal in rows.
+    """Return the fold of each row, from 0: all rows of a group in one, folds about equal in rows.
 
     Groups come in an order shuffled by the seed, the largest first, and each goes to the fold
     that has the fewest rows so far. Where every row is a group of its own, no two folds differ by
@@ -39,27 +48,31 @@ def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
             f"group), but there {'is' if sizes.size == 1 else 'are'} {sizes.size}; ask for fewer "
             "folds, or give more judgements."
         )
+    shuffled = np.random.default_rng(seed).permutation(sizes.size)
+    largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
     fold_of_group = np.empty(sizes.size, np.intp)
     rows_in_fold = np.zeros(folds, np.intp)
-    for group in _largest_first(sizes, seed):
+    for group in largest_first.tolist():
         fold = int(np.argmin(rows_in_fold))
         fold_of_group[group] = fold
         rows_in_fold[fold] += sizes[group]
     return fold_of_group[codes]
 
 
-def split_off(rows: int, share: float, seed: int, groups: Sequence[str] | None = None) -> Mask:
-    """Which rows are held out for development: about the given share of them.
+def split_off(rows: int, fraction: float, seed: int, groups: Sequence[str] | None = None) -> Mask:
+    """Return the mask of rows held out for development: about the given fraction of them.
 
-    Without groups, rows are drawn one by one, as published splits do. With groups, whole groups
-    are drawn in an order shuffled by the seed, and those that would pass the share are left
-    alone. At least one row or group lies on either side.
+    Without groups, rows are sampled one by one, as published splits do. With groups, whole groups
+    are sampled in an order shuffled by the seed, and those that would exceed the fraction are
+    skipped. At least one row or group is on either side.
 
     >>> int(split_off(10, 0.2, seed=1).sum())
     2
     """
-    if not 0 < share < 1:
-        raise AdequaError(f"The share of rows to hold out lies between 0 and 1, but it is {share}.")
+    if not 0 < fraction < 1:
+        raise AdequaError(
+            f"The share of rows to hold out lies between 0 and 1, but it is {fraction}."
+        )
     if groups is not None and len(groups) != rows:
         raise AdequaError(f"Every row needs a group, but {rows} rows have {len(groups)} groups.")
     codes, sizes = (
@@ -70,30 +83,97 @@ def split_off(rows: int, share: float, seed: int, groups: Sequence[str] | None =
             "Holding out rows for development needs at least 2 groups of rows, but there "
             f"{'is' if sizes.size == 1 else 'are'} {sizes.size}; give more judgements."
         )
-    return np.isin(codes, _drawn(sizes, max(1, round(share * rows)), seed))
+    return np.isin(codes, _sample_groups(sizes, max(1, round(fraction * rows)), seed))
 
 
-def _drawn(sizes: IntArray, wanted: int, seed: int) -> list[int]:
-    """Groups of about the wanted number of rows in all, at least one of them and never all."""
-    drawn: list[int] = []
+def _sample_groups(sizes: IntArray, rows: int, seed: int) -> list[int]:
+    """Return groups with about so many rows in all, at least one group and never all."""
+    sample: list[int] = []
     for group in np.random.default_rng(seed).permutation(sizes.size).tolist():
-        if sizes[group] <= wanted and len(drawn) < sizes.size - 1:
-            drawn.append(group)
-            wanted -= int(sizes[group])
-    return drawn or [int(np.argmin(sizes))]
+        if sizes[group] <= rows and len(sample) < sizes.size - 1:
+            sample.append(group)
+            rows -= int(sizes[group])
+    return sample or [int(np.argmin(sizes))]
 
 
 def _group_codes(groups: Sequence[str]) -> tuple[IntArray, IntArray]:
-    """A number for the group of each row, and the number of rows of each group.
+    """Return the number of each row's group, and the number of rows of each group.
 
-    Groups are numbered as they first come, so that their names do not matter.
+    Groups are numbered by first appearance, so that their names do not matter.
     """
     numbers: dict[str, int] = {}
     codes = np.array([numbers.setdefault(group, len(numbers)) for group in groups], np.intp)
     return codes, np.bincount(codes, minlength=len(numbers))
 
 
-def _largest_first(sizes: IntArray, seed: int) -> list[int]:
-    shuffled = np.random.default_rng(seed).permutation(sizes.size)
-    ordered: list[int] = shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist()
-    return ordered
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedRegressor(Generic[Regressor]):
+    """A regressor, how it was chosen, and its predictions for rows that it was not trained on."""
+
+    regressor: Regressor
+    chosen: Mapping[str, Any]  # the settings
+    settings_tried: int
+    folds: int  # of the cross-validation, or 0 for a development split
+    criterion: float  # the Pearson correlation that it was chosen by
+    held_out: IntArray  # rows
+    predictions: FloatArray  # for those rows
+
+    def reduced(self, segment: IntArray, reduction: Reduction) -> FittedRegressor[Regressor]:
+        """Return it with held-out predictions of segments instead of pairs with a reference.
+
+        `segment` is the segment of each pair (`Segments.pairs`). All references of a segment are
+        in one fold.
+        """
+        segments = segment[self.held_out]
+        return replace(
+            self,
+            held_out=np.unique(segments),
+            predictions=reduce_pairs(self.predictions, segments, reduction),
+        )
+
+
+def held_out_agreement(
+    targets: FloatArray, ids: Ids, fitted: FittedRegressor[Any]
+) -> dict[str, Any]:
+    """Return how well held-out predictions agree with people: in all, and by language pair.
+
+    The settings were chosen on these same rows, so that the figures are a little too good;
+    `adequa evaluate` measures a metric on new data.
+    """
+    rows = fitted.held_out
+    pairs = np.array(ids["lp"])[rows] if "lp" in ids else None
+    return {
+        "held_out_rows": len(rows),
+        "settings_tried": fitted.settings_tried,
+        "folds": fitted.folds,
+        "criterion_pearson": rounded(fitted.criterion),
+        **correlations(targets[rows], fitted.predictions, pairs),
+    }
+
+
+def correlations(
+    human: FloatArray, predictions: FloatArray, language_pairs: npt.NDArray[np.str_] | None
+) -> dict[str, Any]:
+    """Return Pearson and Kendall as metric.json holds them: in all, and by language pair."""
+    report: dict[str, Any] = {"all": _correlations(human, predictions)}
+    if language_pairs is not None:
+        report["by_language_pair"] = {
+            str(pair): _correlations(
+                human[language_pairs == pair], predictions[language_pairs == pair]
+            )
+            for pair in np.unique(language_pairs)
+        }
+    return report
+
+
+def _correlations(human: FloatArray, predictions: FloatArray) -> dict[str, float | int | None]:
+    return {
+        "rows": len(human),
+        "pearson": rounded(float(pearson(human, predictions))),
+        "kendall": rounded(float(kendall_b(human, predictions))),
+    }
+
+
+def rounded(figure: float) -> float | None:
+    """Return a figure as metric.json holds it: None where it is undefined."""
+    return None if np.isnan(figure) else round(figure, 6)

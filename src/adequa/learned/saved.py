@@ -19,10 +19,10 @@ import numpy.typing as npt
 from adequa.encoders.base import Concatenation, Encoder, PairEncoder
 from adequa.encoders.cached import cached
 from adequa.encoders.parses import Parser, cached_parser, load_parser
-from adequa.encoders.registry import load_encoder, moved, settings_in, with_setting
+from adequa.encoders.registry import load_encoder, settings_in, with_path, with_setting
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
-from adequa.metrics.settings import check_settings
+from adequa.metrics.registry import check_settings
 from adequa.segments import FloatArray
 
 Resource = TypeVar("Resource")
@@ -138,7 +138,9 @@ def _encoder(
         specification = with_setting(specification, "words", words)
     encoder = restore(
         f"The encoder {fact['name']} that this metric was trained with",
-        lambda: load_encoder(specification if location is None else moved(specification, location)),
+        lambda: load_encoder(
+            specification if location is None else with_path(specification, location)
+        ),
         is_moved=location is not None,
         advice=may_help(folder, key),
     )

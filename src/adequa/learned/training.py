@@ -65,7 +65,7 @@ class Trial:
 
     steps: int
     optimizer: Callable[[], torch.optim.Optimizer]
-    gradients: Callable[[int], tuple[Tensor, float]]
+    gradients: Callable[[int], tuple[Tensor | float, float]]
     evaluate: Callable[[], Evaluation]
     evaluate_after: Collection[int]
     learning_rate: Callable[[int], float] | None = None
@@ -374,7 +374,7 @@ class _MeanLoss:
     total: Tensor | float = 0.0
     weight: float = 0.0
 
-    def add(self, loss: Tensor, weight: float) -> None:
+    def add(self, loss: Tensor | float, weight: float) -> None:
         self.total = self.total + (loss if weight == 1 else loss * weight)
         self.weight += weight
 

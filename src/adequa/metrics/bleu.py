@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import sacrebleu
 
 from adequa.errors import AdequaError
+from adequa.metrics.registry import check_between, check_choice, check_order
 from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
 from adequa.metrics.sacrebleu_formulas import bleu_scores
-from adequa.metrics.settings import check_between, check_choice, check_order
 from adequa.segments import FloatArray
 
 

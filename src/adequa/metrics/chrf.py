@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import sacrebleu
 
+from adequa.metrics.registry import check_between, check_order
 from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
 from adequa.metrics.sacrebleu_formulas import chrf_scores
-from adequa.metrics.settings import check_between, check_order
 from adequa.segments import FloatArray
 
 

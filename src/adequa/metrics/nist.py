@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.metrics.contract import Metric
-from adequa.metrics.settings import check_order
+from adequa.metrics.registry import check_order
 from adequa.metrics.words import check_tokenizer, word_splitter
 from adequa.segments import FloatArray, Segments
 

@@ -1,7 +1,7 @@
 """Saved metrics: a folder with metric.json, weights as plain arrays, and a card for people.
 
-Loading one runs none of its code: the kind in metric.json chooses a class of this package, and the
-weights are numbers. The weights are those that metric.json describes, or the loading fails.
+Loading one runs no code of the folder: the kind in metric.json chooses a class of this package, and
+the weights are arrays of numbers, checked against the digest in metric.json.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError, nearest
-from adequa.io.atomic_folder import atomic_folder
+from adequa.io.atomic import atomic_folder, digest_of
 from adequa.metrics.contract import Metric
 from adequa.version import __version__
 
@@ -30,7 +29,7 @@ FORMAT = 1  # of metric.json; raised when an older version could not read it
 DESCRIPTION, WEIGHTS, CARD = "metric.json", "weights.npz", "README.md"
 DIGITS = 12  # of the digest, as signatures show it
 
-# By kind, the class whose `load(description, arrays, folder, /, **settings)` makes the metric.
+# Classes by kind, with a method `load(description, arrays, folder, /, **settings)`.
 KINDS = {
     "blend": "adequa.learned.blend:Blend",
     "embedding-regressor": "adequa.learned.embedding.metric:EmbeddingRegressor",
@@ -44,21 +43,21 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What metric.json says of a saved metric."""
+    """The content of metric.json."""
 
     kind: str
     name: str
     settings: Mapping[str, Any]
-    training: Mapping[str, Any] = field(default_factory=dict)  # the data it learnt from
+    training: Mapping[str, Any] = field(default_factory=dict)  # facts about its training
     agreement: Mapping[str, Any] = field(default_factory=dict)  # measured while it was trained
     versions: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""  # sha256 of the file of weights; empty where there is none
-    files: Mapping[str, str] = field(default_factory=dict)  # sha256 of further files, by place
+    files: Mapping[str, str] = field(default_factory=dict)  # sha256 of further files, by path
     format: int = FORMAT
 
     @property
     def identity(self) -> str:
-        """A digest of all weights: of their file, and of further files where there are any."""
+        """The digest of all weights: of their file, and of further files where there are any."""
         if not self.files:
             return self.digest
         listed = json.dumps([self.digest, sorted(self.files.items())])
@@ -66,12 +65,12 @@ class Description:
 
 
 def is_name(name: str) -> bool:
-    """Whether signatures and tables can show this name of a metric."""
+    """Return whether signatures and tables can show this name of a metric."""
     return name.isprintable() and bool(name.strip()) and "|" not in name
 
 
 def is_saved(path: str) -> bool:
-    """Whether there is a saved metric of this path."""
+    """Return whether this path is the folder of a saved metric."""
     return (Path(path) / DESCRIPTION).is_file()
 
 
@@ -80,15 +79,14 @@ def save(
     description: Description,
     arrays: Mapping[str, np.ndarray] | None,
     card: str,
-    also: Callable[[Path], Mapping[str, str] | None] = lambda _: None,
+    write_further: Callable[[Path], Mapping[str, str] | None] = lambda _: None,
 ) -> Description:
-    """Write a metric's folder, whole or not at all; returns the description as it is written.
+    """Write a metric's folder atomically; return the description as it is written.
 
-    `also` writes what else belongs into the folder, such as an encoder, and returns the digests of
-    files that loading is to check, by their place in the folder. Without `arrays`, they hold all
-    weights.
+    `write_further` writes other files of the metric, such as an encoder, to a folder and returns
+    the digests of those that loading checks, by path. Without `arrays`, they hold all weights.
     """
-    weights = None if arrays is None else _packed(arrays)
+    weights = None if arrays is None else _npz(arrays)
     described = asdict(description) | {
         "digest": "" if weights is None else hashlib.sha256(weights).hexdigest(),
         "versions": {
@@ -99,7 +97,7 @@ def save(
         },
     }
     with atomic_folder(folder) as target:
-        described["files"] = dict(also(target) or {})
+        described["files"] = dict(write_further(target) or {})
         if weights is not None:
             (target / WEIGHTS).write_bytes(weights)
         (target / DESCRIPTION).write_text(
@@ -110,23 +108,23 @@ def save(
     return Description(**described)
 
 
-def _packed(arrays: Mapping[str, np.ndarray]) -> bytes:
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
-    return packed.getvalue()
+def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
+    return file.getvalue()
 
 
 def load(path: str, settings: Mapping[str, str]) -> Metric:
-    """The metric of a folder; some kinds take settings, such as where their encoder is now."""
+    """Load the metric of a folder; some kinds take settings, such as where their encoder is now."""
     try:
-        return _loaded(Path(path), settings)
+        return _load(Path(path), settings)
     except RecursionError as error:
         raise AdequaError(
             f"{path} is a damaged metric: it is nested too deeply, or made of itself."
         ) from error
 
 
-def _loaded(folder: Path, settings: Mapping[str, str]) -> Metric:
+def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
     description = read_description(folder)
     target = KINDS.get(description.kind)
     if target is None:
@@ -136,9 +134,9 @@ def _loaded(folder: Path, settings: Mapping[str, str]) -> Metric:
         )
     _check_files(folder, description)
     module, _, attribute = target.partition(":")
-    found = getattr(import_module(module), attribute)
+    metric_class = getattr(import_module(module), attribute)
     try:
-        metric = found.load(description, _arrays(folder, description), folder, **settings)
+        metric = metric_class.load(description, _arrays(folder, description), folder, **settings)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise AdequaError(
             f"{folder} is a damaged metric: its settings or weights are not those of "
@@ -150,7 +148,7 @@ def _loaded(folder: Path, settings: Mapping[str, str]) -> Metric:
 
 
 def read_description(folder: Path) -> Description:
-    """What metric.json says, checked for its shape."""
+    """Read metric.json, and check its structure."""
     path = folder / DESCRIPTION
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
@@ -181,10 +179,10 @@ def read_description(folder: Path) -> Description:
 
 
 def _check_files(folder: Path, description: Description) -> None:
-    for place, digest in description.files.items():
-        if digest_of(folder / place) != digest:
+    for name, digest in description.files.items():
+        if digest_of(folder / name) != digest:
             raise AdequaError(
-                f"{folder / place} is not the file that {DESCRIPTION} describes: it is damaged, or "
+                f"{folder / name} is not the file that {DESCRIPTION} describes: it is damaged, or "
                 "of another metric."
             )
 

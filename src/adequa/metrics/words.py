@@ -7,7 +7,7 @@ from functools import cache
 
 import sacrebleu
 
-from adequa.metrics.settings import check_choice
+from adequa.metrics.registry import check_choice
 
 TOKENIZERS = ("13a", "intl", "zh", "char", "none")
 

@@ -18,7 +18,7 @@ from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences
 from adequa.learned.base import Training
-from adequa.learned.pairwise.data import sampled_references, sampled_rows
+from adequa.learned.pairwise.data import sample_references, sample_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.reproduce.models import (
     E5_SMALL,
@@ -102,7 +102,7 @@ class Recipe:
         few, some = self.references or (None, None)
         learnt = usable("wmt13-rr", few)
         if self.rows is not None:
-            learnt = sampled_rows(learnt, self.rows, self.seed)
+            learnt = sample_rows(learnt, self.rows, self.seed)
         return ranker.fit(learnt, training, [usable("wmt14-rr", some)])
 
 
@@ -119,7 +119,7 @@ def usable(name: str, references: int | None = None) -> Preferences:
     """Preferences of a dataset between different texts, of all or so many of its references."""
     found = preferences(name)
     if references is not None:
-        found = sampled_references(found, references, DRAWN)
+        found = sample_references(found, references, DRAWN)
     return found.without_identical()
 
 
@@ -135,7 +135,7 @@ def pairwise(*inputs: Named, hidden: int = 4, loss: str = "logistic", **further:
             stage=progress.stage,
             advance=progress.done,
             scored=progress.scored,
-            told=progress.told,
+            status=progress.told,
         )
         ranker = recipe.trained(training)
         better = ranker.decide_preferences(judgements, training)
@@ -155,4 +155,4 @@ def _settings(ranker: PairwiseRanker, recipe: Recipe) -> str:
     ]
     line = "|".join([ranker.name, *(f"{key}:{value}" for key, value in fields)])
     tau = 100 * ranker.agreement_["tau"]
-    return f"{line}; chosen {ranker.kept_epoch.removesuffix(',')}, tau {tau:.2f} there"
+    return f"{line}; chosen {ranker.chosen_epoch.removesuffix(',')}, tau {tau:.2f} there"

@@ -16,9 +16,9 @@ import numpy as np
 
 from adequa.agreement.evaluate import segment_scores
 from adequa.agreement.sources import Progress, sources
-from adequa.datasets.cache import cache_folder, digest_of
+from adequa.datasets.cache import cache_folder
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import check_new_folder
+from adequa.io.atomic import check_new_folder, digest_of
 from adequa.judgements import Judgements, RatedSystems, Ratings, identified
 from adequa.learned.base import Training
 from adequa.learned.ensemble import Ensemble
@@ -263,7 +263,7 @@ def _reported(progress: Progress, name: str) -> Training:
         stage=progress.stage,
         advance=advance,
         scored=progress.scored,
-        told=lambda how: progress.told(f"{name}: {at}{how}"),
+        status=lambda how: progress.told(f"{name}: {at}{how}"),
     )
 
 

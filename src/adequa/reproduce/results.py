@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.io import atomic_write
+from adequa.io.atomic import atomic_write
 from adequa.reproduce.table import Table
 
 

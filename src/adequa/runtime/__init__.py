@@ -1,1 +1,1 @@
-"""What encoders and metrics run on: batches by length, caches on disk, ONNX without PyTorch."""
+"""What encoders and metrics run on: ONNX models, tokens, batches, windows, caches, threads."""

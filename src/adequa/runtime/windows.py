@@ -1,8 +1,8 @@
 """Windows: a pair too long for its model is read in parts, both texts side by side.
 
-Both texts are cut into equally many windows at equal shares of their lengths, as a translation says
-things in much the same order as its reference. A cut moves to the end of a sentence near by, or
-else to the nearest end of a word. Nothing is left out and nothing is read twice.
+Both texts are cut into equally many windows at equal fractions of their lengths, as a translation
+says things in much the same order as its reference. A cut moves to the end of a sentence near by,
+or else to the nearest end of a word. Nothing is left out and nothing is read twice.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 
-INSIDE, WORD, SENTENCE = 0, 1, 2  # what a text may be cut at, from worst to best
-SHORTEST = 2  # tokens that a window must be able to hold: one of each text
+INSIDE, WORD, SENTENCE = 0, 1, 2  # kinds of boundary before a token, from worst to best cut
+MIN_TOKENS = 2  # that a window must be able to hold: one of each text
 
-Kinds = npt.NDArray[np.int8]
+Boundaries = npt.NDArray[np.int8]
 Cuts = npt.NDArray[np.intp]
 
-# Of a window: how far a cut may move. Where the windows that come of it are too long, less.
-_NEAR = (0.2, 0.1, 0.05, 0.02, 0.0)
+# How far a cut may move, as fractions of a window; less where windows would become too long.
+_REACH = (0.2, 0.1, 0.05, 0.02, 0.0)
 _ENDS = frozenset(".!?…。！？｡؟।॥")  # of a sentence
-_ENDS_ALONE = frozenset("。！？｡")  # of a sentence, also where no space follows
-_CLOSING = frozenset("\"'”’»)]}」』）")  # what may stand between an end and the space
+_ENDS_WITHOUT_SPACE = frozenset("。！？｡")  # of a sentence, also where no space follows
+_CLOSING = frozenset("\"'”’»)]}」』）")  # may stand between the end of a sentence and the space
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Windows:
-    """Where the windows of a pair begin, in tokens, and behind them where the last one ends."""
+    """Where the windows of a pair start, in tokens of each text, and where the last one ends."""
 
-    first: Cuts  # of the two texts
+    first: Cuts
     second: Cuts
 
     def __len__(self) -> int:
@@ -41,50 +41,50 @@ class Windows:
 
     @property
     def lengths(self) -> npt.NDArray[np.intp]:
-        """Tokens of each window."""
+        """Tokens of each window, of both texts together."""
         return np.diff(self.first) + np.diff(self.second)
 
 
-def windows(first: Kinds, second: Kinds, limit: int) -> Windows:
-    """The fewest windows of at most `limit` tokens; of each text, what stands before each token.
+def split_windows(first: Boundaries, second: Boundaries, limit: int) -> Windows:
+    """Return the fewest windows of at most `limit` tokens, by the boundaries of both texts.
 
-    >>> cut = windows(np.zeros(7, np.int8), np.zeros(5, np.int8), limit=6)
-    >>> cut.first.tolist(), cut.second.tolist()
+    >>> windows = split_windows(np.zeros(7, np.int8), np.zeros(5, np.int8), limit=6)
+    >>> windows.first.tolist(), windows.second.tolist()
     ([0, 4, 7], [0, 2, 5])
     """
-    if limit < SHORTEST:
+    if limit < MIN_TOKENS:
         raise AdequaError(f"A window of {limit} tokens cannot hold a token of both texts.")
     total = len(first) + len(second)
     for parts in count(max(-(-total // limit), 1)):
-        for near in _NEAR:
-            found = Windows(_cuts(first, parts, near), _cuts(second, parts, near))
-            if found.lengths.max() <= limit:
-                return found
+        for reach in _REACH:
+            windows = Windows(_cuts(first, parts, reach), _cuts(second, parts, reach))
+            if windows.lengths.max() <= limit:
+                return windows
     raise AssertionError  # windows of one token each fit
 
 
-def one_score(scores: npt.NDArray[np.float64], lengths: npt.NDArray[np.intp]) -> float:
-    """The score of a pair from those of its windows: their mean, weighted by their tokens.
+def combine_scores(scores: npt.NDArray[np.float64], lengths: npt.NDArray[np.intp]) -> float:
+    """Return the score of a pair: the mean of its windows' scores, weighted by their tokens.
 
-    >>> one_score(np.array([0.25, 1.0]), np.array([20, 10]))
+    >>> combine_scores(np.array([0.25, 1.0]), np.array([20, 10]))
     0.5
     """
     return float(np.average(scores, weights=lengths)) if lengths.any() else float(scores.mean())
 
 
-def kinds_of_cuts(text: str, offsets: Sequence[tuple[int, int]]) -> Kinds:
-    """What stands before each token of a text, whose tokens are at these characters.
+def token_boundaries(text: str, offsets: Sequence[tuple[int, int]]) -> Boundaries:
+    """Return the kind of boundary before each token of a text, by the characters it spans.
 
-    >>> kinds_of_cuts("So it is. Now", [(0, 2), (3, 5), (6, 8), (8, 9), (10, 13)]).tolist()
+    >>> token_boundaries("So it is. Now", [(0, 2), (3, 5), (6, 8), (8, 9), (10, 13)]).tolist()
     [0, 1, 1, 0, 2]
     """
     return np.fromiter(
-        (_kind(text, start) for start, _ in offsets), dtype=np.int8, count=len(offsets)
+        (_boundary(text, start) for start, _ in offsets), dtype=np.int8, count=len(offsets)
     )
 
 
-def _kind(text: str, start: int) -> int:
-    """What stands before a character; a token may count the space before it as its own."""
+def _boundary(text: str, start: int) -> int:
+    """The kind of boundary before a character; a token may include the space before it."""
     end = start
     while end and text[end - 1].isspace():
         end -= 1
@@ -92,27 +92,25 @@ def _kind(text: str, start: int) -> int:
     while end and text[end - 1] in _CLOSING:
         end -= 1
     before = text[end - 1 : end]
-    if before and before in (_ENDS if spaced else _ENDS_ALONE):
+    if before and before in (_ENDS if spaced else _ENDS_WITHOUT_SPACE):
         return SENTENCE
     return WORD if spaced and start else INSIDE
 
 
-def _cuts(kinds: Kinds, parts: int, near: float) -> Cuts:
-    """Where to cut a text into so many parts: at equal shares, or at a better place near by."""
-    even = np.round(np.linspace(0, len(kinds), parts + 1)).astype(np.intp)
-    reach = int(near * len(kinds) / parts)
-    if reach:
-        even[1:-1] = [_best(kinds, int(cut), reach) for cut in even[1:-1]]
-    return even
+def _cuts(boundaries: Boundaries, parts: int, reach: float) -> Cuts:
+    """Cut a text into parts of equal length, or at a better boundary within reach."""
+    cuts = np.round(np.linspace(0, len(boundaries), parts + 1)).astype(np.intp)
+    tokens = int(reach * len(boundaries) / parts)
+    if tokens:
+        cuts[1:-1] = [_best_cut(boundaries, int(cut), tokens) for cut in cuts[1:-1]]
+    return cuts
 
 
-def _best(kinds: Kinds, cut: int, reach: int) -> int:
-    """The place of the best kind within reach of a cut, and of these the nearest."""
+def _best_cut(boundaries: Boundaries, cut: int, reach: int) -> int:
+    """Return the best boundary within reach of a cut, and of equally good ones the nearest."""
     start = max(cut - reach, 0)
-    there = kinds[start : cut + reach + 1]
-    if not len(there):
+    near = boundaries[start : cut + reach + 1]
+    if not len(near) or near.max() == INSIDE:
         return cut
-    places = start + np.flatnonzero(there == there.max())
-    if there.max() == INSIDE:
-        return cut
-    return int(places[np.abs(places - cut).argmin()])
+    best = start + np.flatnonzero(near == near.max())
+    return int(best[np.abs(best - cut).argmin()])

@@ -25,8 +25,7 @@ from adequa.io.shards import Shard, find_shards, finder
 from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, without_slash
 from adequa.io.tables import refuse_equal_names
 from adequa.metrics.contract import Metric
-from adequa.metrics.registry import in_full
-from adequa.metrics.settings import no_device
+from adequa.metrics.registry import in_full, no_device
 from adequa.remarks import sentences, together
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local

@@ -11,7 +11,7 @@ from adequa.io.shards import Shard
 from adequa.io.storage import below
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric, written_settings
-from adequa.scoring.labels import labels
+from adequa.scoring.results import labels
 from adequa.segments import Signature
 
 MAX_CHARACTERS = 100_000  # of a text: what is longer is no segment, and takes some metrics hours

@@ -19,7 +19,7 @@ from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair.averaging import averaged  # noqa: E402  # needs PyTorch
+from adequa.learned.pair.averaging import average_metrics  # noqa: E402  # needs PyTorch
 
 QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(5e-3,))
 TEXTS, _ = outputs(20, seed=9)
@@ -56,7 +56,7 @@ def run(
 
 def test_every_weight_is_the_mean(folder: Path) -> None:
     one, two = loaded(folder, "one"), loaded(folder, "two")
-    made = averaged([one, two], "both")
+    made = average_metrics([one, two], "both")
     found = made.model_.network.state_dict()
     parts = [metric.model_.network.state_dict() for metric in (one, two)]
     changed = 0
@@ -67,7 +67,7 @@ def test_every_weight_is_the_mean(folder: Path) -> None:
         changed += bool((first != second).any())
     assert changed > 10  # the two are not the same network
     two.model_.max_length -= 1
-    assert averaged([two, one], "both").model_.max_length == one.model_.max_length - 1
+    assert average_metrics([two, one], "both").model_.max_length == one.model_.max_length - 1
     # What it was made from is as it was.
     again = loaded(folder, "two").model_.network.state_dict()
     assert all(torch.equal(again[key], value) for key, value in parts[1].items())
@@ -83,7 +83,7 @@ def test_a_mean_of_near_networks_scores_between_them(folder: Path) -> None:
     }
     two.model_.network.load_state_dict(apart)
     scores = [
-        metric.score(TEXTS).segments for metric in (one, averaged([one, two], "both"), two)
+        metric.score(TEXTS).segments for metric in (one, average_metrics([one, two], "both"), two)
     ]  # fmt: skip
     assert np.abs(scores[0] - scores[2]).max() > 1e-5
     np.testing.assert_allclose(scores[1], (scores[0] + scores[2]) / 2, rtol=1e-6)
@@ -108,7 +108,7 @@ def test_the_command(
     ]
     one, two, both = (loaded(folder, name) for name in ("one", "two", "both"))
     np.testing.assert_array_equal(
-        both.score(TEXTS).segments, averaged([one, two], "both").score(TEXTS).segments
+        both.score(TEXTS).segments, average_metrics([one, two], "both").score(TEXTS).segments
     )
     card = (folder / "both" / "README.md").read_text(encoding="utf-8")
     assert card.count("| one, 1 | ratings |") == 1  # though the second went on from it
@@ -127,7 +127,7 @@ def test_the_command(
 )
 def test_what_has_no_mean(folder: Path, names: tuple[str, ...], said: str) -> None:
     with pytest.raises(AdequaError) as caught:
-        averaged([loaded(folder, name) for name in names], "new")
+        average_metrics([loaded(folder, name) for name in names], "new")
     assert str(caught.value) == said
 
 
@@ -135,7 +135,7 @@ def test_another_encoder_has_no_mean(folder: Path) -> None:
     one, two = loaded(folder, "one"), loaded(folder, "two")
     two.encoder_ = "other"
     with pytest.raises(AdequaError, match="their pretrained encoders are encoder and other"):
-        averaged([one, two], "new")
+        average_metrics([one, two], "new")
 
 
 def test_other_metrics_are_refused(

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from adequa.datasets.cache import digest_of
 from adequa.errors import AdequaError
+from adequa.io.atomic import digest_of
 from adequa.learned.base import Training
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import HEAD_DEFAULTS, Plan, StagePlan
@@ -178,12 +178,12 @@ def test_a_head_beyond_all_memory_is_a_sentence(encoder: Path) -> None:
              {"layers": "0+2", "surface": True}], ids=["linear", "one", "three", "layers"],
 )  # fmt: skip
 def test_weights_are_counted_before_they_are_there(encoder: Path, head: dict[str, Any]) -> None:
-    from adequa.learned.pair.model import PairModel, _weights, head_of
+    from adequa.learned.pair.initial_model import head_size, new_model, plan_head
 
-    wanted = head_of(Plan(encoder=str(encoder), **head))
-    network = PairModel.begun(encoder, wanted, max_length=0, seed=0).network
+    head_settings = plan_head(Plan(encoder=str(encoder), **head))
+    network = new_model(encoder, head_settings, max_length=0, seed=0).network
     built = sum(p.numel() for name, p in network.named_parameters() if "encoder." not in name)
-    assert _weights(wanted, network.encoder.config) == built
+    assert head_size(head_settings, network.encoder.config) == built
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Kept, Preferences, RatedSystems, Ratings
-from adequa.learned.pair.parts import Judged
+from adequa.learned.pair.subsets import SegmentJudgements
 from adequa.segments import Segments
 
 pytest.importorskip("torch", reason="training needs PyTorch")
@@ -80,7 +80,7 @@ def test_the_same_text_is_no_preference() -> None:
 
 
 def test_each_stage_takes_its_own_kind() -> None:
-    given: list[Judged] = [tiny_ratings(), tiny_preferences()]
+    given: list[SegmentJudgements] = [tiny_ratings(), tiny_preferences()]
     data = collected(PREFERENCES, RATINGS, given=given)
     assert [source.facts["rows_by_dataset"] for (source,) in data.stages] == [
         {"ranked": len(given[1])}, {"rated": 48},

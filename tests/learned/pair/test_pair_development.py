@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.judgements import Judgements, Ratings
-from adequa.learned.pair.parts import Judged
+from adequa.learned.pair.subsets import SegmentJudgements
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
@@ -168,7 +168,7 @@ def test_what_cannot_differ_is_nothing_to_choose_by() -> None:
     """One rating has no correlation, nor have equal ones; a preference can be right or wrong."""
     stage = replace(RATINGS, epochs=(1.0, 2.0))
     development = DevelopmentPlan(data=("dev",))
-    ours: list[Judged] = [tiny_ratings(), tiny_preferences()]
+    ours: list[SegmentJudgements] = [tiny_ratings(), tiny_preferences()]
     for dev in (rated(("x", "y", 1.0)), rated(("x", "y", 1.0), ("z", "y", 1.0))):
         told = sentence(stage, given=ours, files={"dev": dev}, development=development)
         assert "too few judgements are held out" in told

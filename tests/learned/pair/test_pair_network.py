@@ -14,11 +14,10 @@ from tiny_transformer import random_rows, tiny_network
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair import memory  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair.figures import Development, criterion  # noqa: E402
-from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
-from adequa.learned.pair.memory import check_training_memory  # noqa: E402
-from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair import devices  # noqa: E402  # it needs PyTorch
+from adequa.learned.pair.development import Development, criterion  # noqa: E402
+from adequa.learned.pair.devices import check_training_memory  # noqa: E402
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402  # noqa: E402
 
 ROWS = random_rows(12)
 INPUTS = PairInputs(ROWS)
@@ -118,7 +117,7 @@ def test_surface_features_are_standardised_and_begin_at_nothing() -> None:
     surface = np.random.default_rng(0).normal(3, 2, size=(12, 2)).astype(np.float32)
     surface[:, 1] = 5  # a constant says nothing, and divides by nothing
     inputs = PairInputs(ROWS, surface)
-    made.standardise(surface)
+    made.fit_surface_scale(surface)
     before = predict(made, inputs, EVERY)
     assert before == pytest.approx(predict(made, INPUTS, EVERY))
     with torch.no_grad():
@@ -188,11 +187,11 @@ def test_the_figure_that_chooses() -> None:
 
 def test_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     layer = torch.nn.Linear(3000, 1000, bias=False)  # 3 * 10**6 weights, of 4 * (4 + 3) bytes each
-    monkeypatch.setattr(memory, "_memory", lambda _: 84 * 10**6)
-    check_training_memory(layer, torch.device("cpu"), copies=3)
-    monkeypatch.setattr(memory, "_memory", lambda _: 56 * 10**6)
+    monkeypatch.setattr(devices, "_total_memory", lambda _: 84 * 10**6)
+    check_training_memory(layer, torch.device("cpu"))
+    monkeypatch.setattr(devices, "_total_memory", lambda _: 56 * 10**6)
     with pytest.raises(AdequaError) as caught:
-        check_training_memory(layer, torch.device("cpu"), copies=3)
+        check_training_memory(layer, torch.device("cpu"))
     assert str(caught.value) == (
         "Training 3 million weights takes 0.1 GiB and more, and cpu has 0.1 GiB; an encoder of up "
         "to 2 million weights would fit."
@@ -200,7 +199,7 @@ def test_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_memory_of_this_machine_is_known() -> None:
-    assert memory._memory(torch.device("cpu")) > 1 << 20
+    assert devices._total_memory(torch.device("cpu")) > 1 << 20
 
 
 def test_a_few_ratings_do_not_outweigh_many() -> None:

@@ -79,7 +79,7 @@ def test_preferences_first_then_ratings(encoder: str) -> None:
     told: list[str] = []
     named: list[str] = []
     metric = PairRegressor(Plan(encoder=encoder, stage=stages), device="cpu").fit(
-        [tiny_preferences(90), tiny_ratings(48)], Training(stage=named.append, told=told.append)
+        [tiny_preferences(90), tiny_ratings(48)], Training(stage=named.append, status=told.append)
     )
     assert correlation(metric) > 0.85
     assert [each["stage"] for each in metric.training_["history"]][::6] == [
@@ -227,9 +227,9 @@ def test_not_fitted_yet(encoder: str) -> None:
 
 
 def test_too_little_memory(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adequa.learned.pair import memory
+    from adequa.learned.pair import devices
 
-    monkeypatch.setattr(memory, "_memory", lambda _: 28 * 1000)
+    monkeypatch.setattr(devices, "_total_memory", lambda _: 28 * 1000)
     plan = Plan(encoder=encoder, stage=(QUICK,))
     found = sentence(lambda: PairRegressor(plan, device="cpu").fit(tiny_ratings(24)))
     assert "GiB and more, and cpu has 0.0 GiB" in found

@@ -9,9 +9,8 @@ pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # it needs PyTorch
-from adequa.learned.pair.gradients import PairInputs, predict
-from adequa.learned.pair.network import PairNetwork
-from adequa.learned.pair.stages import _calibrate
+from adequa.learned.pair.network import PairInputs, PairNetwork, predict
+from adequa.learned.pair.train import _calibrate
 from adequa.learned.training import isolated_randomness
 
 INPUTS = PairInputs(tiny.ROWS)
@@ -24,7 +23,7 @@ def calibrated(dropout: float) -> tuple[PairNetwork, float]:
     targets = tiny.QUALITY[pairs]
     targets = (targets - targets.mean()) / targets.std()
     with isolated_randomness(network.device):
-        _calibrate(network, INPUTS, pairs=pairs, targets=targets, scale=(3.0, 2.0), fresh=False)
+        _calibrate(network, INPUTS, pairs=pairs, targets=targets, scale=(3.0, 2.0), new_head=False)
         scores = predict(network, INPUTS, pairs, dropout=True)
     return network, float(np.mean((scores - targets) ** 2))
 

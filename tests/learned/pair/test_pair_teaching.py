@@ -12,10 +12,10 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.learned.base import Training
+from adequa.learned.pair.devices import Processes
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import Plan, StagePlan
-from adequa.learned.pair.processes import Processes
-from adequa.learned.pair.teachers import Teaching, forget_taught
+from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
@@ -28,9 +28,9 @@ CPU = torch.device("cpu")
 CHRF = load_metric("chrf").score(TEXTS).segments
 
 
-def teaching(folder: Path | None, stages: list[str] | None = None) -> Teaching:
+def teaching(folder: Path | None, stages: list[str] | None = None) -> Teachers:
     stage = (lambda _: None) if stages is None else stages.append
-    return Teaching(folder, Processes(CPU), Training(stage=stage))
+    return Teachers(folder, Processes(CPU), Training(stage=stage))
 
 
 def test_one_teacher_is_taken_at_its_word() -> None:
@@ -64,7 +64,7 @@ def test_a_teacher_is_asked_once(tmp_path: Path) -> None:
     again(("chrf:word_order=2",), TEXTS)
     assert len(stages) == 2
     (folder / "of-someone-else.npy").touch()
-    forget_taught(folder)
+    clear_teacher_cache(folder)
     assert [path.name for path in folder.iterdir()] == ["of-someone-else.npy"]
 
 
@@ -100,18 +100,18 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
 class Together(Processes):
     """The first of two processes; what the other would add is worked out here."""
 
-    def add_up(self, tensors: Iterable[Any]) -> None:
+    def all_reduce(self, tensors: Iterable[Any]) -> None:
         for tensor in tensors:
             assert not tensor[1::2].any()  # nobody has scored the other's texts
             tensor[1::2] = torch.from_numpy(CHRF[1::2])
 
-    def follow_first(self, tensors: Iterable[Any]) -> None:
+    def broadcast(self, tensors: Iterable[Any]) -> None:
         """The first is what it is."""
 
 
 def test_two_processes_share_the_texts(tmp_path: Path) -> None:
     stages: list[str] = []
-    both = Teaching(tmp_path, Together(CPU, count=2), Training(stage=stages.append))
+    both = Teachers(tmp_path, Together(CPU, count=2), Training(stage=stages.append))
     assert both(("chrf",), TEXTS) == pytest.approx(CHRF)
     assert both(("chrf",), TEXTS) == pytest.approx(CHRF)
     assert stages == ["chrf scores 6 texts to teach"]

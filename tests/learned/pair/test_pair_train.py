@@ -15,9 +15,9 @@ pytest.importorskip("transformers", reason="transformers is not installed")
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
 from adequa.learned import training  # noqa: E402
 from adequa.learned.checkpoints import Checkpoints, Snapshot  # noqa: E402
-from adequa.learned.pair.gradients import PairInputs, predict  # noqa: E402
-from adequa.learned.pair.processes import Processes  # noqa: E402
-from adequa.learned.pair.train import PairStage, PairTrial, Part, Run, train  # noqa: E402
+from adequa.learned.pair.devices import Processes  # noqa: E402
+from adequa.learned.pair.network import PairInputs, predict  # noqa: E402
+from adequa.learned.pair.train import PairStage, PairTrial, Run, StageObjective, train  # noqa: E402
 from adequa.learned.training import Keep, Progress  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
 
@@ -39,14 +39,14 @@ def test_ratings_are_learnt() -> None:
 
 
 def test_preferences_are_learnt() -> None:
-    stage = PairStage("preferences", (trial(Part(preferences(), 2), epochs=8),))
+    stage = PairStage("preferences", (trial(StageObjective(preferences(), 2), epochs=8),))
     history = figures(stage)
     assert history[-1]["loss"] < 0.7 * np.log(2)  # what knowing nothing loses
     assert history[-1]["accuracy"] > 0.85
 
 
 def test_two_objectives_are_learnt_side_by_side() -> None:
-    parts = Part(preferences(), 2), Part(ratings(), 8)
+    parts = StageObjective(preferences(), 2), StageObjective(ratings(), 8)
     history = figures(PairStage("both", (trial(*parts, epochs=8),)))
     assert history[-1]["accuracy"] > 0.85
     assert history[-1]["pearson"] > 0.9
@@ -57,7 +57,7 @@ def test_the_weight_of_an_objective_is_that_of_its_loss() -> None:
     losses = []
     for weight in (1.0, 2.0):
         seen: list[Progress] = []
-        parts = Part(ratings(), 8, weight), Part(preferences(), 2, weight)
+        parts = StageObjective(ratings(), 8, weight), StageObjective(preferences(), 2, weight)
         trained([PairStage("both", (trial(*parts, epochs=0.2),))], report=seen.append)
         losses.append(seen[0].loss)
     assert losses[1] == pytest.approx(2 * losses[0])
@@ -65,7 +65,7 @@ def test_the_weight_of_an_objective_is_that_of_its_loss() -> None:
 
 def test_the_loss_is_the_mean_over_what_was_drawn() -> None:
     """One step over all items: the loss by hand."""
-    stage = PairStage("ratings", (trial(Part(ratings(), 1000), epochs=1),))
+    stage = PairStage("ratings", (trial(StageObjective(ratings(), 1000), epochs=1),))
     seen: list[Progress] = []
     trained([stage], report=seen.append, start=network(dropout=0.0))
     before = predict(network(), PairInputs(tiny.ROWS), np.arange(tiny.LEARNT))
@@ -174,7 +174,12 @@ def test_other_random_numbers_are_left_alone() -> None:
 
 
 def test_the_memory_at_hand_changes_next_to_nothing() -> None:
-    stages = [PairStage("both", (trial(Part(preferences(), 3), Part(ratings(), 8), epochs=1),))]
+    stages = [
+        PairStage(
+            "both",
+            (trial(StageObjective(preferences(), 3), StageObjective(ratings(), 8), epochs=1),),
+        )
+    ]
     one, _ = trained(stages, start=network(dropout=0.0), most_tokens=10_000)
     other, _ = trained(stages, start=network(dropout=0.0), most_tokens=20)
     for name, values in tiny.weights(one).items():
@@ -214,7 +219,7 @@ def test_a_loss_that_is_no_number_ends_before_a_checkpoint(tmp_path: Path) -> No
 
 def test_weights_that_are_no_numbers_are_not_kept() -> None:
     """The loss of the last step is that of the weights before it."""
-    stage = PairStage("ratings", (trial(Part(ratings(), 1000), epochs=1, rate=1e25),))
+    stage = PairStage("ratings", (trial(StageObjective(ratings(), 1000), epochs=1, rate=1e25),))
     with pytest.raises(AdequaError, match="was no number any more by step 1;"):
         trained([stage])
 

@@ -13,9 +13,9 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 from adequa.learned.pair import network as pair_network  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair.gradients import PairInputs  # noqa: E402
 from adequa.learned.pair.network import (  # noqa: E402
     Head,
+    PairInputs,
     PairNetwork,
     attention_mask,
 )
@@ -35,7 +35,7 @@ DISTILBERT = {
 PADDED = np.array([3, 0, 7, 5])
 ROWS = random_rows(8)
 SAME_LENGTH = np.flatnonzero(ROWS.lengths == np.bincount(ROWS.lengths).argmax())
-READY = sorted(pair_network._KNOWN)
+READY = sorted(pair_network._BIDIRECTIONAL)
 
 
 def encoder(kind: str, attention: str, **settings: Any) -> Any:

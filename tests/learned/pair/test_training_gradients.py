@@ -14,9 +14,10 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 from adequa.learned import training  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair import gradients  # noqa: E402
-from adequa.learned.pair.gradients import PairInputs, accumulate, memory_watched, predict  # noqa: E402
-from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair import devices, gradients  # noqa: E402
+from adequa.learned.pair.devices import explained_memory_errors  # noqa: E402
+from adequa.learned.pair.gradients import accumulate_gradients, micro_batches  # noqa: E402
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402  # noqa: E402
 from adequa.learned.pair.objectives import (  # noqa: E402
     Objective,
     RatingRegression,
@@ -44,7 +45,7 @@ def found(trained: PairNetwork, inputs: PairInputs, objective: Objective) -> dic
     trained.zero_grad()
     task = objective.task(np.arange(len(objective)))
     with training.isolated_randomness(trained.device):
-        loss = accumulate(trained, inputs, task.pairs, task.loss, (0, 1))
+        loss = accumulate_gradients(trained, inputs, task.pairs, task.loss, (0, 1))
     named = trained.named_parameters()
     each = {name: p.grad.numpy().copy() for name, p in named if p.grad is not None}
     return {"loss": loss.numpy()} | each
@@ -59,7 +60,7 @@ def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> Non
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
     objective, trained = OBJECTIVES[kind], network()
-    assert len(PARTS.parts(objective.task(np.arange(len(objective))).pairs, trained)) > 2
+    assert len(micro_batches(trained, PARTS, objective.task(np.arange(len(objective))).pairs)) > 2
     assert_same(found(trained, PARTS, objective), found(trained, INPUTS, objective))
 
 
@@ -67,9 +68,9 @@ def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
 def test_parts_of_similar_length_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     objective, trained = OBJECTIVES[kind], network()
     at_once = found(trained, INPUTS, objective)
-    monkeypatch.setattr(gradients, "_READING_ON_CPU", 0)  # as if a part cost nothing
+    monkeypatch.setattr(gradients, "_START_COST_ON_CPU", 0)  # as if a part cost nothing
     pairs = objective.task(np.arange(len(objective))).pairs
-    parts = [pairs[part] for part in INPUTS.parts(pairs, trained)]
+    parts = [pairs[part] for part in micro_batches(trained, INPUTS, pairs)]
     assert all(len({*ROWS.lengths[part].tolist()}) == 1 for part in parts)
     assert len(parts) > 2
     readings = 0
@@ -102,7 +103,7 @@ def test_gradients_add_up() -> None:
     objective, trained = OBJECTIVES["ratings"], network()
     once = found(trained, INPUTS, objective)
     task = objective.task(np.arange(len(objective)))
-    accumulate(trained, INPUTS, task.pairs, task.loss, (0, 1))
+    accumulate_gradients(trained, INPUTS, task.pairs, task.loss, (0, 1))
     for name, weight in trained.named_parameters():
         if weight.grad is not None:
             np.testing.assert_allclose(weight.grad.numpy(), 2 * once[name], rtol=1e-5, atol=1e-6)
@@ -141,7 +142,7 @@ def test_dropout_follows_the_seed_and_leaves_other_draws_alone() -> None:
     assert all((first[name] == second[name]).all() for name in first)
     task = objective.task(np.arange(len(objective)))
     with training.isolated_randomness(trained.device):
-        other = accumulate(trained, INPUTS, task.pairs, task.loss, (0, 2))
+        other = accumulate_gradients(trained, INPUTS, task.pairs, task.loss, (0, 2))
     assert other.item() != first["loss"].item()
 
 
@@ -193,7 +194,7 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_too_little_memory_counts_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     trained, objective = network(), OBJECTIVES["ratings"]
-    monkeypatch.setattr(gradients, "_READING_ON_CPU", 0)
+    monkeypatch.setattr(gradients, "_START_COST_ON_CPU", 0)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
     plain, left = trained.forward, 2
 
@@ -213,7 +214,7 @@ def test_too_little_memory_for_the_weights_is_a_sentence(monkeypatch: pytest.Mon
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
     with (
         pytest.raises(AdequaError, match="what training keeps of them, do not fit into the 8 GiB"),
-        memory_watched(torch.device("cuda")),
+        explained_memory_errors(torch.device("cuda")),
     ):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
@@ -227,7 +228,7 @@ def test_praise_is_what_it_says() -> None:
 
 def test_dropout_inside_the_encoder() -> None:
     trained = network(dropout=0.5)
-    trained.drop_out(0.0)
+    trained.set_encoder_dropout(0.0)
     drawn = [found(trained, INPUTS, OBJECTIVES["ratings"])["loss"] for _ in range(2)]
     assert trained.dropout.p == 0.5  # the head's is its own
     inside = [m.p for m in trained.encoder.modules() if isinstance(m, torch.nn.Dropout)]
@@ -238,7 +239,7 @@ def test_dropout_inside_the_encoder() -> None:
 
 def test_attention_for_many_shapes_leaves_settings_as_they_were() -> None:
     before = torch.backends.cuda.cudnn_sdp_enabled()
-    with gradients.many_shapes():
+    with devices.without_cudnn_attention():
         assert not torch.backends.cuda.cudnn_sdp_enabled()
     assert torch.backends.cuda.cudnn_sdp_enabled() == before
 

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
-from adequa.learned.pair.optimiser import (  # noqa: E402  # it needs PyTorch
-    Rates,
+from adequa.learned.pair.train import (  # noqa: E402  # it needs PyTorch
+    LearningRates,
     adamw,
 )
 
@@ -43,7 +43,7 @@ LAYER = {"distilbert": "encoder.transformer.layer.{}.", "others": "encoder.encod
 @pytest.mark.parametrize("kind", ["bert", "mpnet", "roberta", "electra", "distilbert"])
 def test_each_layer_further_down_learns_slower(kind: str) -> None:
     network = PairNetwork(encoder(kind), Head(), seed=0)
-    optimiser = adamw(network, Rates(1.0, layer_decay=0.5, head_rate=3.0), 0.01)
+    optimiser = adamw(network, LearningRates(1.0, layer_decay=0.5, head_rate=3.0), 0.01)
     factor_of = {id(p): g["lr"] for g in optimiser.param_groups for p in g["params"]}
     seen = set()
     for name, weight in network.named_parameters():
@@ -66,7 +66,7 @@ def test_each_layer_further_down_learns_slower(kind: str) -> None:
 
 def test_all_weights_learn_and_only_matrices_decay() -> None:
     network = PairNetwork(encoder("bert"), Head(hidden_layers=1, units=4), seed=0)
-    optimiser = adamw(network, Rates(1e-3, layer_decay=0.9), 0.2)
+    optimiser = adamw(network, LearningRates(1e-3, layer_decay=0.9), 0.2)
     decays = {id(p): g["weight_decay"] for g in optimiser.param_groups for p in g["params"]}
     assert len(decays) == len(list(network.parameters()))
     for weight in network.parameters():
@@ -74,25 +74,25 @@ def test_all_weights_learn_and_only_matrices_decay() -> None:
 
 
 def test_rates_rise_and_fall() -> None:
-    linear = Rates(1.0, warmup=0.2)
-    assert [linear.at(step, 10) for step in (0, 1)] == pytest.approx([1 / 3, 2 / 3])
-    assert [linear.at(step, 10) for step in (2, 6, 9)] == pytest.approx([1, 0.5, 1 / 8])
-    cosine = Rates(1.0, warmup=0.2, schedule="cosine")
-    assert [cosine.at(step, 10) for step in (2, 6, 8)] == pytest.approx(
+    linear = LearningRates(1.0, warmup=0.2)
+    assert [linear.factor(step, 10) for step in (0, 1)] == pytest.approx([1 / 3, 2 / 3])
+    assert [linear.factor(step, 10) for step in (2, 6, 9)] == pytest.approx([1, 0.5, 1 / 8])
+    cosine = LearningRates(1.0, warmup=0.2, schedule="cosine")
+    assert [cosine.factor(step, 10) for step in (2, 6, 8)] == pytest.approx(
         [1, 0.5, 0.5 - 0.5 * 0.5**0.5]
     )
-    constant = Rates(1.0, warmup=0.0, schedule="constant")
-    assert {constant.at(step, 10) for step in range(10)} == {1.0}
-    assert Rates(1.0, warmup=1.0).at(9, 10) == pytest.approx(10 / 11)
-    assert Rates(1.0, warmup=0.0).at(0, 1) == 1
+    constant = LearningRates(1.0, warmup=0.0, schedule="constant")
+    assert {constant.factor(step, 10) for step in range(10)} == {1.0}
+    assert LearningRates(1.0, warmup=1.0).factor(9, 10) == pytest.approx(10 / 11)
+    assert LearningRates(1.0, warmup=0.0).factor(0, 1) == 1
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
 @pytest.mark.parametrize("steps", [1, 2, 7, 100])
 @pytest.mark.parametrize("warmup", [0.0, 0.1, 0.5, 1.0])
 def test_rates_stay_within_bounds(schedule: str, steps: int, warmup: float) -> None:
-    rates = Rates(1.0, warmup=warmup, schedule=schedule)  # type: ignore[arg-type]
-    factors = [rates.at(step, steps) for step in range(steps)]
+    rates = LearningRates(1.0, warmup=warmup, schedule=schedule)  # type: ignore[arg-type]
+    factors = [rates.factor(step, steps) for step in range(steps)]
     assert all(0 < factor <= 1 for factor in factors)
     top = int(np.argmax(factors))
     assert factors[: top + 1] == sorted(factors[: top + 1])
@@ -115,7 +115,7 @@ def linear() -> Any:
 
 def test_plain_settings_are_plain_adamw() -> None:
     ours, theirs = linear(), linear()
-    rates = Rates(0.1, warmup=0.0, schedule="constant")
+    rates = LearningRates(0.1, warmup=0.0, schedule="constant")
     walked(adamw(ours, rates, 0.3), list(ours.parameters()), range(8))
     plain = torch.optim.AdamW(theirs.parameters(), lr=0.1, weight_decay=0.3)
     walked(plain, list(theirs.parameters()), range(8))

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair.processes import Processes, processes  # noqa: E402
+from adequa.learned.pair.devices import Processes, launched_processes  # noqa: E402
 from shared_training import stages  # noqa: E402
 
 HERE = Path(__file__).parents[2]
@@ -86,18 +86,18 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
 
 def test_shares_are_all_items_once() -> None:
     items = np.array([5, 3, 8, 1, 9])
-    shares = [Processes(CPU, number, 3).share(items).tolist() for number in range(3)]
+    shares = [Processes(CPU, number, 3).shard(items).tolist() for number in range(3)]
     assert shares == [[5, 1], [3, 9], [8]]
-    assert Processes(CPU).share(items).tolist() == items.tolist()
+    assert Processes(CPU).shard(items).tolist() == items.tolist()
 
 
 def test_one_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    alone = processes("cpu")
-    assert (alone.device, alone.number, alone.count, alone.is_first) == (CPU, 0, 1, True)
+    alone = launched_processes("cpu")
+    assert (alone.device, alone.index, alone.count, alone.is_first) == (CPU, 0, 1, True)
     tensor = torch.ones(2)
-    alone.add_up([tensor])
-    alone.follow_first([tensor])
+    alone.all_reduce([tensor])
+    alone.broadcast([tensor])
     assert tensor.tolist() == [1, 1]
 
 
@@ -105,10 +105,10 @@ def test_several_need_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(AdequaError, match=r"pip install 'adequa\[train\]'"):
-        processes("cpu")
+        launched_processes("cpu")
 
 
 def test_a_device_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with pytest.raises(AdequaError, match="no device"):
-        processes("tpu9")
+        launched_processes("tpu9")

@@ -13,7 +13,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import Training
 from adequa.learned.pairwise.costs import Loss
-from adequa.learned.pairwise.data import sampled_references, sampled_rows
+from adequa.learned.pairwise.data import sample_references, sample_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
@@ -62,7 +62,7 @@ def test_the_plain_version_is_judged_in_an_order_that_tells_nothing() -> None:
     np.testing.assert_allclose(
         ranker.decide(better, worse), 1 - ranker.decide(worse, better), atol=1e-15
     )
-    ranker.network_.parts["bv"][0] = 100.0  # whatever comes first is said to be better
+    ranker.network_.parameters["bv"][0] = 100.0  # whatever comes first is said to be better
     likely = ranker.decide(better, worse)
     first = np.array(better.hypotheses) < np.array(worse.hypotheses)
     np.testing.assert_array_equal(likely > 0.5, first)
@@ -256,9 +256,9 @@ def test_damaged_weights_are_refused(tmp_path: Path, fitted: PairwiseRanker) -> 
 
 def test_samples_are_drawn_by_the_seed() -> None:
     preferences = tiny_preferences(30)
-    some = sampled_references(preferences, 10, seed=1)
+    some = sample_references(preferences, 10, seed=1)
     assert len(some) == 20
-    assert len(sampled_rows(some, 7, seed=2)) == 7
-    assert len(sampled_rows(some, 70, seed=2)) == 20
-    again = sampled_references(preferences, 10, seed=1)
+    assert len(sample_rows(some, 7, seed=2)) == 7
+    assert len(sample_rows(some, 70, seed=2)) == 20
+    again = sample_references(preferences, 10, seed=1)
     assert _texts(some)[0].hypotheses == _texts(again)[0].hypotheses

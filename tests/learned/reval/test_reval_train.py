@@ -163,7 +163,7 @@ def test_a_loss_that_is_not_finite_ends_the_training() -> None:
 def test_progress_and_figures_are_reported() -> None:
     progress: list[tuple[int, int]] = []
     lines: list[str] = []
-    training = Training(advance=lambda *steps: progress.append(steps), told=lines.append)
+    training = Training(advance=lambda *steps: progress.append(steps), status=lines.append)
     result = trained(replace(PAPER, epochs=2, batch=2), lambda _: 0.25, training=training)
     assert progress[-1] == (4, 4)
     assert lines == [

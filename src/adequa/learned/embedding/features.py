@@ -1,41 +1,136 @@
-"""What a regressor sees of a hypothesis and a reference (the SVR paper, §3.2).
+"""Features of a hypothesis and a reference (§3.2 of the SVR paper), and their standardisation.
 
-From the vectors of the two, t and r: the vectors themselves, their product and the absolute value
-of their difference, number by number. A pair encoder has looked at both already: its vector is
-taken as it is.
+From the vectors t and r of the two: the vectors, their product and the absolute value of their
+difference, element by element. A pair encoder has read both texts: its vector is taken as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adequa.encoders.base import Encoder, PairEncoder, Vectors
+from adequa.errors import AdequaError
+from adequa.learned.saved import SavedArrays, check_sizes, saved_array
+from adequa.segments import FloatArray
+
+Features: TypeAlias = npt.NDArray[np.float32]  # one row a pair of texts
+
+_BLOCK_NUMBERS = 1 << 22  # in a block of rows: 32 MiB as float64
+_BLOCK_ROWS = 1 << 11  # so that the distances between two blocks take no more
 
 
-def matched(t: Vectors, r: Vectors) -> Vectors:
-    """(t, r, t∗r, |t−r|), shape (rows, 4 dimensions).
+def match_vectors(t: Vectors, r: Vectors) -> Vectors:
+    """Return (t, r, t∗r, |t−r|), shape (rows, 4 dimensions).
 
-    >>> matched(np.array([[1, 2]], np.float32), np.array([[3, -1]], np.float32))
+    >>> match_vectors(np.array([[1, 2]], np.float32), np.array([[3, -1]], np.float32))
     array([[ 1.,  2.,  3., -1.,  3., -2.,  2.,  3.]], dtype=float32)
     """
     return np.concatenate([t, r, t * r, np.abs(t - r)], axis=1)
 
 
 def feature_count(encoder: Encoder | PairEncoder) -> int:
-    """How many numbers a regressor sees."""
+    """Return the number of features of a pair of texts."""
     return 4 * encoder.dimension if isinstance(encoder, Encoder) else encoder.dimension
 
 
-def features(
+def pair_features(
     encoder: Encoder | PairEncoder, hypotheses: Sequence[str], references: Sequence[str]
-) -> Vectors:
-    """What a regressor sees of each hypothesis with its reference; each text is encoded once."""
+) -> Features:
+    """Return the features of each hypothesis with its reference; each text is encoded once."""
     if isinstance(encoder, PairEncoder):
         return encoder.encode_pairs(hypotheses, references)
-    rows: dict[str, int] = {}
-    at = [rows.setdefault(text, len(rows)) for text in (*hypotheses, *references)]
-    vectors = encoder.encode(list(rows))
-    t, r = np.split(np.array(at, dtype=np.intp), 2)
-    return matched(vectors[t], vectors[r])
+    index: dict[str, int] = {}
+    rows = [index.setdefault(text, len(index)) for text in (*hypotheses, *references)]
+    vectors = encoder.encode(list(index))
+    t, r = np.split(np.array(rows, dtype=np.intp), 2)
+    return match_vectors(vectors[t], vectors[r])
+
+
+def row_blocks(features: Features) -> Iterator[slice]:
+    """Return slices of rows that take little memory in float64."""
+    rows, dimension = features.shape
+    step = max(1, min(_BLOCK_ROWS, _BLOCK_NUMBERS // max(1, dimension)))
+    return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
+
+
+@dataclass(frozen=True, slots=True)
+class Standardisation:
+    """Mean and standard deviation of each column, which bring features to mean 0 and scale 1."""
+
+    mean: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def fit(cls, features: Features) -> Standardisation:
+        """Return the mean and the standard deviation of each column; of constant columns 1.
+
+        By hand, in blocks and in float64: scikit-learn is an extra, and would copy all features.
+
+        >>> Standardisation.fit(np.array([[1, 5], [3, 5]], np.float32))
+        Standardisation(mean=array([2., 5.]), scale=array([1., 1.]))
+        """
+        mean = features.mean(axis=0, dtype=np.float64)
+        squares = np.zeros(features.shape[1])
+        for rows in row_blocks(features):
+            squares += np.square(features[rows] - mean).sum(axis=0)
+        scale = np.sqrt(squares / len(features))
+        # The mean of equal float32 numbers is rounded; that deviation is not a real one.
+        constant = scale <= np.finfo(np.float32).eps * np.abs(mean)
+        return cls(mean, np.where(constant, 1.0, scale))
+
+    def __call__(self, features: Features) -> Features:
+        """Return the standardised features, rounded to float32."""
+        scaled = np.empty(features.shape, np.float32)
+        for rows in row_blocks(features):
+            scaled[rows] = (features[rows] - self.mean) / self.scale
+        return scaled
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return the arrays to save."""
+        return {"mean": self.mean, "scale": self.scale}
+
+    @classmethod
+    def from_arrays(cls, arrays: SavedArrays, dimension: int, where: str) -> Standardisation | None:
+        """Return the standardisation of saved arrays; None where features are used as they are."""
+        if not {"mean", "scale"} & set(arrays):
+            return None
+        mean, scale = (saved_array(arrays, name, 1, where) for name in ("mean", "scale"))
+        check_sizes(where, mean=(mean.size, dimension), scale=(scale.size, dimension))
+        if (scale <= 0).any():
+            raise AdequaError(f'{where}: the array "scale" is not above 0; save the metric again.')
+        return cls(mean.astype(np.float64), scale.astype(np.float64))
+
+
+def check_training_rows(features: Features, targets: FloatArray) -> tuple[Features, FloatArray]:
+    """Return features as float32 and targets as float64; raise where they do not go together."""
+    features, targets = np.asarray(features, np.float32), np.asarray(targets, np.float64)
+    if features.ndim != 2 or targets.ndim != 1 or len(features) != len(targets):  # noqa: PLR2004
+        raise AdequaError(
+            "Training needs one row of features for each target, but the features have shape "
+            f"{' × '.join(map(str, features.shape))}, and there are {targets.size} targets."
+        )
+    if not features.size:
+        raise AdequaError("There is nothing to train on: no row has a feature.")
+    for what, array in (("features", features), ("targets", targets)):
+        finite = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+        if not finite.all():
+            row = int(np.flatnonzero(~finite)[0]) + 1
+            raise AdequaError(f"Row {row} of the {what} holds NaN or an infinite number.")
+    return features, targets
+
+
+def check_features(features: Features, dimension: int) -> Features:
+    """Return features as float32; raise where there are not as many as were trained on."""
+    features = np.asarray(features, np.float32)
+    if features.ndim != 2 or features.shape[1] != dimension:  # noqa: PLR2004  # rows and columns
+        count = f"{features.shape[-1]:,}" if features.ndim else "no"
+        raise AdequaError(
+            f"The regressor was trained on rows of {dimension:,} features, but these have {count}; "
+            "use the encoder that it was trained with."
+        )
+    return features

@@ -1,13 +1,13 @@
 """Regression over sentence embeddings: the SVR metric and RUSE.
 
-Shimanaka, Kajiwara and Komachi (2018): hypothesis and reference become vectors by an encoder that
-was trained on other tasks, and a regressor learns from their features (§3.2) what people said. The
-regressor is an SVR with an RBF kernel, or, as in RUSE, a multi-layer perceptron.
+Shimanaka, Kajiwara and Komachi (2018): an encoder that was trained on other tasks turns hypothesis
+and reference into vectors, and a regressor predicts human ratings from features of the two (§3.2).
+The regressor is an SVR with an RBF kernel, or, as in RUSE, a multi-layer perceptron.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -17,35 +17,22 @@ import numpy as np
 from adequa.encoders.base import Encoder, PairEncoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
-from adequa.learned.embedding.features import feature_count, features
-from adequa.learned.embedding.perceptron import Perceptron
-from adequa.learned.embedding.support_vectors import SupportVectors
+from adequa.learned.embedding.features import Features, feature_count, pair_features
+from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
+from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
+from adequa.learned.folds import FittedRegressor, held_out_agreement
 from adequa.learned.references import Reduction, reduce_pairs, reference_groups
-from adequa.learned.regression import (
-    MLP_GRIDS,
-    SVR_GRIDS,
-    Regressor,
-    by_segment,
-    check_perceptron,
-    check_svr,
-    fit_perceptron,
-    fit_svr,
-    held_out_agreement,
-)
 from adequa.learned.saved import encoder_facts, restore_encoder
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
-MODELS: dict[str, type[SupportVectors] | type[Perceptron]] = {
-    "svr": SupportVectors,
-    "mlp": Perceptron,
-}
-DEVELOPMENT = 0.1  # the share of rows that a perceptron is chosen on (§4.1 of the BERT paper)
-_CHUNK = 8192  # pairs whose features are held at once, which bounds memory
+MODELS: dict[str, type[SupportVectors] | type[MLP]] = {"svr": SupportVectors, "mlp": MLP}
+DEVELOPMENT = 0.1  # fraction of rows that a perceptron is chosen on (§4.1 of the BERT paper)
+_CHUNK = 8192  # pairs whose features are in memory at once
 
 
 @dataclass(eq=False)
@@ -58,7 +45,7 @@ class EmbeddingRegressor(LearnedMetric):
     encoder: Encoder | PairEncoder
     model: Literal["svr", "mlp"] = "svr"
     grid: Literal["scaled", "paper"] = "scaled"
-    references: Reduction = "best"  # which counts where a segment has several
+    references: Reduction = "best"  # the score of a segment with multiple references
     folds: int = 10  # of the cross-validation that chooses an SVR
     seed: int = 0
     workers: int | None = None  # threads of the cross-validation; None for one a core
@@ -66,26 +53,35 @@ class EmbeddingRegressor(LearnedMetric):
     name: str = "embedding-regressor"
 
     kind: ClassVar[str] = "embedding-regressor"
-    regressor_: Regressor = field(init=False, repr=False)
+    regressor_: SupportVectors | MLP = field(init=False, repr=False)
 
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> EmbeddingRegressor:
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> EmbeddingRegressor:
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
         check_choice("references", self.references, get_args(Reduction))
         texts = rated_texts(ratings)
         pairs = texts.pairs()
-        groups = reference_groups(texts)
-        targets = ratings.scores[pairs.segment]
-        groups = [groups[row] for row in pairs.segment.tolist()]
+        group_of_segment = reference_groups(texts)
+        groups = [group_of_segment[segment] for segment in pairs.segment.tolist()]
         if self.model == "svr":
             check_svr(groups, self.folds, self.seed, self.workers)
         else:
-            check_perceptron(groups, DEVELOPMENT, self.seed, self.device)
+            check_mlp(groups, DEVELOPMENT, self.seed, self.device)
         training.stage(f"Encoding with {self.encoder.name}")
-        seen = features(self.encoder, pairs.hypotheses, pairs.references)
+        features = pair_features(self.encoder, pairs.hypotheses, pairs.references)
+        fitted = self._fit_regressor(features, ratings.scores[pairs.segment], groups, training)
+        self.regressor_ = fitted.regressor
+        by_segment = fitted.reduced(pairs.segment, self.references)
+        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, by_segment)
+        self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
+        return self
+
+    def _fit_regressor(
+        self, features: Features, targets: FloatArray, groups: Sequence[str], training: Training
+    ) -> FittedRegressor[SupportVectors] | FittedRegressor[MLP]:
         if self.model == "svr":
-            fitted = fit_svr(
-                seen,
+            return fit_svr(
+                features,
                 targets,
                 groups,
                 SVR_GRIDS[self.grid],
@@ -94,31 +90,25 @@ class EmbeddingRegressor(LearnedMetric):
                 workers=self.workers,
                 training=training,
             )
-        else:
-            fitted = fit_perceptron(
-                seen,
-                targets,
-                groups,
-                MLP_GRIDS[self.grid],
-                development=DEVELOPMENT,
-                seed=self.seed,
-                device=self.device,
-                training=training,
-            )
-        self.regressor_ = fitted.regressor
-        judged = by_segment(fitted, pairs.segment, self.references)
-        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, judged)
-        self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
-        return self
+        return fit_mlp(
+            features,
+            targets,
+            groups,
+            MLP_GRIDS[self.grid],
+            development=DEVELOPMENT,
+            seed=self.seed,
+            device=self.device,
+            training=training,
+        )
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
         pairs = segments.pairs()
         scores = np.empty(len(pairs.segment))
         for start in range(0, len(scores), _CHUNK):
-            some = slice(start, start + _CHUNK)
-            seen = features(self.encoder, pairs.hypotheses[some], pairs.references[some])
-            scores[some] = self.regressor_.predict(seen)
+            chunk = slice(start, start + _CHUNK)
+            features = pair_features(self.encoder, pairs.hypotheses[chunk], pairs.references[chunk])
+            scores[chunk] = self.regressor_.predict(features)
         return reduce_pairs(scores, pairs.segment, self.references)
 
     def noticed(self) -> tuple[Remark, ...]:
@@ -146,13 +136,13 @@ class EmbeddingRegressor(LearnedMetric):
         return self.regressor_.arrays()
 
     def card(self) -> str:
-        what = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]
+        model = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]
         return ratings_card(
             self,
-            f"Regression over sentence embeddings: {what} over the vectors of "
+            f"Regression over sentence embeddings: {model} over the vectors of "
             f"`{self.encoder.name}`.",
-            "The encoder is not in this folder. It is found where it was when the metric was "
-            "trained; where it lies elsewhere, say so: `-m FOLDER:encoder=PATH`.",
+            "The encoder is not in this folder. It is loaded from where it was when the metric was "
+            "trained; where it is elsewhere now, write `-m FOLDER:encoder=PATH`.",
         )
 
     @classmethod
@@ -164,18 +154,18 @@ class EmbeddingRegressor(LearnedMetric):
         /,
         **settings: str,
     ) -> EmbeddingRegressor:
-        kept = description.settings
-        model = kept["model"]
+        saved = description.settings
+        model = saved["model"]
         check_choice("model", model, MODELS)
-        check_choice("references", kept["references"], get_args(Reduction))
+        check_choice("references", saved["references"], get_args(Reduction))
         regressor = MODELS[model].from_arrays(arrays, str(folder))
         metric = cls(
-            encoder=restore_encoder(kept["encoder"], folder, settings),
+            encoder=restore_encoder(saved["encoder"], folder, settings),
             model=model,
-            grid=kept["grid"],
-            references=kept["references"],
-            folds=kept.get("folds", cls.folds),
-            seed=kept["seed"],
+            grid=saved["grid"],
+            references=saved["references"],
+            folds=saved.get("folds", cls.folds),
+            seed=saved["seed"],
             name=description.name,
         )
         if regressor.dimension != feature_count(metric.encoder):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table, three_digits
-from adequa.learned.packed.score_map import BEND, bent
-from adequa.learned.pair.metric import earlier, from_earlier
+from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, three_digits
+from adequa.learned.packed.metric import BEND, bend
+from adequa.learned.pair.metric import ancestry, stage_table
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
 
@@ -41,7 +41,7 @@ def packed_card(metric: Description) -> str:
 
 def _meaning(metric: Description) -> Iterator[str]:
     ends = metric.settings["map"]
-    low, high = bent(np.array([0.0, 1.0]))
+    low, high = bend(np.array([0.0, 1.0]))
     yield (
         "Scores lie from 0 to 1, and higher is better. Near 0 is what is no better than the "
         "reference of another sentence, near 1 what is as good as the reference itself. Between "
@@ -62,12 +62,7 @@ def _meaning(metric: Description) -> Iterator[str]:
 
 
 def _recipe(metric: Description) -> Iterator[str]:
-    rows = [
-        row
-        for begun in earlier(metric.training)
-        for row in _stages(begun["training"], f"{begun['name']}, ")
-    ]
-    yield table(["stage", "learnt", "from", "rows"], [*rows, *_stages(metric.training)])
+    yield stage_table(metric.training)
     pairs, origin = metric.training["pairs"], metric.training["packed"]["from"]
     longest = "largest" if "averaged" in metric.training else "last"
     packed_from = (
@@ -77,21 +72,8 @@ def _recipe(metric: Description) -> Iterator[str]:
     )
     yield (
         f"{pairs:,} different pairs of reference and hypothesis in the {longest} training. "
-        f"{''.join(from_earlier(metric.training))}`metric.json` has the whole plan.{packed_from}"
+        f"{''.join(ancestry(metric.training))}`metric.json` has the whole plan.{packed_from}"
     )
-
-
-def _stages(training: Mapping[str, Any], before: str = "") -> Iterator[list[str | int]]:
-    for number, sources in enumerate(training["stages"], 1):
-        for source in sources:
-            names = ", ".join(source["rows_by_dataset"])
-            learnt = source["objective"] + _of_teachers(source.get("teacher", ()))
-            yield [f"{before}{number}", learnt, names, source["rows"]]
-
-
-def _of_teachers(teachers: list[str]) -> str:
-    """Return how many teachers there were; their paths mean nothing elsewhere."""
-    return f" of {len(teachers)} teachers" if len(teachers) > 1 else ""
 
 
 def _agreement(report: Mapping[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""A packed metric: a trained pair regressor that scores with onnxruntime, without PyTorch.
+"""The packed metric: a trained pair regressor that scores with onnxruntime, without PyTorch.
 
-Its folder holds the network as `model.onnx`, its tokenizer, and in metric.json what else a score is
-made of: the weights of surface features, and the map from raw scores to 0–1. Two laws hold by rule
-and not by training: a hypothesis that is its reference word for word scores 1, and one without
-anything to see in it 0. All others lie between.
+Its folder holds the network as `model.onnx`, its tokenizer, and in metric.json the weights of
+surface features and the map from raw scores to 0–1. Two scores are set by rule: a hypothesis that
+is its reference word for word scores 1, and one without visible text scores 0. All others lie
+strictly between.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, get_args
@@ -23,39 +23,88 @@ import numpy as np
 
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
-from adequa.learned.packed.score_map import ScoreMap
 from adequa.learned.references import Reduction, reduce_pairs
+from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
+from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_between, check_choice, check_settings, whole_number
+from adequa.pretrained import METRIC_FOLDER
 from adequa.remarks import Remark, plain
-from adequa.runtime.batches import distinct
-from adequa.runtime.kept_scores import through
-from adequa.runtime.onnx_model import Device
-from adequa.runtime.pair_scores import Pair, PairScores
-from adequa.runtime.pair_session import MODEL, TOKENIZER, PairSession
-from adequa.runtime.recent_scores import RecentScores
-from adequa.runtime.score_cache import ScoreCache
+from adequa.runtime.batching import distinct
+from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
+from adequa.runtime.onnx import MODEL, TOKENIZER, Device, PairScores, PairSession
+from adequa.runtime.tokens import Pair
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 
-MOST_THREADS = 1024  # far beyond use, and far from what a system refuses
-# Raised when the same model would be given a pair otherwise, such as in other windows: what was
-# kept on disk before is then of no use.
-_READING = 3
+MAX_THREADS = 1024  # far beyond use, and far from what a system refuses
+# Part of the cache key. Raised when the same model reads a pair differently, such as in other
+# windows, so that scores cached before are not used.
+_READING_VERSION = 3
+
+BEND = 0.05  # width of the bent part at either end of the range
+EDGE = 1e-6  # scores stay this far inside the range, whatever rounding does
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMap:
+    """The map from raw scores of a model to scores between 0 and 1.
+
+    It is a straight line, so that differences keep their size: 0 at the raw score of a text that is
+    unrelated to the reference, and 1 at that of the reference itself. As single texts go beyond
+    either, the line is bent near its ends, without a corner, and scores stay inside the range; the
+    two raw scores themselves become 0.018 and 0.982. The order of scores is kept, until about half
+    the length of the line beyond its ends: from there on all scores are equal.
+
+    >>> ScoreMap(unrelated=-2.0, reference=2.0)(np.array([-2.0, -1.0, 0.0, 1.0, 2.0])).round(3)
+    array([0.018, 0.25 , 0.5  , 0.75 , 0.982])
+    """
+
+    unrelated: float
+    reference: float
+
+    def __post_init__(self) -> None:
+        width = self.reference - self.unrelated
+        if not np.isfinite(width) or width <= 0:
+            raise ValueError("the map of scores goes nowhere")
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, float]) -> ScoreMap:
+        """Read the table of metric.json."""
+        return cls(float(table["unrelated"]), float(table["reference"]))
+
+    def __call__(self, raw: FloatArray) -> FloatArray:
+        """Map raw scores to scores strictly between 0 and 1."""
+        line = (raw - self.unrelated) / (self.reference - self.unrelated)
+        return np.clip(bend(line), EDGE, 1 - EDGE)
+
+
+def bend(x: FloatArray) -> FloatArray:
+    """Return x where it is well inside 0–1, and bend it near 0 and 1 so that it stays inside.
+
+    With b for `BEND`: x from b to 1 - b, above that 1 - b + b (1 - exp(-(x - 1 + b) / b)), and
+    below b exp((x - b) / b). Values and slopes agree where the parts meet.
+
+    >>> bend(np.array([-1.0, 0.05, 0.3, 0.95, 1.0])).round(4)
+    array([0.    , 0.05  , 0.3   , 0.95  , 0.9816])
+    """
+    above = np.maximum(x - (1 - BEND), 0)
+    below = np.minimum(x - BEND, 0)
+    ends = np.expm1(below / BEND) - np.expm1(-above / BEND)
+    return np.asarray(np.clip(x, BEND, 1 - BEND) + BEND * ends)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurfaceWeights:
-    """What surface features add to a raw score: their standardisation is part of the weights."""
+    """The linear term of surface features in a raw score, standardisation folded in."""
 
     weights: FloatArray
     offset: float
 
     @classmethod
-    def of(cls, table: Mapping[str, Any], folder: Path) -> SurfaceWeights:
-        """From the table of metric.json."""
+    def from_table(cls, table: Mapping[str, Any], folder: Path) -> SurfaceWeights:
+        """Read the table of metric.json."""
         if list(table["names"]) != list(SURFACE):
             raise AdequaError(
                 f"{folder} was made with other surface features than this version of adequa has: "
@@ -67,7 +116,7 @@ class SurfaceWeights:
         return cls(weights, offset)
 
     def table(self) -> dict[str, Any]:
-        """The table of metric.json."""
+        """Return the table of metric.json."""
         return {
             "names": list(SURFACE),
             "weights": self.weights.tolist(),
@@ -75,36 +124,36 @@ class SurfaceWeights:
         }
 
     def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> FloatArray:
-        """What is added for each pair; summed row by row, so that neighbours change no bit."""
+        """Return the term of each pair; summed row by row, so that neighbours change no bit."""
         rows = surface_features(hypotheses, references).astype(np.float64)
         return np.asarray((rows * self.weights).sum(axis=1) + self.offset)
 
 
 @dataclass(eq=False)
 class PackedPair(MeanMetric):
-    """A packed metric from its folder; `adequa.load_metric` loads one."""
+    """A packed metric of a folder; `adequa.load_metric` loads one."""
 
     folder: Path
     name: str
     score_map: ScoreMap
     surface: SurfaceWeights | None = None
-    lowercase: bool = False  # the texts, before the tokenizer sees them
+    lowercase: bool = False  # the texts, before the tokenizer reads them
     references: Reduction = "best"
     device: Device = "cpu"
-    threads: int | None = None  # as many as CPUs where None
+    threads: int | None = None  # None: as many as CPUs
     digest_: str = field(default="", repr=False)  # of all that makes a score
-    model_digest_: str = field(default="", repr=False)  # of all that makes a raw one
+    model_digest_: str = field(default="", repr=False)  # of all that makes a raw score
 
     kind: ClassVar[str] = "packed-pair"
     higher_is_better = True
     range = (0.0, 1.0)
 
-    # Over all calls: pairs that were read in windows, hypotheses that are no English, and all.
+    # Counts over all calls: pairs read in windows, hypotheses not in English, all hypotheses.
     too_long_: int = field(default=0, init=False)
     foreign_: int = field(default=0, init=False)
     seen_: int = field(default=0, init=False)
     _recent: RecentScores = field(default_factory=RecentScores, init=False, repr=False)
-    _disk: ScoreCache | None = field(default=None, init=False, repr=False)
+    _cache: ScoreCache | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def load(
@@ -115,85 +164,90 @@ class PackedPair(MeanMetric):
         /,
         **settings: str,
     ) -> PackedPair:
-        """The metric of a folder; its model is opened when there is something to score."""
+        """Load the metric of a folder; its model is opened when there is something to score."""
         del arrays  # the weights are in the model
         check_settings(folder, settings, ("device", "references", "threads"))
-        kept, files = description.settings, description.files
-        if not {MODEL, TOKENIZER} <= {*files} or not isinstance(kept["lowercase"], bool):
+        stored, files = description.settings, description.files
+        if not {MODEL, TOKENIZER} <= {*files} or not isinstance(stored["lowercase"], bool):
             raise ValueError("it does not say which model and tokenizer it goes with")
         device = settings.get("device", "cpu")
-        references = settings.get("references", kept["references"])
+        references = settings.get("references", stored["references"])
         check_choice("device", device, get_args(Device))
         check_choice("references", references, get_args(Reduction))
         threads = settings.get("threads")
         if threads is not None:
-            check_between("threads", whole_number("threads", threads), 1, MOST_THREADS)
-        shaping = [kept[key] for key in ("surface", "map", "lowercase")]
+            check_between("threads", whole_number("threads", threads), 1, MAX_THREADS)
+        surface = stored["surface"]
         return cls(
             folder=folder,
             name=description.name,
-            score_map=ScoreMap.of(kept["map"]),
-            surface=None if kept["surface"] is None else SurfaceWeights.of(kept["surface"], folder),
-            lowercase=kept["lowercase"],
+            score_map=ScoreMap.from_table(stored["map"]),
+            surface=None if surface is None else SurfaceWeights.from_table(surface, folder),
+            lowercase=stored["lowercase"],
             references="best" if references == "best" else "mean",
             device="cuda" if device == "cuda" else "cpu",
             threads=None if threads is None else int(threads),
-            digest_=_digest(sorted(files.items()), shaping),
-            model_digest_=_digest(files[MODEL], files[TOKENIZER], _READING),
+            digest_=_digest(
+                sorted(files.items()), [stored[key] for key in ("surface", "map", "lowercase")]
+            ),
+            model_digest_=_digest(files[MODEL], files[TOKENIZER], _READING_VERSION),
         )
 
     @cached_property
     def session(self) -> PairSession:
-        """The model. A run whose scores are all known from before does without."""
+        """The open model. A run whose scores are all cached never opens it."""
         return PairSession.open(self.folder, device=self.device, threads=self.threads)
 
     def keep_scores(self, file: Path, limit: int) -> None:
-        # Where rounding differs, so do the scores that are kept.
-        precision = f"{self.device}, onnxruntime {_onnxruntime_version()}"
-        self._disk = ScoreCache(file, self.model_digest_, precision, limit)
+        self._cache = ScoreCache(file, limit)
 
     def score_segments(self, segments: Segments) -> FloatArray:
-        self._look_for_others(segments.hypotheses)
-        each = segments.pairs()
-        pairs, at = distinct(
+        foreign, seen = count_foreign(segments.hypotheses)
+        self.foreign_ += foreign
+        self.seen_ += seen
+        all_pairs = segments.pairs()
+        pairs, inverse = distinct(
             [
                 (reference.strip(), hypothesis.strip())
-                for reference, hypothesis in zip(each.references, each.hypotheses, strict=True)
+                for reference, hypothesis in zip(
+                    all_pairs.references, all_pairs.hypotheses, strict=True
+                )
             ]
         )
-        scores = np.array([by_rule(*pair) for pair in pairs])
-        unruled = np.flatnonzero(np.isnan(scores))
-        if len(unruled):
-            left = [pairs[row] for row in unruled.tolist()]
-            raw = raw_scores(left, self._scored, self.surface, lowercase=self.lowercase)
-            scores[unruled] = self.score_map(raw.scores)
-            # Each time that a pair comes: how texts are put into batches shall not count.
-            times = np.bincount(at, minlength=len(pairs))[unruled]
-            self.too_long_ += int(times[raw.windows > 1].sum())
-        return reduce_pairs(scores[at], each.segment, self.references)
+        scores = np.array([score_by_rule(*pair) for pair in pairs])
+        unscored = np.flatnonzero(np.isnan(scores))
+        if len(unscored):
+            rest = [pairs[row] for row in unscored.tolist()]
+            raw = raw_scores(rest, self._model_scores, self.surface, lowercase=self.lowercase)
+            scores[unscored] = self.score_map(raw.scores)
+            # Repeated pairs count each time, so that the count does not depend on batches.
+            counts = np.bincount(inverse, minlength=len(pairs))[unscored]
+            self.too_long_ += int(counts[raw.windows > 1].sum())
+        return reduce_pairs(scores[inverse], all_pairs.segment, self.references)
 
-    def _look_for_others(self, hypotheses: Sequence[str]) -> None:
-        """Count the hypotheses that say something, and those of them that are no English."""
-        foreign, seen = foreign_among(hypotheses)
-        self.seen_ += seen
-        self.foreign_ += foreign
+    def _model_scores(self, pairs: list[Pair]) -> PairScores:
+        """Return the scores of the model: from memory, from the cache on disk, or computed."""
+        # Devices and versions of onnxruntime round differently.
+        precision = f"{self.device}, onnxruntime {_onnxruntime_version()}"
+        keys = [text_key(self.model_digest_, precision, *pair) for pair in pairs]
 
-    def _scored(self, pairs: list[Pair]) -> PairScores:
-        return through(self._recent, pairs, self._kept_or_made)
+        def cached_or_computed(rows: Sequence[int]) -> PairScores:
+            missing = [pairs[row] for row in rows]
+            if self._cache is None:
+                return self.session.score(missing)
+            return lookup_or_compute(
+                self._cache,
+                [keys[row] for row in rows],
+                lambda inner: self.session.score([missing[row] for row in inner]),
+            )
 
-    def _kept_or_made(self, pairs: list[Pair]) -> PairScores:
-        if self._disk is None:
-            return self._made(pairs)
-        return through(self._disk, pairs, self._made)
-
-    def _made(self, pairs: list[Pair]) -> PairScores:
-        return self.session.score(pairs)
+        return lookup_or_compute(self._recent, keys, cached_or_computed)
 
     def noticed(self) -> tuple[Remark, ...]:
-        found = [foreign_remark(self.name, self.foreign_, self.seen_)]
-        if self.too_long_:  # or else the model need not be open
-            found.insert(0, _windows_remark(self.name, self.too_long_, self.session))
-        return (*found, *plain(() if self._disk is None else self._disk.notes))
+        remarks = [foreign_remark(self.name, self.foreign_, self.seen_)]
+        if self.too_long_:  # otherwise the model need not be open
+            remarks.insert(0, _windows_remark(self.name, self.too_long_, self.session))
+        return (*remarks, *plain(() if self._cache is None else self._cache.notes))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -203,40 +257,91 @@ class PackedPair(MeanMetric):
         )
 
 
-def foreign_among(hypotheses: Sequence[str]) -> tuple[int, int]:
-    """How many hypotheses are plainly no English, and how many say anything at all.
+# Not slotted: the opened metric is stored beside the settings, which never change.
+@dataclass(frozen=True)
+class Adequa(MeanMetric):
+    """The metric that ships with adequa: the quality of a translation into English, from 0 to 1.
 
-    >>> foreign_among(["Das ist nicht so gut, wie wir es alle erwartet haben.", "So it is.", ""])
-    (1, 2)
+    A small transformer, trained on human judgements, reads hypothesis and reference together. The
+    reference itself scores 1 and an empty text 0; the card beside the weights (README.md) says what
+    lies between, and how well the scores agree with people. Of multiple references the best score
+    counts, or the mean. By default there are as many threads as CPUs.
     """
-    said, at = distinct([text for text in hypotheses if _words(text)])
-    return int(looks_foreign(said)[at].sum()), len(at)
+
+    device: str = "cpu"
+    references: str = "best"
+    threads: int | None = None
+
+    name = "adequa"
+    higher_is_better = True
+    range = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_choice("device", self.device, get_args(Device))
+        check_choice("references", self.references, get_args(Reduction))
+        if self.threads is not None:
+            check_between("threads", self.threads, 1, MAX_THREADS)
+
+    @cached_property
+    def packed(self) -> PackedPair:
+        """The packed metric of the shipped folder, with these settings."""
+        if not saved.is_saved(str(METRIC_FOLDER)):
+            raise AdequaError(
+                "This copy of adequa was built without the weights of its own metric: install it "
+                "from a release, or name other metrics, such as -m bleu -m chrf."
+            )
+        settings = {"device": self.device, "references": self.references}
+        if self.threads is not None:
+            settings["threads"] = str(self.threads)
+        metric = saved.load(str(METRIC_FOLDER), settings)
+        if not isinstance(metric, PackedPair):
+            raise AdequaError(f"{METRIC_FOLDER} holds another kind of metric than adequa ships.")
+        return metric
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        return self.packed.score_segments(segments)
+
+    def keep_scores(self, file: Path, limit: int) -> None:
+        self.packed.keep_scores(file, limit)
+
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.packed.noticed()
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return self.packed.signature_fields()
 
 
-def foreign_remark(name: str, foreign: int, seen: int) -> Remark:
-    """What a user is told of them."""
-    one, several = (
-        f" that {name} scored {are} plainly not in English, the one language that it knows; "
-        "-m chrf is for every language."
-        for are in ("is", "are")
-    )
-    return Remark(("", " hypotheses of ", several), ("", " hypothesis of ", one), (foreign, seen))
+def raw_scores(
+    pairs: Sequence[Pair],
+    score: Callable[[list[Pair]], PairScores],
+    surface: SurfaceWeights | None,
+    *,
+    lowercase: bool,
+) -> PairScores:
+    """Return the raw scores of pairs: the model's score plus the term of surface features.
+
+    The reference comes first in a pair, as in the network's training.
+    """
+    inputs, inverse = distinct(model_inputs(pairs, lowercase=lowercase))
+    raw = score(inputs).at(inverse)
+    if surface is None:
+        return raw
+    references, hypotheses = zip(*pairs, strict=True)
+    return replace(raw, scores=raw.scores + surface(hypotheses, references))
 
 
-def _windows_remark(name: str, count: int, session: PairSession) -> Remark:
-    one, several = (
-        f" {pairs} of hypothesis and reference in windows, as they are longer than "
-        f"{session.reader.max_length} tokens."
-        for pairs in ("pair", "pairs")
-    )
-    return Remark((f"{name} read ", several), (f"{name} read ", one), (count,))
+def model_inputs(pairs: Sequence[Pair], *, lowercase: bool) -> list[Pair]:
+    """Return pairs as the tokenizer reads them."""
+    return [(one.lower(), other.lower()) for one, other in pairs] if lowercase else list(pairs)
 
 
-def by_rule(reference: str, hypothesis: str) -> float:
-    """The score of a pair that needs no model to say it, or NaN.
+def score_by_rule(reference: str, hypothesis: str) -> float:
+    """Return 1 for the reference itself, 0 for a text without words, and NaN for all others.
 
-    >>> by_rule("so it\\nis", "so  it is"), by_rule("so it is", ""), by_rule("so it is", "so")
-    (1.0, 0.0, nan)
+    >>> score_by_rule("so it\\nis", "so  it is"), score_by_rule("so it is", "")
+    (1.0, 0.0)
+    >>> score_by_rule("so it is", "so")
+    nan
     """
     words = _words(hypothesis)
     if words == _words(reference):
@@ -245,7 +350,7 @@ def by_rule(reference: str, hypothesis: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, the same however its letters are composed, if there is something to see.
+    """Return the visible words of a text, the same however its letters are composed.
 
     >>> _words("cafe\\u0301 \\u200b") == ["caf\\u00e9"]
     True
@@ -256,36 +361,44 @@ def _words(text: str) -> list[str]:
     return [word for word in words if any(category(letter) != "Cf" for letter in word)]
 
 
-def raw_scores(
-    pairs: Sequence[Pair],
-    score: Callable[[list[Pair]], PairScores],
-    surface: SurfaceWeights | None,
-    *,
-    lowercase: bool,
-) -> PairScores:
-    """The raw scores of pairs: what the model says of them, and what surface features add.
+def count_foreign(hypotheses: Sequence[str]) -> tuple[int, int]:
+    """Return how many hypotheses are plainly not English, and how many have any words.
 
-    The reference comes first in a pair, as in the network's training.
+    >>> count_foreign(["Das ist nicht so gut, wie wir es alle erwartet haben.", "So it is.", ""])
+    (1, 2)
     """
-    read, at = distinct(cased(pairs, lowercase=lowercase))
-    raw = score(read).at(at)
-    if surface is None:
-        return raw
-    references, hypotheses = zip(*pairs, strict=True)
-    return replace(raw, scores=raw.scores + surface(hypotheses, references))
+    texts, inverse = distinct([text for text in hypotheses if _words(text)])
+    return int(looks_foreign(texts)[inverse].sum()), len(inverse)
 
 
-def cased(pairs: Sequence[Pair], *, lowercase: bool) -> list[Pair]:
-    """Pairs as the tokenizer is given them."""
-    return [(one.lower(), other.lower()) for one, other in pairs] if lowercase else list(pairs)
+def foreign_remark(name: str, foreign: int, total: int) -> Remark:
+    """Return the remark on hypotheses that are not in English."""
+    singular, plural = (
+        f" that {name} scored {are} plainly not in English, the one language that it knows; "
+        "-m chrf is for every language."
+        for are in ("is", "are")
+    )
+    return Remark(
+        ("", " hypotheses of ", plural), ("", " hypothesis of ", singular), (foreign, total)
+    )
+
+
+def _windows_remark(name: str, count: int, session: PairSession) -> Remark:
+    singular, plural = (
+        f" {pairs} of hypothesis and reference in windows, as they are longer than "
+        f"{session.tokenizer.max_length} tokens."
+        for pairs in ("pair", "pairs")
+    )
+    return Remark((f"{name} read ", plural), (f"{name} read ", singular), (count,))
 
 
 def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+@cache
 def _onnxruntime_version() -> str:
-    """Without importing it, which takes longer than all else where all scores are kept."""
+    """The version, without importing the package, which takes long where all is cached."""
     for package in ("onnxruntime", "onnxruntime-gpu"):
         with suppress(PackageNotFoundError):
             return version(package)

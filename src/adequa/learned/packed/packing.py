@@ -1,8 +1,8 @@
-"""From a trained pair regressor to a packed metric, which scores without PyTorch.
+"""Pack a trained pair regressor into a metric that scores without PyTorch.
 
-The network becomes a graph of onnxruntime, of whole numbers unless asked otherwise. Some texts say
-by which levels numbers are rounded, and between which raw scores the scale from 0 to 1 lies; others
-tell how far the packed metric is from the network.
+The network becomes an ONNX graph, quantised to int8 by default. Some texts calibrate the
+quantisation and the scale from 0 to 1; others measure how far the packed metric is from the
+network.
 """
 
 from __future__ import annotations
@@ -20,47 +20,51 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.cache import digest_of
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
-from adequa.io.atomic_folder import check_new_folder
-from adequa.learned.base import UNSEEN, Training
+from adequa.io.atomic import check_new_folder, digest_of
+from adequa.learned.base import SILENT, Training
 from adequa.learned.packed.card import packed_card
-from adequa.learned.packed.export import GraphPrecision, exported
-from adequa.learned.packed.metric import PackedPair, SurfaceWeights, by_rule, cased, raw_scores
-from adequa.learned.packed.score_map import ScoreMap
+from adequa.learned.packed.export import GraphPrecision, export_onnx
+from adequa.learned.packed.metric import (
+    PackedPair,
+    ScoreMap,
+    SurfaceWeights,
+    model_inputs,
+    raw_scores,
+    score_by_rule,
+)
 from adequa.learned.pair.metric import PairRegressor
+from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description, is_name, save
-from adequa.metrics.settings import check_choice
-from adequa.runtime.pair_scores import Pair
-from adequa.runtime.pair_session import MODEL, TOKENIZER, PairSession
-from adequa.runtime.windows import SHORTEST
+from adequa.runtime.onnx import MODEL, TOKENIZER, PairSession
+from adequa.runtime.tokens import Pair
+from adequa.runtime.windows import MIN_TOKENS
 from adequa.segments import FloatArray, Segments
 
 if TYPE_CHECKING:
-    from adequa.learned.pair.model import PairModel
-    from adequa.learned.pair.network import PairNetwork
+    from adequa.learned.pair.network import PairModel, PairNetwork
 
-Raw: TypeAlias = Callable[[Sequence[Pair]], FloatArray]  # of pairs, the reference first
+RawScorer: TypeAlias = Callable[[Sequence[Pair]], FloatArray]  # the reference comes first
 
-PAIRS = 300  # by which levels are chosen; as many others test them
-_REFERENCES = 500  # by which the ends of the scale are found, at most
+PAIRS = 300  # to calibrate the quantisation; as many others test it
+_MAX_REFERENCES = 500  # to find the ends of the scale
 _SEED = 0
-_MOST_TOKENS = 4096  # that the network reads at once
+_MAX_TOKENS = 4096  # of a batch of the network
 _PACKAGES = ("onnx", "onnxruntime", "tokenizers", "torch", "transformers")
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What packing costs: scores from 0 to 1 beside those of the network in 32 bits."""
+    """How far packed scores, from 0 to 1, are from those of the network in fp32."""
 
-    tested: int  # pairs that no level was chosen by
+    tested: int  # pairs, none of which calibrated the quantisation
     correlation: float | None  # None where there are too few, or all score alike
     largest_difference: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackingResult:
     """A packed metric that was just written."""
 
     folder: Path
@@ -71,7 +75,7 @@ class Packed:
     loss: Loss
 
 
-def packed(
+def pack(
     regressor: PairRegressor,
     texts: Segments,
     folder: str | Path,
@@ -82,58 +86,58 @@ def packed(
     max_length: int | None = None,
     data: str = "",
     versions: Mapping[str, str] | None = None,
-    training: Training = UNSEEN,
-) -> Packed:
+    training: Training = SILENT,
+) -> PackingResult:
     """Write the folder of a packed metric, whole or not at all.
 
-    Of `texts`, translations with references of the kind that will be scored, so many different
-    pairs choose the levels of whole numbers and as many others test them. Pairs of more tokens than
-    `max_length`, or else than the regressor reads, will be read in windows. `data` is what the
-    texts are called, and `versions` are those of the packages that the regressor was trained with.
+    `texts` are translations with references of the kind that will be scored: so many different
+    pairs of them calibrate the quantisation, and as many others test it. Pairs of more tokens than
+    `max_length`, by default as many as the regressor reads, will be read in windows. `data` is the
+    name of the texts, and `versions` are those of the packages that the regressor was trained with.
     """
-    called = name or regressor.name
-    _check(regressor, called, precision, pairs)
-    length = _length(regressor.model_, max_length)
+    name = name or regressor.name
+    _check(regressor, name, precision, pairs)
+    max_length = _checked_length(regressor.model_, max_length)
     check_new_folder(folder)
-    references = _different_references(texts)
-    chosen, tested = _drawn(texts, pairs, training)
+    references = _sample_references(texts)
+    calibration, test = _sample_pairs(texts, pairs, training)
     model = regressor.model_
     training.stage("Writing the graph")
-    rows = _rows(model, chosen)
-    graph = exported(model.network, rows, max_length=length, precision=precision)
+    rows = _rows(model, calibration)
+    graph = export_onnx(model.network, rows, max_length=max_length, precision=precision)
     with _opened(model, graph) as session:
-        _check_tokens(session, model, chosen, rows)
-        surface = surface_of(model.network)
+        _check_tokens(session, model, calibration, rows)
+        surface = surface_weights(model.network)
 
         def raw(pairs: Sequence[Pair]) -> FloatArray:
             return raw_scores(pairs, session.score, surface, lowercase=model.lowercase).scores
 
         training.stage("Scoring references")
-        score_map = _score_map(raw, references, called)
+        score_map = _score_map(raw, references, name)
         training.stage("Comparing with the network")
-        loss = _loss(raw, score_map, model, _fitting(session, model, tested))
+        loss = _loss(raw, score_map, model, _comparable(session, model, test))
         facts = {
             "from": {"name": regressor.name, "digest": regressor.digest_},
             "precision": precision,
             "data": data,
-            "pairs": len(chosen) if precision == "int8" else 0,
+            "pairs": len(calibration) if precision == "int8" else 0,
             "references": len(references),
-            "max_length": length,
+            "max_length": max_length,
             "reads_case": _reads_case(session, lowercase=model.lowercase),
             **asdict(loss),
         }
         trained_with = {"versions": dict(versions)} if versions else {}
-        described = Description(
+        description = Description(
             kind=PackedPair.kind,
-            name=called,
+            name=name,
             settings=_settings(regressor, surface, score_map),
             training={**regressor.training_, **trained_with, "packed": facts},
             agreement=regressor.agreement_,
             versions={package: import_module(package).__version__ for package in _PACKAGES},
         )
-        save(Path(folder), described, None, packed_card(described), _copied_from(session.folder))
+        save(Path(folder), description, None, packed_card(description), _copy_from(session.folder))
     size = sum(path.stat().st_size for path in Path(folder).iterdir())
-    return Packed(Path(folder), called, precision, size, score_map, loss)
+    return PackingResult(Path(folder), name, precision, size, score_map, loss)
 
 
 def _check(regressor: PairRegressor, name: str, precision: str, pairs: int) -> None:
@@ -145,10 +149,10 @@ def _check(regressor: PairRegressor, name: str, precision: str, pairs: int) -> N
         )
 
 
-def _length(model: PairModel, asked: int | None) -> int:
-    """How many tokens of a pair are read at once."""
-    least = int(model.tokenizer.num_special_tokens_to_add(pair=True)) + SHORTEST
-    length = model.max_length if asked is None else asked
+def _checked_length(model: PairModel, max_length: int | None) -> int:
+    """Return the number of tokens of a pair that are read at once."""
+    least = int(model.tokenizer.num_special_tokens_to_add(pair=True)) + MIN_TOKENS
+    length = model.max_length if max_length is None else max_length
     if length < least:
         raise AdequaError(
             f"max_length must be {least} or more, so that a window holds a token of either text, "
@@ -157,31 +161,33 @@ def _length(model: PairModel, asked: int | None) -> int:
     return length
 
 
-def _different_references(texts: Segments) -> list[str]:
-    """Some references, no two of the same words, in random order."""
+def _sample_references(texts: Segments) -> list[str]:
+    """Return a random sample of references, no two of the same words."""
     different = {
         tuple(reference.split()): reference.strip()
-        for several in texts.references
-        for reference in several
+        for references in texts.references
+        for reference in references
     }
     if len(different) < 2:  # noqa: PLR2004  # one and another
         raise AdequaError(
             f"The scale from 0 to 1 takes 2 or more different references, and these texts have "
             f"{len(different)}; give more of them."
         )
-    found = list(different.values())
-    order = np.random.default_rng(_SEED).permutation(len(found))[:_REFERENCES]
-    return [found[at] for at in order.tolist()]
+    references = list(different.values())
+    order = np.random.default_rng(_SEED).permutation(len(references))[:_MAX_REFERENCES]
+    return [references[index] for index in order.tolist()]
 
 
-def _drawn(texts: Segments, count: int, training: Training) -> tuple[list[Pair], list[Pair]]:
-    """Different pairs, reference first: so many to choose levels by, and as many to test them."""
-    each = texts.pairs()
+def _sample_pairs(texts: Segments, count: int, training: Training) -> tuple[list[Pair], list[Pair]]:
+    """Return different pairs, reference first: so many for calibration, and as many to test."""
+    all_pairs = texts.pairs()
     pairs = list(
         dict.fromkeys(
             (reference.strip(), hypothesis.strip())
-            for reference, hypothesis in zip(each.references, each.hypotheses, strict=True)
-            if np.isnan(by_rule(reference, hypothesis))
+            for reference, hypothesis in zip(
+                all_pairs.references, all_pairs.hypotheses, strict=True
+            )
+            if np.isnan(score_by_rule(reference, hypothesis))
         )
     )
     if len(pairs) < 2:  # noqa: PLR2004  # one of each
@@ -196,16 +202,17 @@ def _drawn(texts: Segments, count: int, training: Training) -> tuple[list[Pair],
             "the others test them."
         )
     order = np.random.default_rng(_SEED).permutation(len(pairs)).tolist()
-    return [pairs[at] for at in order[:half]], [pairs[at] for at in order[half : 2 * half]]
+    calibration, test = order[:half], order[half : 2 * half]
+    return [pairs[index] for index in calibration], [pairs[index] for index in test]
 
 
 def _rows(model: PairModel, pairs: Sequence[Pair]) -> TokenRows:
-    return model.inputs(pairs, "fp32", _MOST_TOKENS).rows
+    return model.inputs(pairs, "fp32", _MAX_TOKENS).rows
 
 
 @contextmanager
 def _opened(model: PairModel, graph: bytes) -> Iterator[PairSession]:
-    """The packed model as users will have it, in a folder that is gone afterwards."""
+    """Open the packed model as users will have it, in a temporary folder."""
     with ExitStack() as stack:
         tokenizer = _tokenizer_file(model)
         try:
@@ -222,35 +229,35 @@ def _opened(model: PairModel, graph: bytes) -> Iterator[PairSession]:
 
 
 def _tokenizer_file(model: PairModel) -> str:
-    """The tokenizer for use without `transformers`, which neither cuts texts nor fills them up."""
+    """Return the tokenizer.json of a model, without truncation and padding."""
     from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
 
-    own = getattr(model.tokenizer, "backend_tokenizer", None)
-    if not isinstance(own, Tokenizer):
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    if not isinstance(backend, Tokenizer):
         raise AdequaError(
             "Only a metric with a fast tokenizer (tokenizer.json) can be exported, and the encoder "
             f"of this one has a {type(model.tokenizer).__name__}."
         )
-    copy = Tokenizer.from_str(own.to_str())  # the network's own stays as it is
+    copy = Tokenizer.from_str(backend.to_str())  # that of the network stays as it is
     copy.no_truncation()
     copy.no_padding()
-    written: str = copy.to_str()
-    return written
+    content: str = copy.to_str()
+    return content
 
 
 def _check_tokens(
     session: PairSession, model: PairModel, pairs: Sequence[Pair], rows: TokenRows
 ) -> None:
-    """Raise where pairs are not read as the network reads them."""
-    fits = _fits(session, model, pairs, rows)
-    some = list(compress(pairs, fits))
-    read = session.reader.read(cased(some, lowercase=model.lowercase))
+    """Raise where the session tokenizes pairs otherwise than the network does."""
+    mask = _comparable_mask(session, model, pairs, rows)
+    inputs = model_inputs(list(compress(pairs, mask)), lowercase=model.lowercase)
+    encoded = session.tokenizer.encode(inputs)
     types = np.zeros_like(rows.ids) if rows.types is None else rows.types
-    there = np.repeat(fits, rows.lengths)
+    tokens = np.repeat(mask, rows.lengths)
     same = (
-        np.array_equal(read.lengths, rows.lengths[fits])
-        and np.array_equal(read.ids, rows.ids[there])
-        and np.array_equal(read.types, types[there])
+        np.array_equal(encoded.lengths, rows.lengths[mask])
+        and np.array_equal(encoded.ids, rows.ids[tokens])
+        and np.array_equal(encoded.types, types[tokens])
     )
     if not same:
         raise AdequaError(
@@ -259,57 +266,57 @@ def _check_tokens(
         )
 
 
-def _fits(
+def _comparable_mask(
     session: PairSession, model: PairModel, pairs: Sequence[Pair], rows: TokenRows
 ) -> npt.NDArray[np.bool_]:
-    """Which pairs both should read alike.
+    """Return the mask of pairs that network and session should tokenize alike.
 
-    Long ones are cut by the network, and else read in windows; and a `[SEP]` in a text, which the
-    network takes for its own, is else text.
+    The network truncates long pairs, which the session reads in windows, and takes a `[SEP]` in a
+    text for a control token, which the session takes for text.
     """
-    whole = (rows.lengths < model.max_length) & (rows.lengths <= session.reader.max_length)
+    whole = (rows.lengths < model.max_length) & (rows.lengths <= session.tokenizer.max_length)
     controls = tuple(model.tokenizer.all_special_tokens)
-    plain = [not any(word in text for word in controls for text in pair) for pair in pairs]
+    plain = [not any(token in text for token in controls for text in pair) for pair in pairs]
     return np.asarray(whole & plain)
 
 
-def _fitting(session: PairSession, model: PairModel, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs that network and session read alike."""
+def _comparable(session: PairSession, model: PairModel, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that network and session tokenize alike."""
     rows = _rows(model, pairs)
     _check_tokens(session, model, pairs, rows)
-    return list(compress(pairs, _fits(session, model, pairs, rows)))
+    return list(compress(pairs, _comparable_mask(session, model, pairs, rows)))
 
 
-def _score_map(raw: Raw, references: Sequence[str], name: str) -> ScoreMap:
-    """From what the reference of another sentence scores in the median to what its own scores."""
-    others = [*references[1:], references[0]]  # all are different: none meets itself
+def _score_map(raw: RawScorer, references: Sequence[str], name: str) -> ScoreMap:
+    """Map the median raw score of unrelated references to 0, and that of equal texts to 1."""
+    others = [*references[1:], references[0]]  # all are different: none is paired with itself
     unrelated = float(np.median(raw(list(zip(references, others, strict=True)))))
-    itself = float(np.median(raw(list(zip(references, references, strict=True)))))
-    if not unrelated < itself:
+    reference = float(np.median(raw(list(zip(references, references, strict=True)))))
+    if not unrelated < reference:
         raise AdequaError(
             f"{name} cannot be put on a scale from 0 to 1: it scores a reference itself no higher "
-            f"({itself:.3f}) than the reference of another sentence ({unrelated:.3f}); train it "
+            f"({reference:.3f}) than the reference of another sentence ({unrelated:.3f}); train it "
             "further, best with damage or surface features."
         )
-    return ScoreMap(unrelated, itself)
+    return ScoreMap(unrelated, reference)
 
 
-def _loss(raw: Raw, score_map: ScoreMap, model: PairModel, pairs: Sequence[Pair]) -> Loss:
-    """How far the scores of pairs are from those that the network would have given."""
+def _loss(raw: RawScorer, score_map: ScoreMap, model: PairModel, pairs: Sequence[Pair]) -> Loss:
+    """Compare the scores of pairs with those of the network."""
     if not pairs:
         return Loss(0, None, None)
-    found = score_map(raw(pairs))
-    expected = score_map(model.scores(pairs, "fp32", _MOST_TOKENS))
-    differ = len(pairs) > 1 and np.ptp(found) > 0 and np.ptp(expected) > 0
+    scores = score_map(raw(pairs))
+    expected = score_map(model.scores(pairs, "fp32", _MAX_TOKENS))
+    differ = len(pairs) > 1 and np.ptp(scores) > 0 and np.ptp(expected) > 0
     return Loss(
         tested=len(pairs),
-        correlation=float(np.corrcoef(found, expected)[0, 1]) if differ else None,
-        largest_difference=float(np.abs(found - expected).max()),
+        correlation=float(np.corrcoef(scores, expected)[0, 1]) if differ else None,
+        largest_difference=float(np.abs(scores - expected).max()),
     )
 
 
-def surface_of(network: PairNetwork) -> SurfaceWeights | None:
-    """What surface features add to the scores of a network, on the scale of the ratings."""
+def surface_weights(network: PairNetwork) -> SurfaceWeights | None:
+    """Return the weights of a network's surface features, on the scale of the ratings."""
     if network.skip is None:
         return None
     mean, spread, arcs = (
@@ -323,7 +330,7 @@ def surface_of(network: PairNetwork) -> SurfaceWeights | None:
 def _settings(
     regressor: PairRegressor, surface: SurfaceWeights | None, score_map: ScoreMap
 ) -> dict[str, Any]:
-    """What metric.json says of how a score is made."""
+    """Return the settings of metric.json."""
     return {
         "references": regressor.references,
         "lowercase": regressor.model_.lowercase,
@@ -335,17 +342,17 @@ def _settings(
 
 
 def _reads_case(session: PairSession, *, lowercase: bool) -> bool:
-    """Whether capitals change what the model is given."""
+    """Whether capitals change the tokens."""
     if lowercase:
         return False
-    read = session.reader.tokenizer.encode
-    return bool(read("The Cat Sat").ids != read("the cat sat").ids)
+    encode = session.tokenizer.backend.encode
+    return bool(encode("The Cat Sat").ids != encode("the cat sat").ids)
 
 
-def _copied_from(origin: Path) -> Callable[[Path], dict[str, str]]:
-    def copied(target: Path) -> dict[str, str]:
+def _copy_from(origin: Path) -> Callable[[Path], dict[str, str]]:
+    def copy(target: Path) -> dict[str, str]:
         for name in (MODEL, TOKENIZER):
             shutil.copyfile(origin / name, target / name)
         return {name: digest_of(target / name) for name in (MODEL, TOKENIZER)}
 
-    return copied
+    return copy

@@ -1,8 +1,8 @@
-"""The mean of the weights of several pair regressors: one network, that costs no more than one.
+"""The mean of the weights of several pair regressors: one network, at the cost of one.
 
-Wortsman et al. (2022), "Model soups": networks that were fine-tuned from one encoder often lie so
-near each other that the mean of their weights is a network too, which scores about as the mean of
-their scores does. Where they do not, it is worth nothing: measure it.
+Wortsman et al. (2022), "Model soups": networks that were fine-tuned from one encoder are often so
+close that the mean of their weights works, and scores about as well as the mean of their scores.
+Where they are not close, it is useless: measure it.
 """
 
 from __future__ import annotations
@@ -18,59 +18,61 @@ from adequa.learned.pair.metric import PairRegressor
 if TYPE_CHECKING:
     import torch
 
-    from adequa.learned.pair.model import PairModel
+    from adequa.learned.pair.network import PairModel
 
 
-def averaged(metrics: Sequence[PairRegressor], name: str) -> PairRegressor:
-    """One metric, of which each weight is the mean of that weight in all of these."""
+def average_metrics(metrics: Sequence[PairRegressor], name: str) -> PairRegressor:
+    """A metric whose weights are the means of the weights of these metrics."""
     _check(metrics)
     last = metrics[-1]
-    made = PairRegressor(plan=last.plan, name=name)
-    made.encoder_, made.references_ = last.encoder, last.references
-    made.model_ = copy.deepcopy(last.model_)
-    made.model_.cut = 0
-    made.model_.max_length = min(metric.model_.max_length for metric in metrics)  # known to all
-    made.model_.network.load_state_dict(_means([m.model_.network.state_dict() for m in metrics]))
-    made.training_ = _training(metrics)
-    made.agreement_ = {"held_out": {}}
-    return made
+    average = PairRegressor(plan=last.plan, name=name)
+    average.encoder_, average.references_ = last.encoder, last.references
+    average.model_ = copy.deepcopy(last.model_)
+    average.model_.truncated = 0
+    average.model_.max_length = min(metric.model_.max_length for metric in metrics)
+    average.model_.network.load_state_dict(
+        _mean_state([metric.model_.network.state_dict() for metric in metrics])
+    )
+    average.training_ = _training_facts(metrics)
+    average.agreement_ = {"held_out": {}}
+    return average
 
 
-def _means(states: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """The mean of each array; of whole numbers, which are no weights, the last."""
+def _mean_state(states: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The mean of each tensor; integer tensors, which are no weights, are those of the last."""
     import torch  # noqa: PLC0415  # heavy
 
     return {
-        key: torch.stack([state[key].to(kept.device, torch.float64) for state in states])
+        key: torch.stack([state[key].to(last.device, torch.float64) for state in states])
         .mean(0)
-        .to(kept.dtype)
-        if kept.is_floating_point()
-        else kept
-        for key, kept in states[-1].items()
+        .to(last.dtype)
+        if last.is_floating_point()
+        else last
+        for key, last in states[-1].items()
     }
 
 
 def _check(metrics: Sequence[PairRegressor]) -> None:
-    """Raise where a mean of weights can mean nothing."""
+    """Raise if the mean of the weights makes no sense."""
     if not metrics[1:]:
         raise AdequaError("A mean of weights needs at least two pair regressors.")
     digests = [metric.digest_ for metric in metrics]
-    for at, metric in enumerate(metrics):
-        if metric.digest_ and metric.digest_ in digests[:at]:
+    for index, metric in enumerate(metrics):
+        if metric.digest_ and metric.digest_ in digests[:index]:
             raise AdequaError(f"{metric.name} is there twice: the same weights count once.")
     first, *others = metrics
-    kept = dict(_described(first))
+    expected = dict(_properties(first))
     for other in others:
-        for key, value in _described(other):
-            if value != kept[key]:
+        for key, value in _properties(other):
+            if value != expected[key]:
                 raise AdequaError(
                     f"The weights of {first.name} and {other.name} have no mean: their {key} "
-                    f"{_differ(kept[key], value)}."
+                    f"{_difference(expected[key], value)}."
                 )
 
 
-def _described(metric: PairRegressor) -> Iterator[tuple[str, object]]:
-    """What must be the same in all."""
+def _properties(metric: PairRegressor) -> Iterator[tuple[str, object]]:
+    """The properties that all metrics must share."""
     model: PairModel = metric.model_
     yield "pretrained encoders", metric.encoder
     yield "heads", asdict(model.head)
@@ -80,17 +82,17 @@ def _described(metric: PairRegressor) -> Iterator[tuple[str, object]]:
     yield "choices among several references", metric.references
 
 
-def _differ(one: object, other: object) -> str:
-    """How two things differ, where it can be said in a few words."""
+def _difference(one: object, other: object) -> str:
+    """How two values differ, if a few words can say it."""
     if isinstance(one, str | int) and isinstance(other, str | int):
         return f"are {one} and {other}"
     return "differ"
 
 
-def _training(metrics: Sequence[PairRegressor]) -> dict[str, Any]:
-    """Nothing more was learnt; what each of them learnt is told of all, and counts of the largest.
+def _training_facts(metrics: Sequence[PairRegressor]) -> dict[str, Any]:
+    """Facts for metric.json: those of every metric, and the largest counts of rows and pairs.
 
-    They may have learnt from the same data, which should not count twice.
+    The metrics may share training data, which should not count twice.
     """
     facts = [metric.training_ for metric in metrics]
     return {

@@ -1,115 +1,189 @@
-"""What a pair regressor is watched and chosen by: the references held out, and their judgements."""
+"""Development data: held-out references, and the figures on their judgements.
+
+Training is monitored on them, and the best of several settings is chosen by them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.learned.pair.figures import Development
-from adequa.learned.pair.parts import Part, Pool, sampled
-from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
+from adequa.learned.pair.subsets import PairIndex, Subset, sample
 from adequa.learned.references import reference_leaders
-from adequa.segments import IntArray
+from adequa.segments import FloatArray, IntArray
+from adequa.statistics.correlation import pearson
 
-_ORDINARY = 16  # references that belong together; more may be a chain of sentences like "Yes."
+if TYPE_CHECKING:
+    from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
+    from adequa.learned.training import Figures
+
+Scorer: TypeAlias = Callable[[IntArray], FloatArray]
+
+PEARSON, ACCURACY = "pearson", "accuracy"
+
+# Groups of connected references up to this size may be held out whatever the fraction; a larger one
+# may be a chain of sentences such as "Yes."
+_ORDINARY_GROUP = 16
 _NO_PAIRS: IntArray = np.empty(0, np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Development:
+    """Held-out ratings and preferences, as numbers of pairs; each may be empty."""
+
+    rated: IntArray
+    ratings: FloatArray
+    rating_groups: IntArray  # code of the dataset and language pair of each rating
+    better: IntArray
+    worse: IntArray
+
+    def figures(self, scores_of: Scorer) -> Figures:
+        """Pearson's correlation, and the fraction of preferences with the right order.
+
+        The correlation is the mean over language pairs, weighted by their sizes. An undefined
+        correlation, as of constant scores, counts as 0.
+        """
+        pairs, index = np.unique(
+            np.concatenate([self.rated, self.better, self.worse]), return_inverse=True
+        )
+        if not len(pairs):
+            return {}
+        scores = scores_of(pairs)[index]
+        rated, better, worse = np.split(scores, np.cumsum([len(self.rated), len(self.better)]))
+        figures: dict[str, float] = {}
+        if len(rated):
+            figures[PEARSON] = self._pearson(rated)
+        if len(better):
+            figures[ACCURACY] = float(np.mean(better > worse))
+        return figures
+
+    def _pearson(self, scores: FloatArray) -> float:
+        groups = [np.flatnonzero(self.rating_groups == g) for g in np.unique(self.rating_groups)]
+        groups = [rows for rows in groups if len(rows) > 1]
+        if not groups:
+            return 0.0
+        values = np.nan_to_num([pearson(self.ratings[rows], scores[rows]) for rows in groups])
+        # Weighted, because the correlation of two ratings is always 1 or -1.
+        return float(np.average(values, weights=[len(rows) for rows in groups]))
+
+
+def criterion(figures: Figures, objectives: tuple[str, ...]) -> float:
+    """The figure to choose weights by, for these objectives; 0 without development data."""
+    names = (ACCURACY, PEARSON) if objectives == ("preferences",) else (PEARSON, ACCURACY)
+    return next((figures[name] for name in names if name in figures), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The references that no stage may learn from, and what a user should know of them."""
+    """The references that no stage may learn from, and notes for the user."""
 
     references: set[str]
     notes: tuple[str, ...] = ()
 
 
 def held_out_references(
-    plan: DevelopmentPlan, parts: Sequence[Part], developed: Sequence[Part], seed: int
+    plan: DevelopmentPlan, subsets: Sequence[Subset], development: Sequence[Subset], seed: int
 ) -> HeldOut:
-    """Those of the data for development, or a share of all; groups that share one stay whole."""
-    if developed:
-        return HeldOut({r for part in developed for several in part.references for r in several})
+    """The references of the development data, or a random fraction of all references.
+
+    Sets of references that share one are held out together or not at all.
+    """
+    if development:
+        sets = (references for subset in development for references in subset.references)
+        return HeldOut({reference for references in sets for reference in references})
     if not plan.share:
         return HeldOut(set())
-    leader = reference_leaders(several for part in parts for several in part.references)
+    leader = reference_leaders(refs for subset in subsets for refs in subset.references)
     groups = defaultdict[str, list[str]](list)
     for reference, first in leader.items():
         groups[first].append(reference)
-    # Texts that no one judged are never chosen by, so that holding them out alone helps no one.
+    # Texts without judgements cannot serve for choices, so that holding them out helps no one.
     judged = dict.fromkeys(
-        leader[several[0]] for part in parts if part.kind != "texts" for several in part.references
+        leader[refs[0]]
+        for subset in subsets
+        if subset.kind != "texts"
+        for refs in subset.references
     )
-    # Where nearly all hang together, one draw would hold out nearly all.
-    most = max(plan.share * len(leader), _ORDINARY)
-    large = [len(groups[first]) for first in judged if len(groups[first]) > most]
-    # Drawn by text, so that a reference is held out in every dataset or in none.
-    drawn = [groups[first] for first in judged if _draw(min(groups[first]), seed) < plan.share]
-    references = {r for group in drawn if len(group) <= most for r in group}
-    return HeldOut(references, _large_groups(large, len(leader)))
+    # Where nearly all references are connected, one draw would hold out nearly all.
+    largest = max(plan.share * len(leader), _ORDINARY_GROUP)
+    too_large = [len(groups[first]) for first in judged if len(groups[first]) > largest]
+    # Drawn by the text, so that a reference is held out in every dataset or in none.
+    selected = [
+        groups[first] for first in judged if _uniform(min(groups[first]), seed) < plan.share
+    ]
+    references = {r for group in selected if len(group) <= largest for r in group}
+    return HeldOut(references, _large_group_notes(too_large, len(leader)))
 
 
-def _draw(text: str, seed: int) -> float:
-    """A number from 0 to 1 that a text and a seed decide."""
-    found = hashlib.sha256(f"{seed}\t{text}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(found[:8], "big") / 2**64
+def _uniform(text: str, seed: int) -> float:
+    """A pseudo-random number from 0 to 1 that depends on the text and the seed alone."""
+    digest = hashlib.sha256(f"{seed}\t{text}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
 
 
-def _large_groups(large: Sequence[int], references: int) -> tuple[str, ...]:
-    if not large:
+def _large_group_notes(sizes: Sequence[int], references: int) -> tuple[str, ...]:
+    if not sizes:
         return ()
     return (
-        f"of {references:,} references {sum(large):,} hang together, each beside the next in some "
+        f"of {references:,} references {sum(sizes):,} hang together, each beside the next in some "
         "segment; none of them is held out, since all would be.",
     )
 
 
-def development_of(
-    plan: DevelopmentPlan, parts: Sequence[Part], references: set[str], pool: Pool, seed: int
+def development_data(
+    plan: DevelopmentPlan,
+    subsets: Sequence[Subset],
+    references: set[str],
+    index: PairIndex,
+    seed: int,
 ) -> Development:
-    """The judgements of what is held out, as pairs; each row of a dataset once."""
-    inside = _each_once([part.select(part.with_any(references)) for part in parts])
-    rated, ordered = (
-        sampled([part for part in inside if part.kind == kind and len(part)], plan.rows, seed)
+    """The judgements of held-out references; each row of a dataset once."""
+    held_out = _without_repeats([each.select(each.mask_with_any(references)) for each in subsets])
+    rated, compared = (
+        sample([each for each in held_out if each.kind == kind and len(each)], plan.rows, seed)
         for kind in ("ratings", "preferences")
     )
-    groups = [f"{part.name} {pair}" for part in rated for pair in part.language_pairs]
-    # With the first reference alone: this is for choosing, not for reporting.
-    pairs = [pool.first(part.sides[0], part.rows) for part in rated]
-    both = [[pool.first(side, part.rows) for side in part.sides] for part in ordered]
+    groups = [f"{subset.name} {pair}" for subset in rated for pair in subset.language_pairs]
+    # Only the first reference is read: these figures are for choosing, not for reporting.
+    pairs = [index.add_first(subset.sides[0], subset.rows) for subset in rated]
+    both = [[index.add_first(side, subset.rows) for side in subset.sides] for subset in compared]
     return Development(
         rated=np.concatenate([_NO_PAIRS, *pairs]),
-        ratings=np.concatenate([np.empty(0), *(part.ratings for part in rated)]),
+        ratings=np.concatenate([np.empty(0), *(subset.ratings for subset in rated)]),
         rating_groups=np.unique(np.array(groups, dtype=str), return_inverse=True)[1],
         better=np.concatenate([_NO_PAIRS, *(better for better, _ in both)]),
         worse=np.concatenate([_NO_PAIRS, *(worse for _, worse in both)]),
     )
 
 
-def _each_once(parts: Sequence[Part]) -> list[Part]:
-    """The parts without what an earlier one has: the same row of the same dataset."""
-    known: set[tuple[object, ...]] = set()
-    found = []
-    for part in parts:
-        # Files of one name may be different files: then their rows differ in more than a number.
-        columns = [[side.hypotheses[row] for row in part.rows.tolist()] for side in part.sides]
-        several = [part.several[at] for at in part.segments[part.rows].tolist()]
-        scores = part.ratings.tolist() or [None] * len(part)
-        lines = part.kept.rows[part.rows].tolist()
-        keys = [(part.name, *key) for key in zip(lines, scores, several, *columns, strict=True)]
-        found.append(part.select(np.array([key not in known for key in keys], dtype=bool)))
-        known.update(keys)
-    return found
+def _without_repeats(subsets: Sequence[Subset]) -> list[Subset]:
+    """The subsets without rows of an earlier one: the same row of the same dataset."""
+    seen: set[tuple[object, ...]] = set()
+    unique = []
+    for subset in subsets:
+        # Two files may have the same name: their rows are compared by all they hold.
+        columns = [[side.hypotheses[row] for row in subset.rows.tolist()] for side in subset.sides]
+        references = [subset.reference_sets[index] for index in subset.row_sets.tolist()]
+        scores = subset.ratings.tolist() or [None] * len(subset)
+        lines = subset.file_rows.rows[subset.rows].tolist()
+        keys = [
+            (subset.name, *key) for key in zip(lines, scores, references, *columns, strict=True)
+        ]
+        unique.append(subset.select(np.array([key not in seen for key in keys], dtype=bool)))
+        seen.update(keys)
+    return unique
 
 
-def check_choice(plan: Plan, development: Development) -> None:
-    """Raise where a stage has several trials, and nothing held out can tell them apart."""
+def check_can_choose(plan: Plan, development: Development) -> None:
+    """Raise if a stage has several trials that development data cannot tell apart."""
     for number, stage in enumerate(plan.stage, 1):
-        trials = len(stage.batch) * len(stage.learning_rate) * len(stage.epochs)
+        trials = len(stage.trials())
         if trials > 1 and not _can_choose(stage, development):
             raise AdequaError(
                 f"Stage {number} has {trials} combinations of settings to choose from, and too few "
@@ -119,10 +193,10 @@ def check_choice(plan: Plan, development: Development) -> None:
 
 
 def _can_choose(stage: StagePlan, development: Development) -> bool:
-    """Whether the figure that the stage is chosen by can differ between two networks."""
-    # As `criterion` has it: the order counts first where a stage learns nothing else.
-    ordered = stage.objective == "preferences" and not stage.beside
-    if len(development.better) and (ordered or not len(development.rated)):
+    """Whether the criterion of the stage can differ between two networks."""
+    # As in `criterion`, accuracy comes first in a stage of preferences alone.
+    by_accuracy = stage.objective == "preferences" and not stage.beside
+    if len(development.better) and (by_accuracy or not len(development.rated)):
         return True
     groups = development.rating_groups
     ratings = [development.ratings[groups == group] for group in np.unique(groups)]

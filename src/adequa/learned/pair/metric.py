@@ -1,8 +1,8 @@
-"""The sentence-pair regressor: a transformer reads hypothesis and reference together.
+"""The sentence-pair regressor: a transformer that reads hypothesis and reference together.
 
-Shimanaka, Kajiwara and Komachi (2019): encoder and head are fine-tuned on what people said. Beyond
-the paper, a plan may have it learn from preferences first (Guzmán et al., 2015) and from ratings
-second, or from what another metric says.
+Shimanaka, Kajiwara and Komachi (2019) fine-tune encoder and head on human ratings. Beyond the
+paper, a plan may first train on preferences (Guzmán et al., 2015), distil other metrics, and learn
+that damaged texts are worse.
 """
 
 from __future__ import annotations
@@ -19,44 +19,52 @@ from adequa.datasets.load import load_dataset
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
-from adequa.learned.cards import cell, shown
-from adequa.learned.pair.teachers import Teaching, forget_taught
+from adequa.learned.base import SILENT, LearnedMetric, Training
+from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
+from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.metrics.registry import load_metric
+from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.metrics.settings import check_choice, check_settings, whole_number
 from adequa.remarks import Remark
-from adequa.runtime.batches import distinct
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 
 if TYPE_CHECKING:
     import torch
 
-    from adequa.learned.base import LearnedMetric
     from adequa.learned.pair.data import PairData
-    from adequa.learned.pair.initial import Beginning
-    from adequa.learned.pair.model import PairModel
+    from adequa.learned.pair.devices import Processes
+    from adequa.learned.pair.initial_model import InitialModel
+    from adequa.learned.pair.network import PairModel
     from adequa.learned.pair.plan import Plan
-    from adequa.learned.pair.processes import Processes
     from adequa.learned.training import Outcome, Progress
 
-
-ENCODER = "encoder"  # the folder of the fine-tuned encoder, in that of the metric
-_SCORING_TOKENS = 8192  # read at once
+ENCODER_FOLDER = "encoder"  # of the fine-tuned encoder, in the folder of the metric
+_SCORING_TOKENS = 8192  # in a batch
 
 
 @dataclass(eq=False)
 class PairRegressor(LearnedMetric):
-    """A transformer with a head, trained as a plan says."""
+    """A transformer with a regression head, trained according to a plan.
+
+    Parameters
+    ----------
+    plan: all settings of the training.
+    device: "auto", "cpu", "cuda" or another device of PyTorch.
+    precision: of training: "fp32", "bf16", or "auto" for bf16 on a GPU that supports it.
+    checkpoints: folder to resume from after a stop; None for no checkpoints.
+    seconds_between_checkpoints: time between two checkpoints.
+    download: whether an encoder may be downloaded from the hub.
+    name: of the metric.
+    """
 
     plan: Plan
     device: str = "auto"
-    precision: str = "auto"  # while training: bf16 where a GPU has it
-    checkpoints: Path | None = None  # a folder, to go on from after a stop
+    precision: str = "auto"
+    checkpoints: Path | None = None
     seconds_between_checkpoints: float = 300.0
-    download: bool = False  # get an encoder from the hub
+    download: bool = False
     name: str = "pair-regressor"
 
     kind: ClassVar[str] = "pair-regressor"
@@ -70,89 +78,33 @@ class PairRegressor(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences] = (),
-        training: Training = UNSEEN,
+        training: Training = SILENT,
     ) -> PairRegressor:
-        """Train as the plan says; judgements are for the stages that name no data."""
-        with _needed_packages("A pair regressor"):
+        """Train by the plan; stages that name no data learn from these judgements."""
+        with _required_packages("A pair regressor"):
             from adequa.learned.checkpoints import training_into  # noqa: PLC0415
             from adequa.learned.pair.data import collect  # noqa: PLC0415
-            from adequa.learned.pair.processes import processes  # noqa: PLC0415
+            from adequa.learned.pair.devices import launched_processes  # noqa: PLC0415
 
         plan = self.plan.validated("The plan")
-        given = [judgements] if isinstance(judgements, Ratings | Preferences) else judgements
-        where = processes(self.device)
-        # Of several processes the first alone writes; it stands for all of them.
-        folder = self.checkpoints if where.is_first else None
+        if isinstance(judgements, Ratings | Preferences):
+            judgements = [judgements]
+        processes = launched_processes(self.device)
+        # Only the first of several processes writes, and it locks the folder for all of them.
+        folder = self.checkpoints if processes.is_first else None
         with nullcontext() if folder is None else training_into(folder):
             training.stage("Reading the encoder")
-            begun = self._begun(plan, where.device)
+            initial = self._initial_model(plan, processes.device)
             training.stage("Reading the data")
-            teach = Teaching(self.checkpoints, where, training)
-            data = collect(plan, given, load_dataset, teach)
-            for note in (*begun.notes, *data.notes):
+            teachers = Teachers(self.checkpoints, processes, training)
+            data = collect(plan, judgements, load_dataset, teachers)
+            for note in (*initial.notes, *data.notes):
                 training.note(note)
-            self._learn(plan, begun, data, where, training, teachers=teach.signatures)
+            self._train(plan, initial, data, processes, training, teachers=teachers.signatures)
         return self
 
-    def _learn(
-        self,
-        plan: Plan,
-        begun: Beginning,
-        data: PairData,
-        where: Processes,
-        training: Training,
-        *,
-        teachers: Sequence[str],
-    ) -> None:
-        """Train what the plan begins with."""
-        from adequa.learned.pair.model import chosen_precision  # noqa: PLC0415  # needs PyTorch
-        from adequa.learned.pair.resuming import ToldCheckpoints, identity  # noqa: PLC0415
-        from adequa.learned.pair.stages import stages  # noqa: PLC0415
-        from adequa.learned.pair.train import Run, train  # noqa: PLC0415
-
-        model = begun.model
-        if plan.encoder_dropout is not None:
-            model.network.drop_out(plan.encoder_dropout)
-        training.stage(f"Tokenising {len(data.texts):,} pairs")
-        precision = chosen_precision(self.precision, where.device)
-        inputs = model.inputs(data.texts, precision, plan.most_tokens)
-        if inputs.surface is not None and not plan.start:
-            model.network.standardise(inputs.surface)
-        kept = None
-        if self.checkpoints is not None:
-            kept = ToldCheckpoints(
-                self.checkpoints,
-                identity(plan, begun.digest, precision, data.digest, teachers),
-                plan.most_tokens,
-                training.note,
-            )
-        model.network.to(where.device)
-        outcome = train(
-            model.network,
-            stages(plan, data),
-            Run(
-                inputs=inputs,
-                development=data.development,
-                seed=plan.seed,
-                processes=where,
-                checkpoints=kept,
-                seconds_between_checkpoints=self.seconds_between_checkpoints,
-                report=_reporter(training),
-                note=training.note,
-            ),
-        )
-        self.model_, self.digest_ = model, ""
-        self.encoder_, self.references_ = begun.encoder, begun.references
-        ran = {
-            "processes": where.count,
-            "precision": precision,
-            "trained_on": _device_name(model.network.device),
-        }
-        self._describe(data, outcome, {**ran, **begun.facts})
-
-    def _begun(self, plan: Plan, device: torch.device) -> Beginning:
-        """What training begins with."""
-        from adequa.learned.pair.initial import (  # noqa: PLC0415  # needs PyTorch
+    def _initial_model(self, plan: Plan, device: torch.device) -> InitialModel:
+        from adequa.learned.pair.initial_model import (  # noqa: PLC0415  # needs PyTorch
             from_encoder,
             from_metric,
         )
@@ -164,64 +116,121 @@ class PairRegressor(LearnedMetric):
             raise AdequaError(f"{plan.start} is no pair regressor to go on from.")
         return from_metric(plan, metric, device)
 
-    def _describe(self, data: PairData, outcome: Outcome, more: Mapping[str, Any]) -> None:
-        from adequa.learned.pair.stages import combinations  # noqa: PLC0415  # needs PyTorch
+    def _train(
+        self,
+        plan: Plan,
+        initial: InitialModel,
+        data: PairData,
+        processes: Processes,
+        training: Training,
+        *,
+        teachers: Sequence[str],
+    ) -> None:
+        """Train the initial model, and set the fitted attributes."""
+        from adequa.learned.pair.devices import select_precision  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.pair.train import (  # noqa: PLC0415
+            PairCheckpoints,
+            Run,
+            checkpoint_identity,
+            plan_stages,
+            train,
+        )
 
-        sources = [source.facts for stage in data.stages for source in stage]
-        trials = [
-            combinations(stage)[number]
-            for stage, number in zip(self.plan.stage, outcome.chosen, strict=True)
-        ]
+        model = initial.model
+        if plan.encoder_dropout is not None:
+            model.network.set_encoder_dropout(plan.encoder_dropout)
+        training.stage(f"Tokenising {len(data.texts):,} pairs")
+        precision = select_precision(self.precision, processes.device)
+        inputs = model.inputs(data.texts, precision, plan.most_tokens)
+        if inputs.surface is not None and not plan.start:
+            model.network.fit_surface_scale(inputs.surface)
+        checkpoints = None
+        if self.checkpoints is not None:
+            checkpoints = PairCheckpoints(
+                self.checkpoints,
+                checkpoint_identity(plan, initial.digest, precision, data.digest, teachers),
+                plan.most_tokens,
+                training.note,
+            )
+        model.network.to(processes.device)
+        outcome = train(
+            model.network,
+            plan_stages(plan, data),
+            Run(
+                inputs=inputs,
+                development=data.development,
+                seed=plan.seed,
+                processes=processes,
+                checkpoints=checkpoints,
+                seconds_between_checkpoints=self.seconds_between_checkpoints,
+                report=_reporter(training),
+                note=training.note,
+            ),
+        )
+        self.model_, self.digest_ = model, ""
+        self.encoder_, self.references_ = initial.encoder, initial.references
         self.training_ = {
+            **self._training_facts(data, outcome),
+            "processes": processes.count,
+            "precision": precision,
+            "trained_on": _device_name(model.network.device),
+            **initial.facts,
+        }
+        self.agreement_ = {"held_out": dict(data.held_out), **outcome.best.figures}
+
+    def _training_facts(self, data: PairData, outcome: Outcome) -> dict[str, Any]:
+        """Facts about the data and the choices of a training, for metric.json."""
+        stages = self.plan.stage
+        sources = [source.facts for stage in data.stages for source in stage]
+        chosen = [
+            stage.trials()[index] for stage, index in zip(stages, outcome.chosen, strict=True)
+        ]
+        return {
             "data": " + ".join(
-                dict.fromkeys(n for facts in sources for n in facts["rows_by_dataset"])
+                dict.fromkeys(name for facts in sources for name in facts["rows_by_dataset"])
             ),
             "rows": sum(facts["rows"] for facts in sources),
             "stages": [[dict(source.facts) for source in stage] for stage in data.stages],
             "chosen": {
                 f"stage {number} {key}": value
-                for number, (stage, trial) in enumerate(
-                    zip(self.plan.stage, trials, strict=True), 1
-                )
+                for number, (stage, trial) in enumerate(zip(stages, chosen, strict=True), 1)
                 for key, value in trial.items()
                 if len(getattr(stage, key)) > 1
             },
-            "given_up": [  # since the loss was no number any more
-                {"stage": stage + 1, **combinations(self.plan.stage[stage])[trial]}
+            "given_up": [
+                {"stage": stage + 1, **stages[stage].trials()[trial]}
                 for stage, trial in outcome.diverged
             ],
             "pairs": len(data.texts),
             "data_digest": data.digest,
             "history": outcome.history,
-            **more,
         }
-        self.agreement_ = {"held_out": dict(data.held_out), **outcome.best.figures}
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
-        each = segments.pairs()
-        pairs, at = distinct(list(zip(each.references, each.hypotheses, strict=True)))
-        from adequa.learned.pair.model import chosen_precision  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.pair.devices import select_precision  # noqa: PLC0415  # needs PyTorch
 
-        precision = chosen_precision(self.scoring_precision, self.model_.network.device)
-        times = np.bincount(at, minlength=len(pairs)).tolist()
-        scores = self.model_.scores(pairs, precision, self.most_tokens, times)
-        return reduce_pairs(scores[at], each.segment, self.references)
+        expanded = segments.pairs()
+        pairs, index = distinct(list(zip(expanded.references, expanded.hypotheses, strict=True)))
+        precision = select_precision(self.scoring_precision, self.model_.network.device)
+        counts = np.bincount(index, minlength=len(pairs)).tolist()
+        scores = self.model_.scores(pairs, precision, self.most_tokens, counts)
+        return reduce_pairs(scores[index], expanded.segment, self.references)
 
     @property
     def encoder(self) -> str:
-        """The name of the pretrained encoder, or for now of what the plan begins with."""
+        """The name of the pretrained encoder; before training, of the plan's encoder or start."""
         return self.encoder_ or Path(self.plan.encoder or self.plan.start).name
 
     @property
     def references(self) -> Reduction:
-        """What counts where a segment has several; known for certain once it is trained."""
+        """Which score counts with several references; before training, the plan's."""
         return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
     def noticed(self) -> tuple[Remark, ...]:
         before = f"{self.name} read the first {self.model_.max_length} tokens only of "
-        one, several = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
-        return (Remark((before, several), (before, one), (self.model_.cut,)),)
+        one, many = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
+        return (Remark((before, many), (before, one), (self.model_.truncated,)),)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -230,6 +239,8 @@ class PairRegressor(LearnedMetric):
             *((("precision", self.scoring_precision),) if self.scoring_precision != "fp32" else ()),
             *self.learnt_fields(),
         )
+
+    # Saving and loading
 
     def settings(self) -> dict[str, Any]:
         model = self.model_
@@ -256,19 +267,19 @@ class PairRegressor(LearnedMetric):
             training_saved,
         )
 
-        with training_saved(self.checkpoints) as may_go:
+        with training_saved(self.checkpoints) as may_delete:
             super().save(folder)
-            if may_go:
-                forget_taught(self.checkpoints)
+            if may_delete:
+                clear_teacher_cache(self.checkpoints)
                 Checkpoints(self.checkpoints, "").remove()
         return self
 
     def write_further(self, folder: Path) -> Mapping[str, str]:
-        written = self.model_.write_encoder(folder / ENCODER)
-        return {f"{ENCODER}/{name}": digest for name, digest in written.items()}
+        written = self.model_.write_encoder(folder / ENCODER_FOLDER)
+        return {f"{ENCODER_FOLDER}/{name}": digest for name, digest in written.items()}
 
     def card(self) -> str:
-        return pair_card(self)
+        return _card(self)
 
     @classmethod
     def load(
@@ -279,33 +290,33 @@ class PairRegressor(LearnedMetric):
         /,
         **settings: str,
     ) -> PairRegressor:
-        with _needed_packages(folder):
+        with _required_packages(folder):
             from adequa.learned.device import training_device  # noqa: PLC0415
-            from adequa.learned.pair.model import PairModel, chosen_precision  # noqa: PLC0415
-            from adequa.learned.pair.network import Head  # noqa: PLC0415
+            from adequa.learned.pair.devices import select_precision  # noqa: PLC0415
+            from adequa.learned.pair.network import Head, PairModel  # noqa: PLC0415
             from adequa.learned.pair.plan import plan_from  # noqa: PLC0415
         check_settings(folder, settings, ("device", "precision", "most_tokens", "references"))
-        kept = description.settings
-        plan = plan_from(kept["plan"], f"{folder / 'metric.json'}")
-        references = settings.get("references", kept["references"])
+        saved = description.settings
+        plan = plan_from(saved["plan"], f"{folder / 'metric.json'}")
+        references = settings.get("references", saved["references"])
         check_choice("references", references, get_args(Reduction))
         metric = cls(plan=plan, name=description.name)
-        metric.encoder_ = str(kept["encoder"])
+        metric.encoder_ = str(saved["encoder"])
         metric.references_ = "best" if references == "best" else "mean"
-        if kept["surface"] not in ([], list(SURFACE)):
+        if saved["surface"] not in ([], list(SURFACE)):
             raise AdequaError(
                 f"{folder} was trained with other surface features than this version of adequa "
-                f"has: {', '.join(kept['surface'])}."
+                f"has: {', '.join(saved['surface'])}."
             )
         metric.model_ = PairModel.read(
-            folder / ENCODER,
-            Head(**kept["head"]),
+            folder / ENCODER_FOLDER,
+            Head(**saved["head"]),
             arrays,
-            max_length=kept["max_length"],
-            lowercase=kept["lowercase"],
+            max_length=saved["max_length"],
+            lowercase=saved["lowercase"],
         )
         metric.model_.network.to(training_device(settings.get("device", "auto")))
-        metric.scoring_precision = chosen_precision(
+        metric.scoring_precision = select_precision(
             settings.get("precision", "fp32"), metric.model_.network.device
         )
         metric.most_tokens = whole_number("most_tokens", settings.get("most_tokens", "8192"))
@@ -315,17 +326,20 @@ class PairRegressor(LearnedMetric):
 
 
 def _reporter(training: Training) -> Callable[[Progress], None]:
+    """A callback of the training loop that passes progress on."""
+
     def report(progress: Progress) -> None:
         training.stage(f"Learning from {progress.stage}")
         training.advance(progress.step, progress.steps)
         figures = "".join(f", {key} {value:.3f}" for key, value in progress.figures.items())
-        training.told(f"loss {progress.loss:.4f}{figures}")
+        training.status(f"loss {progress.loss:.4f}{figures}")
 
     return report
 
 
 @contextmanager
-def _needed_packages(what: object) -> Iterator[None]:
+def _required_packages(what: object) -> Iterator[None]:
+    """Turn a missing package into a sentence; `what` needs it."""
     try:
         yield
     except ImportError as error:
@@ -340,85 +354,110 @@ def _device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
-def pair_card(metric: PairRegressor) -> str:
-    """A card in Markdown."""
-    return "".join(_parts(metric))
+# The model card
 
 
-def earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The metrics that one went on from, or is the mean of, as metric.json has them, in order.
-
-    One that several others went on from comes once.
-    """
-    told = set[str]()
-    for each in _earlier(training):
-        if each["digest"] not in told or not each["digest"]:
-            told.add(each["digest"])
-            yield each
-
-
-def _earlier(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    begun = training.get("begun_from")
-    for each in (*([] if begun is None else [begun]), *training.get("averaged", ())):
-        yield from _earlier(each["training"])
-        yield each
-
-
-def from_earlier(training: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on what the weights came from."""
-    mean = training.get("averaged", ())
-    who = "one of them" if mean else "it"
-    named = {each["digest"]: f"{each['name']} ({each['digest'][:DIGITS]})" for each in mean}
-    if mean:
-        *first, last = (named[each["digest"]] for each in mean)
-        yield f"The weights are the mean of those of {', '.join(first)} and {last}. "
-    for each in earlier(training):
-        if each["digest"] not in named:
-            yield f"{each['name']}, which {who} went on from, has the weights "
-            yield f"{each['digest'][:DIGITS]}. "
+def _card(metric: PairRegressor) -> str:
+    """The model card in Markdown: what the metric is, and every stage of its training."""
+    sections = {
+        "Use": [
+            shell(),
+            "The encoder and its tokenizer are in this folder. Higher is better; scores are on the "
+            "scale of the last ratings or teacher that it was trained on.",
+        ],
+        "Stages": _stages(metric.training_),
+    }
+    if "averaged" not in metric.training_:
+        sections["Agreement with people while training"] = _development(metric)
+    return model_card(
+        metric.name,
+        f"A sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a hypothesis and its "
+        f"reference together. Trained with adequa {__version__}.",
+        sections,
+    )
 
 
-def _parts(metric: PairRegressor) -> Iterator[str]:
-    facts = metric.training_
-    yield f"# {metric.name}\n\nA sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a "
-    yield f"hypothesis and its reference together. Trained with adequa {__version__}.\n"
-    yield "\n## Use\n\n```sh\nadequa score -m FOLDER -t hypotheses.txt -r references.txt\n```\n"
-    yield "\nThe encoder and its tokenizer are in this folder. Higher is better; scores are on the "
-    yield "scale of the last numbers that it learnt.\n"
-    yield "\n## Stages\n\n| stage | learns | from | rows |\n| ---: | --- | --- | ---: |\n"
-    for begun in earlier(facts):
-        yield from _stages(begun["training"], f"{cell(begun['name'])}, ")
-    yield from _stages(facts)
-    if any(earlier(facts)):
-        yield f"\n{''.join(from_earlier(facts)).strip()}\n"
+def _stages(facts: Mapping[str, Any]) -> list[str]:
+    """The stages of a metric and its ancestors, and where the weights come from."""
+    blocks = [stage_table(facts)]
+    if any(ancestors(facts)):
+        blocks.append("".join(ancestry(facts)).strip())
     if "averaged" in facts:
-        yield "\nA mean of weights was not measured while it was made: measure it on data of your "
-        yield "own with `adequa evaluate`.\n"
-        return
-    yield f"\n{facts['pairs']:,} different pairs of reference and hypothesis in all, "
-    yield f"trained on {facts['trained_on']}, {facts['precision']}.\n"
-    yield from _figures(metric)
+        blocks.append(f"A mean of weights was not measured while it was made: {EVALUATE_YOURSELF}")
+        return blocks
+    blocks.append(
+        f"{facts['pairs']:,} different pairs of reference and hypothesis in all, trained on "
+        f"{facts['trained_on']}, {facts['precision']}."
+    )
+    return blocks
 
 
-def _stages(training: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def stage_table(training: Mapping[str, Any]) -> str:
+    """The objectives and data of all stages, those of the metric's ancestors first."""
+    rows = [
+        row
+        for ancestor in ancestors(training)
+        for row in _stage_rows(ancestor["training"], f"{ancestor['name']}, ")
+    ]
+    return table(["stage", "learns", "from", "rows"], [*rows, *_stage_rows(training)])
+
+
+def _stage_rows(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[str | int]]:
     for number, sources in enumerate(training["stages"], 1):
         for source in sources:
-            names = cell(", ".join(source["rows_by_dataset"]))
-            yield f"| {before}{number} | {source['objective']} | {names} | {source['rows']:,} |\n"
+            count = len(source.get("teacher", ()))  # their paths mean nothing elsewhere
+            teachers = f" of {count} teachers" if count > 1 else ""
+            datasets = ", ".join(source["rows_by_dataset"])
+            yield [f"{prefix}{number}", source["objective"] + teachers, datasets, source["rows"]]
 
 
-def _figures(metric: LearnedMetric) -> Iterator[str]:
+def _development(metric: PairRegressor) -> list[str]:
+    """The figures on development data."""
     held_out = metric.agreement_["held_out"]
     if not any(held_out.values()):
-        yield "\nNothing was held out for development.\n"
-        return
-    yield "\n## Agreement with people while training\n\n"
+        return ["Nothing was held out for development."]
     counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
-    yield f"On {counts} that were held out, with all outputs of their references. What is kept "
-    yield "was chosen on them, so that the figures are a little too good: measure on data of your "
-    yield "own with `adequa evaluate`.\n\n"
-    yield "| after | step | loss | Pearson | ordered rightly |\n"
-    yield "| --- | ---: | ---: | ---: | ---: |\n"
-    for each in metric.training_["history"]:
-        figures = " | ".join(shown(each.get(key)) for key in ("loss", "pearson", "accuracy"))
-        yield f"| {cell(each['stage'])} | {each['step']:,} | {figures} |\n"
+    return [
+        f"On {counts} that were held out, with all outputs of their references. What is kept was "
+        "chosen on them, so that the figures are a little too good: " + EVALUATE_YOURSELF,
+        table(
+            ["after", "step", "loss", "Pearson", "ordered rightly"],
+            [
+                [entry.get(key) for key in ("stage", "step", "loss", "pearson", "accuracy")]
+                for entry in metric.training_["history"]
+            ],
+        ),
+    ]
+
+
+def ancestors(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The metrics that one was trained from or is averaged from, oldest first.
+
+    `training` and the results are as in metric.json. A metric with several descendants comes once.
+    """
+    seen = set[str]()
+    for ancestor in _all_ancestors(training):
+        if ancestor["digest"] not in seen or not ancestor["digest"]:
+            seen.add(ancestor["digest"])
+            yield ancestor
+
+
+def _all_ancestors(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    start = training.get("begun_from")
+    for parent in (*([] if start is None else [start]), *training.get("averaged", ())):
+        yield from _all_ancestors(parent["training"])
+        yield parent
+
+
+def ancestry(training: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on the metrics that the weights come from."""
+    averaged = training.get("averaged", ())
+    who = "one of them" if averaged else "it"
+    names = {each["digest"]: f"{each['name']} ({each['digest'][:DIGITS]})" for each in averaged}
+    if averaged:
+        *first, last = (names[each["digest"]] for each in averaged)
+        yield f"The weights are the mean of those of {', '.join(first)} and {last}. "
+    for ancestor in ancestors(training):
+        if ancestor["digest"] not in names:
+            yield f"{ancestor['name']}, which {who} went on from, has the weights "
+            yield f"{ancestor['digest'][:DIGITS]}. "

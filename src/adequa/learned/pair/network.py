@@ -1,49 +1,66 @@
-"""The network of the pair regressor: hypothesis and reference read together, one score.
+"""The network of the pair regressor: a transformer reads hypothesis and reference together.
 
-Shimanaka, Kajiwara and Komachi (2019, §3): a transformer reads the pair, what it makes of the
-tokens is pooled to one vector, and a head of no or some hidden layers gives the score. Surface
-features, where there are any, go straight to the output (the skip arcs of Guzmán et al., 2015).
+Shimanaka, Kajiwara and Komachi (2019, §3): the encoder reads both sentences as one input, its token
+vectors are pooled to one vector, and a head with zero or more hidden layers turns the vector into a
+score. Surface features, if any, go straight to the output (the skip arcs of Guzmán et al., 2015).
+`PairModel` adds the tokenizer and turns texts into scores.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedTokenizerBase
 
-from adequa.encoders.transformer import check_pooling, pooled, pooled_layers
+from adequa.encoders.surface import surface_features
+from adequa.encoders.tokens import Reader, TokenRows
+from adequa.encoders.transformer import check_pooling, longest_input, pooled, pooled_layers
+from adequa.encoders.transformer_files import (
+    digests,
+    load_model,
+    model_files,
+    quiet,
+    writing_weights,
+)
 from adequa.errors import AdequaError
-from adequa.segments import FloatArray
+from adequa.learned.device import to_device
+from adequa.learned.pair.devices import Precision, without_cudnn_attention
+from adequa.learned.training import isolated_randomness, seed_torch
+from adequa.runtime.batching import batches_by_length
+from adequa.segments import FloatArray, IntArray
 
-Precision: TypeAlias = Literal["fp32", "bf16"]
 Inputs: TypeAlias = Mapping[str, Tensor]
+Pair: TypeAlias = tuple[str, str]  # reference and hypothesis
 
-ENCODER = "encoder."  # how the names of the encoder's weights begin
+ENCODER_PREFIX = "encoder."  # of the names of the encoder's weights
 SKIP = "skip"  # the weights of surface features
-_SPREAD = 0.02  # of a head's first weights, as in BERT
+INITIAL_STD = 0.02  # of the weights of a head, as in BERT
+_CHUNK_SIZE = 1 << 16  # pairs tokenized before they are scored, which bounds memory
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What follows the encoder."""
+    """Settings of pooling and of the layers above the encoder."""
 
     pooling: str = "mean"
-    layers: str = ""  # of the encoder that are pooled, such as 5+7+12; the last without
+    layers: str = ""  # encoder layers to pool, such as 5+7+12; empty for the last
     hidden_layers: int = 0  # 0: a linear head
-    units: int = 768  # of a hidden layer
+    units: int = 768  # per hidden layer
     dropout: float = 0.1
-    surface: int = 0  # surface features beside the vector
+    surface: int = 0  # number of surface features
 
     def check(self) -> None:
-        """Raise where a value makes no sense."""
+        """Raise if a setting is invalid."""
         check_pooling(self.pooling)
         if not 0 <= self.dropout < 1:
             raise AdequaError(f"dropout must be at least 0 and below 1, not {self.dropout:g}.")
@@ -52,12 +69,12 @@ class Head:
 
 
 class PairNetwork(nn.Module):
-    """A transformer with a head that gives one score a pair."""
+    """A transformer encoder with a regression head: one score per pair."""
 
     shift: Tensor
     scale: Tensor
     surface_mean: Tensor
-    surface_spread: Tensor
+    surface_spread: Tensor  # standard deviation; saved folders have it under this name
 
     def __init__(self, encoder: Any, head: Head, seed: int) -> None:
         super().__init__()
@@ -75,28 +92,30 @@ class PairNetwork(nn.Module):
         )
         self.output = _linear(sizes[-1], 1, generator)
         self.dropout = nn.Dropout(head.dropout)
-        # The skip arcs begin at zero: what the encoder sees itself, they need not say.
-        arcs = torch.zeros(head.surface) if head.surface else None
-        self.skip = None if arcs is None else nn.Parameter(arcs)
-        self.register_buffer("surface_mean", None if arcs is None else torch.zeros_like(arcs))
-        self.register_buffer("surface_spread", None if arcs is None else torch.ones_like(arcs))
-        # From the scale that is trained on to that of the ratings.
+        # Skip arcs start at zero: they only add what the encoder cannot see.
+        skip = torch.zeros(head.surface) if head.surface else None
+        self.skip = None if skip is None else nn.Parameter(skip)
+        self.register_buffer("surface_mean", None if skip is None else torch.zeros_like(skip))
+        self.register_buffer("surface_spread", None if skip is None else torch.ones_like(skip))
+        # From the training scale to the scale of the ratings.
         self.register_buffer("shift", torch.zeros(()))
         self.register_buffer("scale", torch.ones(()))
 
     def forward(self, inputs: Inputs, surface: Tensor | None = None) -> Tensor:
-        """One score a pair, on the scale that is trained on."""
+        """One score per pair, on the training scale."""
+        mask = inputs["attention_mask"]
         last_only = self.layers == (self.encoder.config.num_hidden_layers,)
-        there = inputs["attention_mask"]
-        masked = {**inputs, "attention_mask": attention_mask(self.encoder, there)}
-        found = self.encoder(**masked, output_hidden_states=not last_only)
+        outputs = self.encoder(
+            **{**inputs, "attention_mask": attention_mask(self.encoder, mask)},
+            output_hidden_states=not last_only,
+        )
         layers = (
-            [found.last_hidden_state]
+            [outputs.last_hidden_state]
             if last_only
-            else [found.hidden_states[layer] for layer in self.layers]
+            else [outputs.hidden_states[layer] for layer in self.layers]
         )
         with torch.autocast(inputs["input_ids"].device.type, enabled=False):
-            values = pooled(self.pooling, [layer.float() for layer in layers], there)
+            values = pooled(self.pooling, [layer.float() for layer in layers], mask)
             for layer in self.hidden:
                 values = torch.tanh(layer(self.dropout(values)))
             scores: Tensor = self.output(self.dropout(values)).squeeze(1)
@@ -106,102 +125,229 @@ class PairNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.output.weight.device
 
-    def drop_out(self, share: float) -> None:
-        """How much of what its layers say is dropped out inside the encoder, while it learns."""
+    def set_encoder_dropout(self, p: float) -> None:
+        """Set the dropout probability of every encoder layer."""
         for module in self.encoder.modules():
             if isinstance(module, nn.Dropout):
-                module.p = share
+                module.p = p
 
     @cached_property
     def inner_weights(self) -> int:
-        """How many weights a token meets: those of all layers, without the tables of tokens."""
+        """Number of encoder weights without embedding tables: those that every token passes."""
         tables = (m for m in self.encoder.modules() if isinstance(m, nn.Embedding))
-        looked_up = sum(table.weight.numel() for table in tables)
-        every = sum(int(weight.numel()) for weight in self.encoder.parameters())
-        return every - looked_up
+        embeddings = sum(table.weight.numel() for table in tables)
+        return sum(int(weight.numel()) for weight in self.encoder.parameters()) - embeddings
 
     def head_arrays(self) -> dict[str, np.ndarray]:
-        """All weights that are not the encoder's."""
-        state = self.state_dict().items()
+        """All weights and buffers that are not the encoder's."""
         return {
             name: tensor.detach().float().cpu().numpy()
-            for name, tensor in state
-            if not name.startswith(ENCODER)
+            for name, tensor in self.state_dict().items()
+            if not name.startswith(ENCODER_PREFIX)
         }
 
     def load_head(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take the weights that `head_arrays` gave."""
+        """Load the arrays that `head_arrays` returned."""
         own = {
             name: tuple(tensor.shape)
             for name, tensor in self.state_dict().items()
-            if not name.startswith(ENCODER)
+            if not name.startswith(ENCODER_PREFIX)
         }
         if own != {name: array.shape for name, array in arrays.items()}:
             raise ValueError(f"a head of {', '.join(sorted(own))} is not {', '.join(arrays)}")
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         self.load_state_dict(tensors, strict=False)
 
-    def standardise(self, surface: npt.NDArray[np.float32]) -> None:
-        """Take the mean and the spread of surface features from those that are learnt from."""
-        spread = surface.std(axis=0)
+    def fit_surface_scale(self, surface: npt.NDArray[np.float32]) -> None:
+        """Set mean and standard deviation of surface features to those of the training data."""
+        std = surface.std(axis=0)
         self.surface_mean.copy_(torch.from_numpy(surface.mean(axis=0)))
-        self.surface_spread.copy_(torch.from_numpy(np.where(spread > 0, spread, 1)))
+        self.surface_spread.copy_(torch.from_numpy(np.where(std > 0, std, 1)))
 
     @torch.no_grad()
     def calibrate(self, scores: FloatArray, targets: FloatArray) -> None:
-        """Bring scores to the scale of targets by least squares, so that training need not.
+        """Rescale the output layer so that scores fit targets by least squares.
 
-        Scores that are constant, or go against the targets, stay as they are.
+        Constant scores, and scores with a negative slope, leave the network unchanged.
         """
-        off = scores - scores.mean()
-        factor = float(off @ (targets - targets.mean())) / (float(off @ off) or np.inf)
-        if factor > 0:
-            self.output.weight.mul_(factor)
+        centred = scores - scores.mean()
+        slope = float(centred @ (targets - targets.mean())) / (float(centred @ centred) or np.inf)
+        if slope > 0:
+            self.output.weight.mul_(slope)
             if self.skip is not None:
-                self.skip.mul_(factor)
-            self.output.bias.mul_(factor).add_(float(targets.mean() - factor * scores.mean()))
+                self.skip.mul_(slope)
+            self.output.bias.mul_(slope).add_(float(targets.mean() - slope * scores.mean()))
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
-    # PyTorch's own first weights would be drawn from the random numbers of the whole program.
+    """A linear layer whose initial weights come from the generator, not from global state."""
     layer = nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
     with torch.no_grad():
-        layer.weight.copy_(torch.randn(outputs, inputs, generator=generator) * _SPREAD)
+        layer.weight.copy_(torch.randn(outputs, inputs, generator=generator) * INITIAL_STD)
         layer.bias.zero_()
     return layer
 
 
-# Architectures that use the mask for attention alone, and for attention to the whole text alone.
-_KNOWN = frozenset(
+# Attention masks. For a mask with one number per token, the encoders of Hugging Face test whether
+# anything is padded, which waits for the GPU at every batch. They take a mask of shape
+# (batch, 1, tokens, tokens) as it is.
+
+# Architectures that use the mask for bidirectional attention only.
+_BIDIRECTIONAL = frozenset(
     {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
 )
-_MAKER = "create_bidirectional_mask"  # of transformers; it is what takes ready masks as they are
 
 
-def attention_mask(encoder: Any, there: Tensor) -> Tensor:
-    """The mask to give to an encoder for one that is 1 for tokens and 0 for padding.
+def attention_mask(encoder: Any, mask: Tensor) -> Tensor:
+    """Expand a padding mask (1 for tokens, 0 for padding) to the form that attention uses.
 
-    An encoder that is not known to take a ready mask is given what there is.
+    Encoders that may not accept the expanded form get the padding mask unchanged.
     """
     attention = getattr(encoder.config, "_attn_implementation", None)
-    if attention not in {"sdpa", "eager"} or not _takes_ready_masks(encoder):
-        return there
-    texts, tokens = there.shape
-    seen = there.bool()[:, None, None, :].expand(texts, 1, tokens, tokens)
+    if attention not in {"sdpa", "eager"} or not _accepts_expanded_mask(encoder):
+        return mask
+    texts, tokens = mask.shape
+    visible = mask.bool()[:, None, None, :].expand(texts, 1, tokens, tokens)
     if attention == "sdpa":
-        return seen
-    # The plain implementation adds the mask to what the softmax is taken of.
-    return torch.zeros_like(seen, dtype=encoder.dtype).masked_fill(
-        ~seen, torch.finfo(encoder.dtype).min
+        return visible
+    # Eager attention adds the mask to the logits.
+    return torch.zeros_like(visible, dtype=encoder.dtype).masked_fill(
+        ~visible, torch.finfo(encoder.dtype).min
     )
 
 
-def _takes_ready_masks(encoder: Any) -> bool:
+def _accepts_expanded_mask(encoder: Any) -> bool:
     config = encoder.config
-    # Older versions of transformers make masks otherwise, and refuse ready ones.
-    made_there = hasattr(sys.modules[type(encoder).__module__], _MAKER)
-    is_decoder = getattr(config, "is_decoder", False)  # its tokens look back only
-    return made_there and config.model_type in _KNOWN and not is_decoder
+    # Older versions of transformers reject expanded masks; they lack this function.
+    is_recent = hasattr(sys.modules[type(encoder).__module__], "create_bidirectional_mask")
+    is_decoder = getattr(config, "is_decoder", False)  # causal attention
+    return is_recent and config.model_type in _BIDIRECTIONAL and not is_decoder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairInputs:
+    """All pairs of a training or a scoring, tokenized, and how they are read."""
+
+    rows: TokenRows
+    surface: npt.NDArray[np.float32] | None = None  # surface features, one row per pair
+    precision: Precision = "fp32"
+    most_tokens: int = 32_768  # in a batch, padding included
+
+    def scores(self, network: PairNetwork, pairs: IntArray) -> Tensor:
+        """The scores of one batch of pairs, on the training scale."""
+        device = network.device
+        inputs = {name: to_device(table, device) for name, table in self.rows.padded(pairs).items()}
+        surface = None if self.surface is None else to_device(self.surface[pairs], device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            return network(inputs, surface)  # type: ignore[no-any-return]
+
+    def lengths(self, pairs: IntArray) -> IntArray:
+        """Number of tokens of each of these pairs."""
+        return self.rows.starts[pairs + 1] - self.rows.starts[pairs]
+
+    def padded_size(self, pairs: IntArray) -> int:
+        """Number of tokens of a batch of pairs, padding included."""
+        return len(pairs) * int(self.lengths(pairs).max())
+
+
+def predict(
+    network: PairNetwork, inputs: PairInputs, pairs: IntArray, *, dropout: bool = False
+) -> FloatArray:
+    """The scores of pairs without gradients, on the training scale."""
+    if not len(pairs):
+        return np.empty(0)
+    batches = batches_by_length(
+        inputs.lengths(pairs), max_tokens=inputs.most_tokens, max_count=len(pairs)
+    )
+    was_training = network.training
+    network.train(dropout)
+    if dropout:
+        seed_torch(0)  # the same units are dropped in every call
+    try:
+        with torch.no_grad(), without_cudnn_attention():
+            outputs = torch.cat([inputs.scores(network, pairs[batch]) for batch in batches])
+    finally:
+        network.train(was_training)
+    scores = np.empty(len(pairs))
+    scores[np.concatenate(batches)] = outputs.double().cpu().numpy()
+    return scores
+
+
+@dataclass(slots=True)
+class PairModel:
+    """A pair network with its tokenizer: pairs of texts to scores."""
+
+    network: PairNetwork
+    tokenizer: PreTrainedTokenizerBase
+    head: Head
+    max_length: int
+    lowercase: bool
+    truncated: int = field(default=0, init=False)  # pairs over all calls that were too long
+
+    def inputs(
+        self,
+        pairs: Sequence[Pair],
+        precision: Precision,
+        most_tokens: int,
+        counts: Sequence[int] | None = None,
+    ) -> PairInputs:
+        """Tokenize pairs; `counts` says how often each occurs, for the number of truncated ones."""
+        reader = Reader.of(self.network.encoder, self.tokenizer, self.max_length)
+        prepared = [(self._prepared(one), self._prepared(other)) for one, other in pairs]
+        rows = reader.read(prepared)
+        truncated = reader.truncated_rows(prepared, rows)
+        self.truncated += (
+            len(truncated) if counts is None else sum(counts[row] for row in truncated)
+        )
+        surface = None
+        if self.head.surface:
+            surface = surface_features([h for _, h in pairs], [r for r, _ in pairs])
+        return PairInputs(rows, surface, precision, most_tokens)
+
+    def _prepared(self, text: str) -> str:
+        return text.strip().lower() if self.lowercase else text.strip()
+
+    def scores(
+        self,
+        pairs: Sequence[Pair],
+        precision: Precision,
+        most_tokens: int,
+        counts: Sequence[int] | None = None,
+    ) -> FloatArray:
+        """One score per pair, on the scale of the ratings."""
+        scores = np.empty(len(pairs))
+        for start in range(0, len(pairs), _CHUNK_SIZE):
+            chunk = slice(start, min(start + _CHUNK_SIZE, len(pairs)))
+            chunk_counts = None if counts is None else counts[chunk]
+            inputs = self.inputs(pairs[chunk], precision, most_tokens, chunk_counts)
+            scores[chunk] = predict(self.network, inputs, np.arange(len(pairs[chunk])))
+        return scores * float(self.network.scale) + float(self.network.shift)
+
+    def write_encoder(self, folder: Path) -> dict[str, str]:
+        """Write encoder and tokenizer as a Hugging Face folder; return the digest of each file."""
+        with quiet(), writing_weights("The encoder"):
+            self.network.encoder.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+        return digests(model_files(folder))
+
+    @classmethod
+    def read(
+        cls,
+        folder: Path,
+        head: Head,
+        arrays: Mapping[str, np.ndarray],
+        *,
+        max_length: int,
+        lowercase: bool,
+    ) -> PairModel:
+        """Read a folder of `write_encoder` and the arrays of the head."""
+        with isolated_randomness(torch.device("cpu")):
+            encoder, tokenizer = load_model(folder)
+        if not 1 <= max_length <= longest_input(encoder, tokenizer):
+            raise ValueError(f"no encoder here reads {max_length} tokens")
+        network = PairNetwork(encoder, head, seed=0)
+        network.load_head(arrays)
+        return cls(network.eval(), tokenizer, head, max_length, lowercase)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
+from itertools import product
 from math import log10
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -104,10 +105,12 @@ class StagePlan(SourcePlan):
     evaluations: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 0  # 0: one per epoch
     beside: Annotated[tuple[SourcePlan, ...], _AS_LIST] = ()
 
-    @property
-    def trials(self) -> int:
-        """Number of combinations of batch, learning rate and epochs."""
-        return len(self.batch) * len(self.learning_rate) * len(self.epochs)
+    def trials(self) -> list[dict[str, Any]]:
+        """Every combination of batch, learning rate and epochs."""
+        return [
+            {"batch": batch, "learning_rate": rate, "epochs": epochs}
+            for batch, rate, epochs in product(self.batch, self.learning_rate, self.epochs)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,7 @@ def _check_start(plan: Plan, origin: str) -> None:
 
 
 def _check_stages(plan: Plan, origin: str) -> None:
-    must_choose = any(stage.trials > 1 for stage in plan.stage)
+    must_choose = any(len(stage.trials()) > 1 for stage in plan.stage)
     if must_choose and not plan.development.share and not plan.development.data:
         raise AdequaError(
             f"{origin} has several values for a setting, and no development data to choose by."

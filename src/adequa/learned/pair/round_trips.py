@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.runtime.batches import batches_by_length
+from adequa.runtime.batching import batches_by_length
 from adequa.segments import Segments
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class TransformerTranslator:
         """One list of translations per temperature; `done` gets the size of each batch."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        from adequa.learned.pair.gradients import many_shapes  # noqa: PLC0415
+        from adequa.learned.pair.devices import without_cudnn_attention  # noqa: PLC0415
         from adequa.learned.training import isolated_randomness  # noqa: PLC0415
 
         translations = [[""] * len(texts) for _ in temperatures]
@@ -124,7 +124,11 @@ class TransformerTranslator:
         ids = self.tokenizer(list(texts), truncation=True, max_length=self._max_length)["input_ids"]
         lengths = list(map(len, ids))
         batches = batches_by_length(lengths, max_tokens=self.max_tokens, max_count=len(texts))
-        with torch.inference_mode(), isolated_randomness(self.network.device), many_shapes():
+        with (
+            torch.inference_mode(),
+            isolated_randomness(self.network.device),
+            without_cudnn_attention(),
+        ):
             torch.manual_seed(seed)
             for batch in map(np.ndarray.tolist, batches):
                 for column, temperature in zip(translations, temperatures, strict=True):
@@ -140,13 +144,13 @@ class TransformerTranslator:
 
     def _decode(self, ids: list[list[int]], temperature: float) -> list[str]:
         """Translations of one batch of token ids."""
-        from adequa.learned.pair.gradients import memory_watched  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.pair.devices import explained_memory_errors  # noqa: PLC0415  # needs PyTorch
 
         padded = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt")
         inputs = padded.to(self.network.device)
         longest = inputs["input_ids"].shape[1]
         sampling = {"do_sample": True, "temperature": temperature, "top_k": _TOP_K, "top_p": 1.0}
-        with memory_watched(self.network.device, inputs["input_ids"].numel()):
+        with explained_memory_errors(self.network.device, inputs["input_ids"].numel()):
             outputs = self.network.generate(
                 **inputs,
                 num_beams=1,

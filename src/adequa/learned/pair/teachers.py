@@ -1,6 +1,7 @@
-"""What teachers say of the texts that a pair regressor learns from, kept until it is saved.
+"""Scores of teachers: metrics whose scores a pair regressor learns by distillation.
 
-Several processes share the work, and each has the scores of all in the end.
+Scores are cached until the trained metric is saved. Several processes share the work, and each gets
+all scores.
 """
 
 from __future__ import annotations
@@ -22,117 +23,120 @@ from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, IntArray, Segments
 
 if TYPE_CHECKING:
-    from adequa.learned.pair.processes import Processes
+    from adequa.learned.pair.devices import Processes
 
-_KEPT = "taught-*.npy"
+_CACHE_FILES = "taught-*.npy"
 
 
 @dataclass(slots=True)
-class Teaching:
-    """Teachers that are asked once for each text, even if the training is stopped in between."""
+class Teachers:
+    """Computes and caches the scores of teachers; a resumed training does not score again."""
 
-    folder: Path | None  # where scores are kept
+    cache_folder: Path | None
     processes: Processes
     training: Training
     signatures: list[str] = field(default_factory=list)  # of the teachers so far
 
     def __call__(self, names: tuple[str, ...], segments: Segments) -> FloatArray:
-        """Scores of texts, higher is better; of several teachers the mean, on a common scale."""
-        said = np.empty((len(names), len(segments)))
+        """Scores of segments, higher is better; for several teachers the mean on a common scale."""
+        scores = np.empty((len(names), len(segments)))
         for row, name in enumerate(names):
             metric = load_metric(name)
-            found = self._said(metric, segments)
-            said[row] = found if metric.higher_is_better else -found
-        widths = np.ptp(said, axis=1)  # exactly 0 where all is the same, unlike a spread
-        if not widths.all():
-            raise AdequaError(f"{names[widths.argmin()]} says the same of every text to teach.")
-        means, spreads = said.mean(axis=1), said.std(axis=1)
-        alike = (said - means[:, None]) / spreads[:, None]
-        return np.asarray(alike.mean(axis=0) * spreads.mean() + means.mean())
+            values = self._scores(metric, segments)
+            scores[row] = values if metric.higher_is_better else -values
+        ranges = np.ptp(scores, axis=1)  # exactly 0 for constant scores, unlike the std
+        if not ranges.all():
+            raise AdequaError(f"{names[ranges.argmin()]} says the same of every text to teach.")
+        means, stds = scores.mean(axis=1), scores.std(axis=1)
+        standardised = (scores - means[:, None]) / stds[:, None]
+        return np.asarray(standardised.mean(axis=0) * stds.mean() + means.mean())
 
-    def _said(self, metric: Metric, segments: Segments) -> FloatArray:
+    def _scores(self, metric: Metric, segments: Segments) -> FloatArray:
+        """The scores of one teacher, from the cache or computed."""
         signature = str(metric.signature(segments.reference_count))
         self.signatures.append(signature)
-        kept = None
-        if self.folder is not None:
-            kept = self.folder / _KEPT.replace("*", _digest(signature, segments))
+        path = None
+        if self.cache_folder is not None:
+            path = self.cache_folder / _CACHE_FILES.replace("*", _digest(signature, segments))
 
         def score(rows: IntArray) -> FloatArray:
             self.training.stage(f"{metric.name} scores {len(rows):,} texts to teach")
             return metric.score(segments.select(rows.tolist())).segments
 
-        before = _read(kept, len(segments)) if kept is not None else None
-        # Where texts count on each other, they are not dealt out among processes.
-        share = _all_to_first if metric.needs_whole_corpus else _dealt
-        found = _shared(self.processes, before, len(segments), score, share)
-        if kept is not None and before is None and self.processes.is_first:
-            _write(kept, found)
-        return found
+        cached = _read_scores(path, len(segments)) if path is not None else None
+        # A metric that needs the whole corpus scores all texts in one process.
+        shard = _all_in_first if metric.needs_whole_corpus else _shard
+        scores = _shared_scores(self.processes, cached, len(segments), score, shard)
+        if path is not None and cached is None and self.processes.is_first:
+            _write_scores(path, scores)
+        return scores
 
 
-def forget_taught(folder: Path) -> None:
-    """Delete the scores that are kept in a folder."""
-    for path in folder.glob(_KEPT):
+def clear_teacher_cache(folder: Path) -> None:
+    """Delete the cached scores in a folder."""
+    for path in folder.glob(_CACHE_FILES):
         path.unlink(missing_ok=True)
 
 
-def _shared(
+def _shared_scores(
     processes: Processes,
-    before: FloatArray | None,
+    cached: FloatArray | None,
     count: int,
     score: Callable[[IntArray], FloatArray],
-    share: Callable[[Processes, IntArray], IntArray],
+    shard: Callable[[Processes, IntArray], IntArray],
 ) -> FloatArray:
-    """The scores that the first process has from before, or else what all of them find."""
+    """The cached scores of the first process, or scores that all processes compute together."""
     if processes.count == 1:
-        return score(np.arange(count)) if before is None else before
+        return score(np.arange(count)) if cached is None else cached
     import torch  # noqa: PLC0415  # an extra, and heavy
 
-    found = torch.zeros(count, dtype=torch.float64, device=processes.device)
-    there = torch.tensor([before is not None], dtype=torch.uint8, device=processes.device)
-    processes.follow_first([there])  # others may see another folder
-    if there.item():
-        if before is not None:
-            found += torch.from_numpy(before).to(found)
-        processes.follow_first([found])
+    scores = torch.zeros(count, dtype=torch.float64, device=processes.device)
+    is_cached = torch.tensor([cached is not None], dtype=torch.uint8, device=processes.device)
+    processes.broadcast([is_cached])  # the others may see another folder
+    if is_cached.item():
+        if cached is not None:
+            scores += torch.from_numpy(cached).to(scores)
+        processes.broadcast([scores])
     else:
-        own = share(processes, np.arange(count))
+        own = shard(processes, np.arange(count))
         if len(own):
-            found[torch.from_numpy(own).to(found.device)] = torch.from_numpy(score(own)).to(found)
-        processes.add_up([found])
-    return np.asarray(found.cpu().numpy())
+            rows = torch.from_numpy(own).to(scores.device)
+            scores[rows] = torch.from_numpy(score(own)).to(scores)
+        processes.all_reduce([scores])
+    return np.asarray(scores.cpu().numpy())
 
 
-def _dealt(processes: Processes, rows: IntArray) -> IntArray:
-    return processes.share(rows)
+def _shard(processes: Processes, rows: IntArray) -> IntArray:
+    return processes.shard(rows)
 
 
-def _all_to_first(processes: Processes, rows: IntArray) -> IntArray:
+def _all_in_first(processes: Processes, rows: IntArray) -> IntArray:
     return rows if processes.is_first else rows[:0]
 
 
 def _digest(signature: str, segments: Segments) -> str:
-    found = hashlib.sha256(signature.encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(signature.encode("utf-8", "surrogatepass"))
     for hypothesis, references in zip(segments.hypotheses, segments.references, strict=True):
-        found.update(f"{(hypothesis, references)!r}\n".encode("utf-8", "surrogatepass"))
-    return found.hexdigest()[:16]
+        digest.update(f"{(hypothesis, references)!r}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
 
 
-def _read(path: Path, count: int) -> FloatArray | None:
-    """The scores that are kept, if there are any that can be read."""
+def _read_scores(path: Path, count: int) -> FloatArray | None:
+    """The scores in a cache file; None if it is missing or damaged."""
     try:
-        found = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        scores = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    whole = isinstance(found, np.ndarray) and found.shape == (count,) and found.dtype == np.float64
-    return found if whole and bool(np.isfinite(found).all()) else None
+    is_array = isinstance(scores, np.ndarray) and scores.dtype == np.float64
+    is_valid = is_array and scores.shape == (count,) and bool(np.isfinite(scores).all())
+    return scores if is_valid else None
 
 
-def _write(path: Path, scores: FloatArray) -> None:
-    packed = io.BytesIO()
-    np.save(packed, scores, allow_pickle=False)
+def _write_scores(path: Path, scores: FloatArray) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, scores, allow_pickle=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise AdequaError(f"{path.parent} cannot be written: {error.strerror or error}.") from error
-    atomic_write_bytes(path, packed.getvalue())
+    atomic_write_bytes(path, buffer.getvalue())

@@ -1,6 +1,8 @@
-"""What the pairwise ranker minimises (Guzmán et al., 2015, §3.3 and §6.4), with its slopes.
+"""The costs that the pairwise ranker is trained by (Guzmán et al., 2015, §3.3 and §6.4).
 
-y is 1 where the first hypothesis of a triple is the better one, and 0 where the second one is.
+A cost takes z of every triple as it is ordered, z with the two hypotheses exchanged, and y, which
+is 1 where the first hypothesis is better and 0 where the second one is. It returns the mean cost
+and its slopes: the derivatives by z and by the exchanged z.
 """
 
 from __future__ import annotations
@@ -15,59 +17,67 @@ from scipy.special import expit
 from adequa.segments import FloatArray
 
 Loss: TypeAlias = Literal["logistic", "kendall", "logistic-kendall"]
-# From z in the order given, z in the other order and y: the mean cost, and the slopes of both.
 Cost: TypeAlias = Callable[
     [FloatArray, FloatArray, FloatArray], tuple[float, FloatArray, FloatArray]
 ]
 
-GAMMA = BETA = 100.0  # of the Kendall cost, as in the paper
+GAMMA = BETA = 100.0  # γ and β of the Kendall cost, as in the paper
 
 
 def logistic(
-    z: FloatArray, z_reversed: FloatArray, y: FloatArray
+    z: FloatArray, z_exchanged: FloatArray, y: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Equation (4) as the paper has it: -y log f - (1 - y) log (1 - f), in the order given.
+    """Equation (4): the mean of -y log f - (1 - y) log (1 - f), where f = sig(z).
 
-    >>> cost, slope, other = logistic(np.array([0.0]), np.array([3.0]), np.array([1.0]))
-    >>> round(cost, 4), slope.tolist(), other.tolist()
+    The paper's cost looks at the triples as they are ordered, so that the slopes by the exchanged
+    z are 0.
+
+    >>> cost, slopes, exchanged = logistic(np.array([0.0]), np.array([3.0]), np.array([1.0]))
+    >>> round(cost, 4), slopes.tolist(), exchanged.tolist()
     (0.6931, [-0.5], [0.0])
     """
     cost = np.logaddexp(0, np.where(y > 0, -z, z)).mean()
-    return float(cost), (expit(z) - y) / len(z), np.zeros_like(z_reversed)
+    return float(cost), (expit(z) - y) / len(z), np.zeros_like(z_exchanged)
 
 
 def symmetric_logistic(
-    z: FloatArray, z_reversed: FloatArray, y: FloatArray
+    z: FloatArray, z_exchanged: FloatArray, y: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """The same of a ranker whose logit is half the difference of z in both orders."""
-    cost, slopes, _ = logistic((z - z_reversed) / 2, z_reversed, y)
+    """Equation (4) of a symmetric ranker, whose logit is half the difference of z in both orders.
+
+    >>> cost, slopes, exchanged = symmetric_logistic(np.ones(1), np.ones(1), np.ones(1))
+    >>> round(cost, 4), slopes.tolist(), exchanged.tolist()
+    (0.6931, [-0.25], [0.25])
+    """
+    cost, slopes, _ = logistic((z - z_exchanged) / 2, z_exchanged, y)
     return cost, slopes / 2, -slopes / 2
 
 
 def kendall(
-    z: FloatArray, z_reversed: FloatArray, y: FloatArray, tie_penalty: float = 1.0
+    z: FloatArray, z_exchanged: FloatArray, y: FloatArray, tie_penalty: float = 1.0
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Equation (6), and the penalty of ties: Δ = σ - σ', σ and σ' the outputs in both orders.
+    """Equation (6) with the penalty of ties, where Δ = sig(z) - sig(exchanged z).
 
-    The cost of a triple is y sig(-γΔ) + (1 - y) sig(γΔ) + exp(-βΔ²/2), the last times
-    `tie_penalty`, which is 1 in the paper. The paper prints a minus before the sum, with which
-    minimising would reward what it says it penalises.
+    The cost of a triple is y sig(-γΔ) + (1 - y) sig(γΔ) + exp(-βΔ²/2), its last term weighted by
+    `tie_penalty`, which is 1 in the paper. The paper prints a minus before the sum, which would
+    reward disagreement when minimised, against its own text.
     """
-    sigma, sigma_reversed = expit(z), expit(z_reversed)
-    delta = sigma - sigma_reversed
+    sigma, sigma_exchanged = expit(z), expit(z_exchanged)
+    delta = sigma - sigma_exchanged
     sign = np.where(y > 0, -1.0, 1.0)
-    wrong = expit(sign * GAMMA * delta)
-    tied = tie_penalty * np.exp(-BETA * delta * delta / 2)
-    slope = (sign * GAMMA * wrong * (1 - wrong) - BETA * delta * tied) / len(z)
+    disagreement = expit(sign * GAMMA * delta)
+    tie = tie_penalty * np.exp(-BETA * delta * delta / 2)
+    delta_slopes = sign * GAMMA * disagreement * (1 - disagreement) - BETA * delta * tie
+    delta_slopes /= len(z)
     return (
-        float((wrong + tied).mean()),
-        slope * sigma * (1 - sigma),
-        -slope * sigma_reversed * (1 - sigma_reversed),
+        float((disagreement + tie).mean()),
+        delta_slopes * sigma * (1 - sigma),
+        -delta_slopes * sigma_exchanged * (1 - sigma_exchanged),
     )
 
 
-def stages(loss: Loss, *, symmetric: bool, tie_penalty: float = 1.0) -> tuple[Cost, ...]:
-    """The costs that are minimised one after the other."""
+def costs_of(loss: Loss, *, symmetric: bool, tie_penalty: float = 1.0) -> tuple[Cost, ...]:
+    """Return the costs to minimise one after the other."""
     first: Cost = symmetric_logistic if symmetric else logistic
     second: Cost = partial(kendall, tie_penalty=tie_penalty)
     return {

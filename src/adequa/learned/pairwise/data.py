@@ -1,4 +1,8 @@
-"""Texts of preferences or of systems, each hypothesis once, and which are compared by what."""
+"""The data of the pairwise ranker: preferences split by use, and every text of them once.
+
+People compare the same outputs many times. Hypotheses and references are therefore collected
+without repetition, features are computed once a text, and pairs refer to texts by their rows.
+"""
 
 from __future__ import annotations
 
@@ -11,163 +15,54 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.folds import split_off
-from adequa.learned.pairwise.inputs import NamedInputs, Scored
-from adequa.learned.pairwise.network import PairwiseInputs, Triples
+from adequa.learned.pairwise.inputs import RankerInputs, Scored
+from adequa.learned.pairwise.network import Features, Triples
 from adequa.learned.references import reference_groups
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairwiseTexts:
-    """Different hypotheses with their references, and the different references.
-
-    Hypothesis i has the references `reference_rows[starts[i] : starts[i + 1]]`.
-    """
-
-    segments: Segments
-    corpora: tuple[tuple[int, ...], ...]  # the rows of each corpus
-    references: tuple[str, ...]
-    reference_rows: IntArray
-    starts: IntArray
-
-    @classmethod
-    def of(
-        cls,
-        parts: Sequence[tuple[Segments, Sequence[object]]],
-        columns: Sequence[str] = (),
-    ) -> tuple[PairwiseTexts, list[IntArray]]:
-        """The texts of several parts, each with the corpus of every row; and the rows of each part.
-
-        Two rows are one hypothesis where corpus, text, references and columns are the same.
-        """
-        known: dict[tuple[object, ...], int] = {}
-        rows = []
-        there = [name for name in columns if all(name in segments.ids for segments, _ in parts)]
-        for segments, corpora in parts:
-            cells = [segments.ids[name] for name in there]
-            keys = zip(corpora, segments.hypotheses, segments.references, *cells, strict=True)
-            rows.append(np.array([known.setdefault(key, len(known)) for key in keys], np.intp))
-        segments = _segments(list(known), there)
-        by_corpus: dict[object, list[int]] = {}
-        for row, key in enumerate(known):
-            by_corpus.setdefault(key[0], []).append(row)
-        references: dict[str, int] = {}
-        pairs = segments.pairs()
-        listed = [references.setdefault(text, len(references)) for text in pairs.references]
-        texts = cls(
-            segments=segments,
-            corpora=tuple(map(tuple, by_corpus.values())),
-            references=tuple(references),
-            reference_rows=np.array(listed, np.intp),
-            starts=np.searchsorted(pairs.segment, np.arange(len(segments) + 1)),
-        )
-        return texts, rows
-
-    def compared(self, first: IntArray, second: IntArray) -> tuple[Triples, IntArray]:
-        """Pairs of hypotheses by each of their references in turn, and where each pair starts."""
-        counts = np.diff(self.starts)[first]
-        starts = np.cumsum(counts) - counts
-        within = np.arange(counts.sum()) - np.repeat(starts, counts)
-        reference = self.reference_rows[np.repeat(self.starts[first], counts) + within]
-        return Triples(np.repeat(first, counts), np.repeat(second, counts), reference), starts
-
-    def inputs(
-        self, named: NamedInputs, stage: Callable[[str], None], scored: Scored
-    ) -> PairwiseInputs:
-        """What the network sees of the texts, before any scaling; each text is encoded once."""
-        scores = named.scores_of(self.segments, self.corpora, stage, scored)
-        texts = list(dict.fromkeys((*self.segments.hypotheses, *self.references)))
-        at = {text: row for row, text in enumerate(texts)}
-        vectors = named.vectors_of(texts, stage)
-        return PairwiseInputs(
-            hypotheses=vectors[[at[text] for text in self.segments.hypotheses]],
-            scores=scores,
-            references=vectors[[at[text] for text in self.references]],
-        )
+Pairs: TypeAlias = tuple[IntArray, IntArray]  # rows of the better hypotheses and of the worse ones
+Corpus: TypeAlias = tuple[str, str]  # dataset and language pair
 
 
-def _segments(keys: Sequence[tuple[object, ...]], columns: Sequence[str]) -> Segments:
-    cells = list(zip(*(key[3:] for key in keys), strict=True)) if columns else []
-    return Segments(
-        hypotheses=tuple(str(key[1]) for key in keys),
-        references=tuple(key[2] for key in keys),  # type: ignore[misc]  # tuples of strings
-        ids={name: tuple(map(str, cell)) for name, cell in zip(columns, cells, strict=False)},
-    )
-
-
-def mean_by_pair(values: FloatArray, starts: IntArray) -> FloatArray:
-    """The mean of each run of values, which are of one pair by several references."""
-    if not len(starts):
-        return np.zeros(0)
-    return np.asarray(np.add.reduceat(values, starts) / np.diff([*starts, len(values)]))
-
-
-def both_texts(preferences: Preferences) -> tuple[Segments, Segments]:
-    """The better and the worse hypotheses, or a sentence where there are no texts."""
-    if preferences.better is None or preferences.worse is None:
-        raise AdequaError(
-            f"There are no texts in {preferences.name or 'these preferences'}; a ranker learns "
-            'from preferences with the columns "better", "worse" and "ref".'
-        )
-    return preferences.better, preferences.worse
-
-
-def corpora_of(preferences: Preferences) -> list[tuple[str, str]]:
-    """The corpus of each preference: dataset and language pair."""
-    pairs = preferences.ids.get("lp", ("",) * len(preferences))
-    return [(preferences.name, pair) for pair in pairs]
-
-
-def contradictions(better: IntArray, worse: IntArray) -> int:
-    """How many preferences have an opposite one, of the same two hypotheses.
-
-    >>> contradictions(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 0]))
-    3
-    """
-    pairs = list(zip(better.tolist(), worse.tolist(), strict=True))
-    there = set(pairs)
-    return sum((worse_, better_) in there for better_, worse_ in pairs)
-
-
-Pairs: TypeAlias = tuple[IntArray, IntArray]  # rows of the better hypotheses and of the worse
+# Preferences to train on and to validate on ------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """Preferences to learn from, and others to validate on; a dataset each."""
+class TrainingData:
+    """Preferences to train on, and others to validate on; one item a dataset."""
 
-    learnt: tuple[Preferences, ...]
+    train: tuple[Preferences, ...]
     held_out: tuple[Preferences, ...]
 
-    def parts(self) -> list[tuple[Segments, list[tuple[str, str]]]]:
-        """All texts with their corpora: of each dataset the better ones, then the worse ones."""
+    def parts(self) -> list[tuple[Segments, list[Corpus]]]:
+        """Return all texts with their corpora: better ones, then worse ones, of each dataset."""
         return [
-            (side, corpora_of(each))
-            for each in (*self.learnt, *self.held_out)
-            for side in both_texts(each)
+            (texts, corpora_of(preferences))
+            for preferences in (*self.train, *self.held_out)
+            for texts in preference_texts(preferences)
         ]
 
     def pairs(self, rows: Sequence[IntArray]) -> tuple[Pairs, Pairs]:
-        """The pairs to learn from and to validate on, by the rows of all parts."""
-        split = 2 * len(self.learnt)
-        return _joined(rows[:split]), _joined(rows[split:])
+        """Return the pairs to train on and to validate on, from the text rows of all `parts`."""
+        split = 2 * len(self.train)
+        return _better_and_worse(rows[:split]), _better_and_worse(rows[split:])
 
     def facts(self) -> dict[str, Any]:
-        """What metric.json and the card say of the data."""
-        by_pair: dict[str, int] = {}
-        for each in self.learnt:
-            for pair in each.ids.get("lp", ()):
-                by_pair[pair] = by_pair.get(pair, 0) + 1
+        """Return the description of the data for metric.json and the card."""
+        rows_by_pair: dict[str, int] = {}
+        for preferences in self.train:
+            for language_pair in preferences.ids.get("lp", ()):
+                rows_by_pair[language_pair] = rows_by_pair.get(language_pair, 0) + 1
         return {
-            "data": " + ".join(each.name for each in self.learnt),
-            "rows": sum(map(len, self.learnt)),
-            "rows_by_language_pair": dict(sorted(by_pair.items())),
+            "data": " + ".join(each.name for each in self.train),
+            "rows": sum(map(len, self.train)),
+            "rows_by_language_pair": dict(sorted(rows_by_pair.items())),
             "validated_on": " + ".join(each.name for each in self.held_out),
         }
 
     def held_out_taus(self, margins: FloatArray) -> dict[str, dict[str, float]]:
-        """The strict tau of each language pair that is validated on."""
+        """Return the strict tau of each language pair that is validated on."""
         pairs = np.array([pair for each in self.held_out for _, pair in corpora_of(each)])
         return {
             str(pair): {
@@ -178,75 +73,204 @@ class Learnt:
         }
 
 
-def learnt_and_held_out(
+def split_preferences(
     judgements: Ratings | Preferences | Sequence[Preferences],
     development: Sequence[Preferences],
-    share: float,
+    fraction: float,
     seed: int,
     note: Callable[[str], None],
-) -> Learnt:
-    """The preferences by their use; those between identical texts are not learnt from."""
+) -> TrainingData:
+    """Split preferences by their use; those between identical texts are not trained on.
+
+    Where `development` is empty, that fraction of every dataset is held out.
+    """
     if isinstance(judgements, Ratings):
         raise AdequaError(
             f"{judgements.name or 'This'} holds ratings; a pairwise ranker learns from preferences."
         )
-    given = [judgements] if isinstance(judgements, Preferences) else list(judgements)
-    for each in (*given, *development):
-        both_texts(each)
-    usable = [each.without_identical() for each in given]
-    identical = sum(map(len, given)) - sum(map(len, usable))
+    datasets = [judgements] if isinstance(judgements, Preferences) else list(judgements)
+    for preferences in (*datasets, *development):
+        preference_texts(preferences)
+    usable = [preferences.without_identical() for preferences in datasets]
+    identical = sum(map(len, datasets)) - sum(map(len, usable))
     if identical:
         note(f"{identical:,} preferences between identical texts are not learnt from.")
-    usable = [each for each in usable if len(each)]
+    usable = [preferences for preferences in usable if len(preferences)]
     if not usable:
         raise AdequaError("There are no preferences between different texts to learn from.")
     if development:
-        return Learnt(tuple(usable), tuple(development))
-    parts = [_split(each, share, seed) for each in usable]
-    return Learnt(tuple(one for one, _ in parts), tuple(other for _, other in parts))
+        return TrainingData(tuple(usable), tuple(development))
+    splits = [_split(preferences, fraction, seed) for preferences in usable]
+    return TrainingData(tuple(train for train, _ in splits), tuple(held for _, held in splits))
 
 
-def check_learnable(pairs: Pairs, note: Callable[[str], None]) -> None:
-    """Say how many preferences contradict each other; raise where all of them do so evenly."""
-    against = contradictions(*pairs)
-    if not against:
+def _split(preferences: Preferences, fraction: float, seed: int) -> tuple[Preferences, Preferences]:
+    """Split off a fraction of preferences, all of one reference on the same side."""
+    better, _ = preference_texts(preferences)
+    held_out = split_off(len(preferences), fraction, seed, reference_groups(better))
+    return (
+        preferences.select(np.flatnonzero(~held_out)),
+        preferences.select(np.flatnonzero(held_out)),
+    )
+
+
+def sample_references(preferences: Preferences, count: int, seed: int) -> Preferences:
+    """Return all preferences of `count` references drawn at random."""
+    better, _ = preference_texts(preferences)
+    references = sorted(set(better.references))
+    indices = np.random.default_rng(seed).permutation(len(references))[:count]
+    sample = {references[index] for index in indices.tolist()}
+    rows = [row for row, references_ in enumerate(better.references) if references_ in sample]
+    return preferences.select(rows)
+
+
+def sample_rows(preferences: Preferences, count: int, seed: int) -> Preferences:
+    """Return `count` preferences drawn at random, in their order; all if there are no more."""
+    if count >= len(preferences):
+        return preferences
+    rows = np.random.default_rng(seed).choice(len(preferences), count, replace=False)
+    return preferences.select(np.sort(rows))
+
+
+def preference_texts(preferences: Preferences) -> tuple[Segments, Segments]:
+    """Return the better and the worse hypotheses; raise an error if there are no texts."""
+    if preferences.better is None or preferences.worse is None:
+        raise AdequaError(
+            f"There are no texts in {preferences.name or 'these preferences'}; a ranker learns "
+            'from preferences with the columns "better", "worse" and "ref".'
+        )
+    return preferences.better, preferences.worse
+
+
+def corpora_of(preferences: Preferences) -> list[Corpus]:
+    """Return the corpus of each preference."""
+    pairs = preferences.ids.get("lp", ("",) * len(preferences))
+    return [(preferences.name, pair) for pair in pairs]
+
+
+def _better_and_worse(rows: Sequence[IntArray]) -> Pairs:
+    """Join the rows of datasets, which come as better, worse, better, worse and so on."""
+    empty = np.zeros(0, np.intp)
+    return np.concatenate([empty, *rows[0::2]]), np.concatenate([empty, *rows[1::2]])
+
+
+# Texts without repetition, and pairs of them -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UniqueTexts:
+    """Distinct hypotheses with their references, and the distinct references.
+
+    Hypothesis i has the references `reference_rows[starts[i] : starts[i + 1]]`.
+    """
+
+    segments: Segments
+    corpora: tuple[tuple[int, ...], ...]  # rows of each corpus
+    references: tuple[str, ...]
+    reference_rows: IntArray
+    starts: IntArray
+
+    @classmethod
+    def collect(
+        cls,
+        parts: Sequence[tuple[Segments, Sequence[object]]],
+        columns: Sequence[str] = (),
+    ) -> tuple[UniqueTexts, list[IntArray]]:
+        """Return the texts of all parts, and for each part the row of every segment.
+
+        A part is segments and the corpus of each. Segments with the same corpus, text, references
+        and columns are one hypothesis.
+        """
+        row_of: dict[tuple[object, ...], int] = {}
+        rows = []
+        shared = [name for name in columns if all(name in segments.ids for segments, _ in parts)]
+        for segments, corpora in parts:
+            cells = [segments.ids[name] for name in shared]
+            keys = zip(corpora, segments.hypotheses, segments.references, *cells, strict=True)
+            rows.append(np.array([row_of.setdefault(key, len(row_of)) for key in keys], np.intp))
+        segments = _segments(list(row_of), shared)
+        rows_of_corpus: dict[object, list[int]] = {}
+        for row, key in enumerate(row_of):
+            rows_of_corpus.setdefault(key[0], []).append(row)
+        references: dict[str, int] = {}
+        pairs = segments.pairs()
+        reference_rows = [references.setdefault(text, len(references)) for text in pairs.references]
+        texts = cls(
+            segments=segments,
+            corpora=tuple(map(tuple, rows_of_corpus.values())),
+            references=tuple(references),
+            reference_rows=np.array(reference_rows, np.intp),
+            starts=np.searchsorted(pairs.segment, np.arange(len(segments) + 1)),
+        )
+        return texts, rows
+
+    def triples(self, first: IntArray, second: IntArray) -> tuple[Triples, IntArray]:
+        """Return each pair of hypotheses with each of its references, and each pair's start."""
+        counts = np.diff(self.starts)[first]
+        starts = np.cumsum(counts) - counts
+        index = np.arange(counts.sum()) - np.repeat(starts, counts)  # among the pair's references
+        reference = self.reference_rows[np.repeat(self.starts[first], counts) + index]
+        return Triples(np.repeat(first, counts), np.repeat(second, counts), reference), starts
+
+    def features(
+        self, inputs: RankerInputs, stage: Callable[[str], None], scored: Scored
+    ) -> Features:
+        """Return the features of the texts before scaling; each text is encoded once."""
+        scores = inputs.compute_scores(self.segments, self.corpora, stage, scored)
+        texts = list(dict.fromkeys((*self.segments.hypotheses, *self.references)))
+        row_of = {text: row for row, text in enumerate(texts)}
+        vectors = inputs.encode(texts, stage)
+        return Features(
+            hypotheses=vectors[[row_of[text] for text in self.segments.hypotheses]],
+            scores=scores,
+            references=vectors[[row_of[text] for text in self.references]],
+        )
+
+
+def _segments(keys: Sequence[tuple[object, ...]], columns: Sequence[str]) -> Segments:
+    """Segments from keys of corpus, hypothesis, references and the cells of the columns."""
+    cells = list(zip(*(key[3:] for key in keys), strict=True)) if columns else []
+    return Segments(
+        hypotheses=tuple(str(key[1]) for key in keys),
+        references=tuple(key[2] for key in keys),  # type: ignore[misc]  # tuples of strings
+        ids={name: tuple(map(str, cell)) for name, cell in zip(columns, cells, strict=False)},
+    )
+
+
+def mean_over_references(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Return the mean value of each pair, from values of its triples.
+
+    >>> mean_over_references(np.array([1.0, 2.0, 5.0]), np.array([0, 2])).tolist()
+    [1.5, 5.0]
+    """
+    if not len(starts):
+        return np.zeros(0)
+    return np.asarray(np.add.reduceat(values, starts) / np.diff([*starts, len(values)]))
+
+
+def check_contradictions(pairs: Pairs, note: Callable[[str], None]) -> None:
+    """Note how many preferences contradict each other; raise an error if all cancel out."""
+    opposite = count_contradictions(*pairs)
+    if not opposite:
         return
     rows = len(pairs[0])
-    note(f"{against:,} of {rows:,} preferences have an opposite one between the same two texts.")
-    both = np.concatenate([pairs[0], pairs[1]]), np.concatenate([pairs[1], pairs[0]])
+    note(f"{opposite:,} of {rows:,} preferences have an opposite one between the same two texts.")
+    both_orders = np.concatenate([pairs[0], pairs[1]]), np.concatenate([pairs[1], pairs[0]])
     signs = np.repeat([1, -1], rows)
-    _, cells = np.unique(np.stack(both), axis=1, return_inverse=True)
-    if not np.bincount(cells.ravel(), signs).any():
+    _, pair_codes = np.unique(np.stack(both_orders), axis=1, return_inverse=True)
+    if not np.bincount(pair_codes.ravel(), signs).any():
         raise AdequaError(
             "For every preference there is an opposite one between the same two texts, so that "
             "nothing can be learnt from them."
         )
 
 
-def _split(preferences: Preferences, share: float, seed: int) -> tuple[Preferences, Preferences]:
-    better, _ = both_texts(preferences)
-    apart = split_off(len(preferences), share, seed, reference_groups(better))
-    return preferences.select(np.flatnonzero(~apart)), preferences.select(np.flatnonzero(apart))
+def count_contradictions(better: IntArray, worse: IntArray) -> int:
+    """Return how many preferences have an opposite one between the same two hypotheses.
 
-
-def _joined(rows: Sequence[IntArray]) -> Pairs:
-    empty = np.zeros(0, np.intp)
-    return np.concatenate([empty, *rows[0::2]]), np.concatenate([empty, *rows[1::2]])
-
-
-def sampled_references(preferences: Preferences, count: int, seed: int) -> Preferences:
-    """The preferences of so many references, drawn at random, with all of their hypotheses."""
-    better, _ = both_texts(preferences)
-    there = sorted(set(better.references))
-    drawn = np.random.default_rng(seed).permutation(len(there))[:count]
-    kept = {there[at] for at in drawn.tolist()}
-    rows = [row for row, references in enumerate(better.references) if references in kept]
-    return preferences.select(rows)
-
-
-def sampled_rows(preferences: Preferences, count: int, seed: int) -> Preferences:
-    """So many preferences, drawn at random, in their order; all where there are no more."""
-    if count >= len(preferences):
-        return preferences
-    drawn = np.random.default_rng(seed).choice(len(preferences), count, replace=False)
-    return preferences.select(np.sort(drawn))
+    >>> count_contradictions(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 0]))
+    3
+    """
+    pairs = list(zip(better.tolist(), worse.tolist(), strict=True))
+    distinct = set(pairs)
+    return sum((worse_, better_) in distinct for better_, worse_ in pairs)

@@ -1,9 +1,9 @@
-"""What the pairwise ranker sees of texts, by name and in any combination (Guzmán et al., 2015, §4).
+"""The inputs of the pairwise ranker, by name and in any combination (Guzmán et al., 2015, §4).
 
-An input is a metric of ours or the folder of a trained one, `4metrics`, `bleucomp`, a column of
-scores beside the texts (`column:NAME`), or an encoder. Encoders of sentences give the vectors that
-the hidden nodes look at. All else is scores of a hypothesis against its references, for the skip
-arcs; that is also what encoders of pairs give.
+Two kinds of inputs describe a text. Sentence encoders give the vectors that the hidden nodes see.
+Everything else gives scores of a hypothesis against its references, for the skip arcs: a metric or
+the folder of a trained one, `4metrics`, `bleucomp`, an encoder of pairs, or a column of the data
+(`column:NAME`). All numbers are scaled to the range from -1 to 1 before the network sees them.
 """
 
 from __future__ import annotations
@@ -21,112 +21,76 @@ from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder
 from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
-from adequa.learned.blend import numbers_of
+from adequa.learned.blend import column_scores
 from adequa.learned.references import reduce_pairs
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full, load_metric
 from adequa.remarks import Remark
-from adequa.runtime.vector_cache import VectorCache, text_key
+from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments
-
-# By the smallest and the largest number of a feature, or by its mean and its spread.
-Scale: TypeAlias = Literal["range", "spread"]
-
-_DEVIATIONS = 4.0  # of the mean that become 1, where numbers are scaled by their spread
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scaling:
-    """What becomes 0, and how far from it what becomes 1 lies. Numbers beyond become -1 or 1."""
-
-    centre: FloatArray
-    reach: FloatArray
-
-    @classmethod
-    def of(cls, features: FloatArray, scale: Scale = "range") -> Scaling:
-        """From the features of training data, shape (rows, features).
-
-        A feature that is the same in all rows becomes 0 there.
-
-        >>> Scaling.of(np.array([[1.0, 5.0], [3.0, 5.0]])).apply(np.array([[1.5, 6.0]])).tolist()
-        [[-0.5, 1.0]]
-        """
-        if not len(features):
-            return cls(np.zeros(features.shape[1]), np.ones(features.shape[1]))
-        if scale == "range":
-            low, high = features.min(axis=0), features.max(axis=0)
-            centre, reach = (low + high) / 2, (high - low) / 2
-        else:
-            centre, reach = features.mean(axis=0), _DEVIATIONS * features.std(axis=0)
-        return cls(np.asarray(centre, np.float64), np.where(reach > 0, reach, 1.0))
-
-    def apply(self, features: FloatArray) -> FloatArray:
-        """The features in the range."""
-        return np.asarray(np.clip((features - self.centre) / self.reach, -1.0, 1.0))
-
 
 FOUR_METRICS = ("sentbleu", "nist", "ter", "meteor")  # 4METRICS of the paper
 GROUPS = {"4metrics": FOUR_METRICS}
 BLEUCOMP, COLUMN = "bleucomp", "column:"
-_CACHED = 1024  # segments between two writes: what an interruption costs
-Scored = Callable[[int], None]  # told how many texts were just scored
+_CACHE_CHUNK = 1024  # segments between two writes: what an interruption costs
+Scored = Callable[[int], None]  # called with the number of texts just scored
 
 
 class ScoreInput(ABC):
-    """Scores of hypotheses against their references."""
+    """An input that scores hypotheses against their references."""
 
-    name: str  # as the user gives it, with paths in full
-    count: int = 1  # scores a hypothesis
+    name: str  # as on the command line, with full paths
+    count: int = 1  # number of scores of a hypothesis
 
     @abstractmethod
     def scores(self, segments: Segments, scored: Scored) -> FloatArray:
-        """Shape (segments, count); all segments are of one corpus."""
+        """Return the scores of segments of one corpus, shape (segments, count)."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
-        """What tells this input from another one, wherever its files lie."""
+        """A text that is equal for equal inputs, wherever their files are stored."""
 
     def noticed(self) -> tuple[Remark, ...]:
-        """What a user should know of the scores."""
+        """Return remarks for the user about the texts scored so far."""
         return ()
 
 
 @dataclass(frozen=True)
 class MetricInput(ScoreInput):
-    """The segment scores of a metric; kept on disk where they do not depend on other segments."""
+    """Segment scores of a metric; cached on disk if they do not depend on other segments."""
 
     name: str
     metric: Metric
-    keep: bool = True
+    cache: bool = True
 
     @property
     def identity(self) -> str:
         return str(self.metric.segment_signature(None))
 
     def scores(self, segments: Segments, scored: Scored) -> FloatArray:
-        if self.metric.needs_whole_corpus or self.metric.columns or not self.keep:
-            return self._computed(segments, scored)
+        if self.metric.needs_whole_corpus or self.metric.columns or not self.cache:
+            return self._compute(segments, scored)
         keys = [
             text_key(text, *references)
             for text, references in zip(segments.hypotheses, segments.references, strict=True)
         ]
         digest = hashlib.sha256(self.identity.encode()).hexdigest()
-        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.sqlite", self.count)
-        found, there = cache.get(keys)
-        missing = np.flatnonzero(~there)
-        for start in range(0, len(missing), _CACHED):
-            rows = missing[start : start + _CACHED]
-            found[rows] = self._computed(segments.select(rows.tolist()), scored)
-            cache.put([keys[row] for row in rows.tolist()], found[rows])
-        return found.astype(np.float64)
+        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.db", self.count)
+        scores, is_cached = cache.get(keys)
+        missing = np.flatnonzero(~is_cached)
+        for start in range(0, len(missing), _CACHE_CHUNK):
+            rows = missing[start : start + _CACHE_CHUNK]
+            scores[rows] = self._compute(segments.select(rows.tolist()), scored)
+            cache.put([keys[row] for row in rows.tolist()], scores[rows])
+        return scores.astype(np.float64)
 
-    def _computed(self, segments: Segments, scored: Scored) -> FloatArray:
+    def _compute(self, segments: Segments, scored: Scored) -> FloatArray:
         statistics = batched_statistics(self.metric, segments, scored)
-        single = self.metric.segment_scores(statistics).astype(np.float32)[:, None]
-        return single.astype(np.float64)  # as the cache keeps them
+        scores = self.metric.segment_scores(statistics)[:, None]
+        return scores.astype(np.float32).astype(np.float64)  # the precision of the cache
 
     def noticed(self) -> tuple[Remark, ...]:
         return self.metric.noticed()
@@ -134,7 +98,7 @@ class MetricInput(ScoreInput):
 
 @dataclass(frozen=True)
 class BleuComponents(ScoreInput):
-    """BLEU taken apart, BLEUCOMP of the paper (§6.1)."""
+    """The components of BLEU: BLEUCOMP of the paper (§6.1)."""
 
     name: str = BLEUCOMP
     count: int = len(COLUMNS)
@@ -147,13 +111,13 @@ class BleuComponents(ScoreInput):
 
 @dataclass(frozen=True)
 class ColumnInput(ScoreInput):
-    """Scores that stand beside the texts."""
+    """Scores in a column of the data."""
 
     name: str
 
     @property
     def column(self) -> str:
-        """The column's own name."""
+        """Name of the column."""
         return self.name.removeprefix(COLUMN)
 
     @property
@@ -167,19 +131,19 @@ class ColumnInput(ScoreInput):
                 f"none. Columns: {', '.join(segments.ids) or 'none'}."
             )
         scored(len(segments))
-        return numbers_of(self.column, segments.ids[self.column])[:, None]
+        return column_scores(self.column, segments.ids[self.column])[:, None]
 
 
 @dataclass(frozen=True)
 class PairInput(ScoreInput):
-    """What an encoder of pairs says of hypothesis and reference; the best of several references."""
+    """Features of an encoder of pairs (hypothesis, reference); the best over the references."""
 
     name: str
     encoder: PairEncoder
 
     @property
     def count(self) -> int:  # type: ignore[override]  # a property in place of a field
-        """Numbers a pair."""
+        """Number of features of a pair."""
         return self.encoder.dimension
 
     @property
@@ -198,18 +162,18 @@ class PairInput(ScoreInput):
 
 @dataclass(frozen=True)
 class VectorInput:
-    """Vectors of sentences."""
+    """An input that encodes sentences as vectors."""
 
     name: str
     encoder: Encoder
 
     @property
     def identity(self) -> str:
-        """What tells this input from another one, wherever its files lie."""
+        """A text that is equal for equal inputs, wherever their files are stored."""
         return self.encoder.fingerprint
 
     def noticed(self) -> tuple[Remark, ...]:
-        """What a user should know of the vectors."""
+        """Return remarks for the user about the texts encoded so far."""
         return self.encoder.noticed()
 
 
@@ -217,16 +181,16 @@ AnyInput = ScoreInput | VectorInput
 
 
 @dataclass(frozen=True)
-class NamedInputs:
-    """All inputs of a ranker, in the order in which the network has them."""
+class RankerInputs:
+    """All inputs of a ranker, in the order of their features."""
 
     inputs: tuple[AnyInput, ...]
     scores: tuple[ScoreInput, ...] = field(init=False)
     vectors: tuple[VectorInput, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", _of(ScoreInput, self.inputs))
-        object.__setattr__(self, "vectors", _of(VectorInput, self.inputs))
+        object.__setattr__(self, "scores", _instances(ScoreInput, self.inputs))
+        object.__setattr__(self, "vectors", _instances(VectorInput, self.inputs))
         names = [each.name for each in self.inputs]
         if not names:
             raise AdequaError("A ranker needs an input, such as 4metrics or words:FILE.")
@@ -236,44 +200,44 @@ class NamedInputs:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns beside the texts that are read."""
-        of_metrics = (
+        """Columns of the data that the inputs read."""
+        metric_columns = (
             column
             for each in self.scores
             if isinstance(each, MetricInput)
             for column in each.metric.columns
         )
-        own = (each.column for each in self.scores if isinstance(each, ColumnInput))
-        return tuple(dict.fromkeys((*own, *of_metrics)))
+        score_columns = (each.column for each in self.scores if isinstance(each, ColumnInput))
+        return tuple(dict.fromkeys((*score_columns, *metric_columns)))
 
-    def uncached(self) -> NamedInputs:
-        """The same inputs, which neither read nor keep anything on disk."""
-        return NamedInputs(tuple(map(_uncached, self.inputs)))
+    def uncached(self) -> RankerInputs:
+        """Return these inputs without caches on disk."""
+        return RankerInputs(tuple(map(_uncached, self.inputs)))
 
     def noticed(self) -> tuple[Remark, ...]:
-        """What a user should know of the inputs."""
+        """Return remarks for the user from all inputs."""
         return tuple(remark for each in self.inputs for remark in each.noticed())
 
-    def scores_of(
+    def compute_scores(
         self,
         segments: Segments,
         corpora: Sequence[Sequence[int]],
         stage: Callable[[str], None],
         scored: Scored,
     ) -> FloatArray:
-        """All scores, shape (segments, scores); `corpora` lists the rows of each corpus."""
-        found = np.zeros((len(segments), sum(each.count for each in self.scores)))
+        """Return all scores, shape (segments, scores); `corpora` has the rows of each corpus."""
+        scores = np.zeros((len(segments), sum(each.count for each in self.scores)))
         parts = [segments.select(rows) for rows in corpora]
         start = 0
         for each in self.scores:
             stage(f"Scoring with {each.name}")
             for rows, part in zip(corpora, parts, strict=True):
-                found[list(rows), start : start + each.count] = each.scores(part, scored)
+                scores[list(rows), start : start + each.count] = each.scores(part, scored)
             start += each.count
-        return found
+        return scores
 
-    def vectors_of(self, texts: Sequence[str], stage: Callable[[str], None]) -> FloatArray:
-        """The vectors of texts, one input after the other."""
+    def encode(self, texts: Sequence[str], stage: Callable[[str], None]) -> FloatArray:
+        """Return the vectors of texts from all encoders, side by side."""
         parts = [np.zeros((len(texts), 0))]
         for each in self.vectors:
             stage(f"Encoding with {each.encoder.name}")
@@ -281,13 +245,13 @@ class NamedInputs:
         return np.hstack(parts)
 
 
-def named_inputs(names: Sequence[str], *, cache: bool = True) -> NamedInputs:
-    """The inputs that command-line words name."""
-    single = [part for name in names for part in GROUPS.get(name, (name,))]
-    return NamedInputs(tuple(_input(name, cache) for name in single))
+def load_inputs(names: Sequence[str], *, cache: bool = True) -> RankerInputs:
+    """Return the inputs with these names, which are those of the command line."""
+    expanded = [part for name in names for part in GROUPS.get(name, (name,))]
+    return RankerInputs(tuple(_load_input(name, cache) for name in expanded))
 
 
-def _input(name: str, cache: bool) -> AnyInput:
+def _load_input(name: str, cache: bool) -> AnyInput:
     if name == BLEUCOMP:
         return BleuComponents()
     if name.startswith(COLUMN):
@@ -295,11 +259,11 @@ def _input(name: str, cache: bool) -> AnyInput:
     kind = name.partition(":")[0]
     if kind in ENCODERS:
         return encoder_input(load_encoder(name), cache=cache)
-    return MetricInput(in_full(name), load_metric(name), keep=cache)
+    return MetricInput(in_full(name), load_metric(name), cache=cache)
 
 
 def encoder_input(encoder: AnyEncoder, *, cache: bool = True) -> AnyInput:
-    """An encoder as an input: vectors of sentences, or scores of pairs."""
+    """Return an encoder as an input: vectors of sentences, or scores of pairs."""
     if isinstance(encoder, Encoder):
         return VectorInput(encoder.specification, cached(encoder) if cache else encoder)
     if isinstance(encoder, PairEncoder):
@@ -309,7 +273,7 @@ def encoder_input(encoder: AnyEncoder, *, cache: bool = True) -> AnyInput:
 
 def _uncached(each: AnyInput) -> AnyInput:
     if isinstance(each, MetricInput):
-        return replace(each, keep=False)
+        return replace(each, cache=False)
     if isinstance(each, VectorInput) and isinstance(each.encoder, CachedEncoder):
         return replace(each, encoder=each.encoder.encoder)
     if isinstance(each, PairInput) and isinstance(each.encoder, CachedPairEncoder):
@@ -317,5 +281,43 @@ def _uncached(each: AnyInput) -> AnyInput:
     return each
 
 
-def _of(kind: type, inputs: Sequence[AnyInput]) -> tuple:  # type: ignore[type-arg]
+def _instances(kind: type, inputs: Sequence[AnyInput]) -> tuple:  # type: ignore[type-arg]
     return tuple(each for each in inputs if isinstance(each, kind))
+
+
+# Scaling (§4.4) ----------------------------------------------------------------------------------
+
+# By the minimum and maximum of a feature, or by its mean and standard deviation.
+Scale: TypeAlias = Literal["range", "spread"]
+
+_DEVIATIONS = 4.0  # standard deviations from the mean that become 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """A linear map of every feature: `centre` to 0, `centre` ± `half_width` to ±1, then clipped."""
+
+    centre: FloatArray
+    half_width: FloatArray
+
+    @classmethod
+    def fit(cls, features: FloatArray, scale: Scale = "range") -> Scaling:
+        """Return the scaling of training data, shape (rows, features).
+
+        A feature that is constant there becomes 0.
+
+        >>> Scaling.fit(np.array([[1.0, 5.0], [3.0, 5.0]])).apply(np.array([[1.5, 6.0]])).tolist()
+        [[-0.5, 1.0]]
+        """
+        if not len(features):
+            return cls(np.zeros(features.shape[1]), np.ones(features.shape[1]))
+        if scale == "range":
+            low, high = features.min(axis=0), features.max(axis=0)
+            centre, half_width = (low + high) / 2, (high - low) / 2
+        else:
+            centre, half_width = features.mean(axis=0), _DEVIATIONS * features.std(axis=0)
+        return cls(np.asarray(centre, np.float64), np.where(half_width > 0, half_width, 1.0))
+
+    def apply(self, features: FloatArray) -> FloatArray:
+        """Return scaled features, from -1 to 1."""
+        return np.asarray(np.clip((features - self.centre) / self.half_width, -1.0, 1.0))

@@ -1,25 +1,26 @@
 """The pairwise neural ranker: which of two hypotheses is better, given a reference?
 
 Guzmán, Joty, Màrquez and Nakov (2015), Pairwise Neural Machine Translation Evaluation: a small
-network looks at vectors of both hypotheses and the reference, and at scores of each hypothesis on
-skip arcs. It learns from preferences. An absolute score of a hypothesis is how likely it is to win
-against the other hypotheses of its segment.
+network sees vectors of both hypotheses and of the reference, and scores of each hypothesis on skip
+arcs. It learns from preferences. The score of a single hypothesis is the probability that it wins
+against the other hypotheses of its segment. Training needs PyTorch; scoring does not.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
+from scipy.special import expit
 
-from adequa.encoders.registry import ENCODERS, load_encoder, moved
+from adequa.encoders.registry import ENCODERS, load_encoder, with_path
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.learned.cards import (
     model_card,
     settings_table,
@@ -28,37 +29,26 @@ from adequa.learned.cards import (
     three_digits,
     training_data,
 )
-from adequa.learned.pairwise.costs import Loss, stages
+from adequa.learned.pairwise.costs import Loss, costs_of
 from adequa.learned.pairwise.data import (
-    Learnt,
-    PairwiseTexts,
-    both_texts,
-    check_learnable,
+    TrainingData,
+    UniqueTexts,
+    check_contradictions,
     corpora_of,
-    learnt_and_held_out,
-    mean_by_pair,
+    mean_over_references,
+    preference_texts,
+    split_preferences,
 )
 from adequa.learned.pairwise.inputs import (
     AnyInput,
-    NamedInputs,
+    RankerInputs,
     Scale,
     Scaling,
     VectorInput,
     encoder_input,
-    named_inputs,
+    load_inputs,
 )
-from adequa.learned.pairwise.network import (
-    PairwiseInputs,
-    PairwiseNetwork,
-    PairwiseShape,
-    probabilities,
-)
-from adequa.learned.pairwise.train import (
-    Epoch,
-    PairwiseSetting,
-    PairwiseTrained,
-    train_pairwise,
-)
+from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork
 from adequa.learned.saved import (
     SavedArrays,
     check_sizes,
@@ -68,25 +58,28 @@ from adequa.learned.saved import (
     restore,
     saved_array,
 )
+from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
 from adequa.version import __version__
 
-HELD_OUT = 0.1  # the share of preferences to validate on, where none are given for it
+if TYPE_CHECKING:
+    from adequa.learned.pairwise.train import Epoch, TrainedNetwork
+
+HELD_OUT = 0.1  # fraction of the preferences to validate on where no others are given
 
 
 @dataclass(eq=False)
 class PairwiseRanker(LearnedMetric):
-    """A network over inputs that are named as on the command line.
+    """A network over inputs with the names of the command line.
 
-    `hidden` is the number of nodes a group, 0 for the flat variant. A `symmetric` ranker decides
+    `hidden` is the number of nodes in a group; 0 is a flat network. A `symmetric` ranker decides
     the same for (a, b) and (b, a); the paper's plain version need not.
     """
 
-    inputs: tuple[str, ...] | NamedInputs = ("4metrics",)
+    inputs: tuple[str, ...] | RankerInputs = ("4metrics",)
     hidden: int = 4
     loss: Loss = "logistic"
     tie_penalty: float = 1.0  # of the Kendall cost
@@ -107,71 +100,79 @@ class PairwiseRanker(LearnedMetric):
     scalings_: tuple[Scaling, Scaling] = field(init=False, repr=False)  # of scores and of vectors
 
     def __post_init__(self) -> None:
-        given = self.inputs
-        self.named = given if isinstance(given, NamedInputs) else named_inputs(given)
-        self.columns = self.named.columns
+        inputs = self.inputs
+        self.loaded_inputs = inputs if isinstance(inputs, RankerInputs) else load_inputs(inputs)
+        self.columns = self.loaded_inputs.columns
 
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Preferences],
-        training: Training = UNSEEN,
+        training: Training = SILENT,
         development: Sequence[Preferences] = (),
     ) -> PairwiseRanker:
-        """Learn from preferences with texts; the epoch is chosen on `development`.
+        """Train on preferences with texts; the epoch is chosen on `development`.
 
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
         self._check_settings()
-        data = learnt_and_held_out(judgements, development, HELD_OUT, self.seed, training.note)
-        texts, rows = PairwiseTexts.of(data.parts(), self.columns)
-        learnt, held_out = data.pairs(rows)
-        check_learnable(learnt, training.note)
-        raw = texts.inputs(self.named, training.stage, training.scored)
-        used = np.unique(np.concatenate(learnt))
-        triples, _ = texts.compared(*learnt)
+        data = split_preferences(judgements, development, HELD_OUT, self.seed, training.note)
+        texts, rows = UniqueTexts.collect(data.parts(), self.columns)
+        train_pairs, held_out_pairs = data.pairs(rows)
+        check_contradictions(train_pairs, training.note)
+        try:
+            from adequa.learned.pairwise.train import (  # noqa: PLC0415  # needs PyTorch
+                TrainingSettings,
+                train_network,
+            )
+        except ImportError as error:
+            raise AdequaError(
+                "Training a pairwise ranker needs PyTorch; install it with: "
+                "pip install 'adequa[train]'"
+            ) from error
+        raw = texts.features(self.loaded_inputs, training.stage, training.scored)
+        triples, _ = texts.triples(*train_pairs)
+        used = np.unique(np.concatenate(train_pairs))
+        used_references = np.unique(triples.reference)
+        vectors = np.vstack([raw.hypotheses[used], raw.references[used_references]])
         self.scalings_ = (
-            Scaling.of(raw.scores[used], self.scale),
-            Scaling.of(
-                np.vstack([raw.hypotheses[used], raw.references[np.unique(triples.reference)]]),
-                self.scale,
-            ),
+            Scaling.fit(raw.scores[used], self.scale),
+            Scaling.fit(vectors, self.scale),
         )
-        inputs = self._scaled(raw)
+        features = self._scaled(raw)
         training.stage(f"Learning from {len(triples):,} preferences")
 
         def validate(network: PairwiseNetwork) -> float:
-            return float(tau_wmt12(self._margins(network, texts, inputs, *held_out)))
+            return float(tau_wmt12(self._margins(network, texts, features, *held_out_pairs)))
 
-        def told(epoch: Epoch) -> None:
+        def epoch_done(epoch: Epoch) -> None:
             training.advance(epoch.epoch, self.epochs)
-            training.told(f"cost {epoch.mean_cost:.4f}, tau {epoch.tau:.4f}")
+            training.status(f"cost {epoch.mean_cost:.4f}, tau {epoch.tau:.4f}")
 
-        trained = train_pairwise(
-            inputs,
+        trained = train_network(
+            features,
             triples,
             validate,
-            costs=stages(self.loss, symmetric=self.symmetric, tie_penalty=self.tie_penalty),
-            setting=self.setting,
+            costs=costs_of(self.loss, symmetric=self.symmetric, tie_penalty=self.tie_penalty),
+            settings=TrainingSettings(**self._training_settings()),
             seed=self.seed,
-            told=told,
+            epoch_done=epoch_done,
         )
         self.network_, self.digest_ = trained.network, ""
-        margins = self._margins(trained.network, texts, inputs, *held_out)
+        margins = self._margins(trained.network, texts, features, *held_out_pairs)
         self._describe(data, trained, margins)
         return self
 
-    @property
-    def setting(self) -> PairwiseSetting:
-        """How the network is trained."""
-        return PairwiseSetting(
-            hidden=self.hidden,
-            learning_rate=self.learning_rate,
-            batch=self.batch,
-            decay=self.decay,
-            epochs=self.epochs,
-            patience=self.patience,
-            symmetric=self.symmetric,
-        )
+    def _training_settings(self) -> dict[str, Any]:
+        """Return the fields of `TrainingSettings`."""
+        return {
+            "hidden": self.hidden,
+            "learning_rate": self.learning_rate,
+            "batch": self.batch,
+            "decay": self.decay,
+            "epochs": self.epochs,
+            "patience": self.patience,
+            "symmetric": self.symmetric,
+        }
 
     def _check_settings(self) -> None:
         check_choice("loss", self.loss, get_args(Loss))
@@ -187,76 +188,81 @@ class PairwiseRanker(LearnedMetric):
         if self.hidden < 0:
             raise AdequaError(f"hidden must be 0 (flat) or more, not {self.hidden}.")
 
-    def _scaled(self, raw: PairwiseInputs) -> PairwiseInputs:
+    def _scaled(self, raw: Features) -> Features:
         scores, vectors = self.scalings_
-        return PairwiseInputs(
+        return Features(
             vectors.apply(raw.hypotheses), scores.apply(raw.scores), vectors.apply(raw.references)
         )
 
     def _margins(
         self,
         network: PairwiseNetwork,
-        texts: PairwiseTexts,
-        inputs: PairwiseInputs,
+        texts: UniqueTexts,
+        features: Features,
         first: IntArray,
         second: IntArray,
     ) -> FloatArray:
-        """Logits of pairs, the mean over references; 0 for a hypothesis against itself.
+        """Return logits of pairs, the mean over references; 0 for a hypothesis against itself.
 
-        The plain version sees every pair in the order of the texts, so that the order of the pairs
-        tells it nothing. The Kendall cost orders by Δ, the difference of both orders (§6.4), and
-        so does a ranker that learnt by it.
+        The plain version sees every pair in the alphabetical order of the texts, so that the order
+        of the pairs reveals nothing. The Kendall cost orders by Δ, the difference of both orders
+        (§6.4), and so does a ranker trained by it.
         """
-        swapped = np.zeros(len(first), np.bool_)
+        is_exchanged = np.zeros(len(first), np.bool_)
         both_orders = self.symmetric or self.loss != "logistic"
         if not both_orders:
-            said = texts.segments.hypotheses
+            hypotheses = texts.segments.hypotheses
             pairs = zip(first.tolist(), second.tolist(), strict=True)
-            swapped = np.array([said[one] > said[other] for one, other in pairs], np.bool_)
-        one, other = np.where(swapped, second, first), np.where(swapped, first, second)
-        triples, starts = texts.compared(one, other)
-        z = network.margins(inputs, triples, symmetric=both_orders)
-        margins = mean_by_pair(z, starts) * np.where(swapped, -1.0, 1.0)
+            is_exchanged = np.array([hypotheses[a] > hypotheses[b] for a, b in pairs], np.bool_)
+        triples, starts = texts.triples(
+            np.where(is_exchanged, second, first), np.where(is_exchanged, first, second)
+        )
+        z = network.margins(features, triples, symmetric=both_orders)
+        margins = mean_over_references(z, starts) * np.where(is_exchanged, -1.0, 1.0)
         return np.where(first == second, 0.0, margins)
 
-    def decide(self, first: Segments, second: Segments, training: Training = UNSEEN) -> FloatArray:
-        """How likely the first hypothesis of each row is better than the second; 0.5 is a tie."""
+    def decide(self, first: Segments, second: Segments, training: Training = SILENT) -> FloatArray:
+        """Return the probability that each first hypothesis is better; 0.5 is a tie."""
         self.check_fitted()
         if first.references != second.references:
             raise AdequaError("Two hypotheses are compared by the same references; these differ.")
         corpora = [""] * len(first)
-        texts, (one, other) = PairwiseTexts.of([(first, corpora), (second, corpora)], self.columns)
-        return self.decided(texts, one, other, training)
+        parts = [(first, corpora), (second, corpora)]
+        texts, (one, other) = UniqueTexts.collect(parts, self.columns)
+        return self.decide_rows(texts, one, other, training)
 
     def decide_preferences(
-        self, preferences: Preferences, training: Training = UNSEEN
+        self, preferences: Preferences, training: Training = SILENT
     ) -> FloatArray:
-        """How likely the better one of each preference is better, by the ranker."""
+        """Return the probability that the better hypothesis of each preference is better."""
         self.check_fitted()
         corpora = corpora_of(preferences)
-        parts = [(side, corpora) for side in both_texts(preferences)]
-        texts, (better, worse) = PairwiseTexts.of(parts, self.columns)
-        return self.decided(texts, better, worse, training)
+        parts = [(segments, corpora) for segments in preference_texts(preferences)]
+        texts, (one, other) = UniqueTexts.collect(parts, self.columns)
+        return self.decide_rows(texts, one, other, training)
 
-    def decided(
-        self, texts: PairwiseTexts, first: IntArray, second: IntArray, training: Training = UNSEEN
+    def decide_rows(
+        self, texts: UniqueTexts, first: IntArray, second: IntArray, training: Training = SILENT
     ) -> FloatArray:
-        """The same for rows of texts: inputs are computed once a text, whatever the pairs."""
-        inputs = self._scaled(texts.inputs(self.named, training.stage, training.scored))
+        """Return the probability that each first text is better than the second, by their rows.
+
+        Features are computed once a text, however many pairs it is in.
+        """
+        raw = texts.features(self.loaded_inputs, training.stage, training.scored)
         training.stage(f"Comparing {len(first):,} pairs")
-        return probabilities(self._margins(self.network_, texts, inputs, first, second))
+        margins = self._margins(self.network_, texts, self._scaled(raw), first, second)
+        return np.asarray(expit(margins))
 
     def score_segments(self, segments: Segments) -> FloatArray:
-        """How likely each hypothesis wins against the others of its references, on average.
+        """Return the mean probability of each hypothesis to win against the others of its segment.
 
-        Against one of the same text that is 0.5, and so it is for a hypothesis without any other.
+        It is 0.5 against a hypothesis of the same text, and where there is no other hypothesis.
         """
         self.check_fitted()
-        texts, (rows,) = PairwiseTexts.of([(segments, [""] * len(segments))], self.columns)
+        texts, (rows,) = UniqueTexts.collect([(segments, [""] * len(segments))], self.columns)
         groups: dict[tuple[str, ...], list[int]] = {}
         for row, references in enumerate(texts.segments.references):
             groups.setdefault(references, []).append(row)
-        times = np.bincount(rows, minlength=len(texts.segments))  # that a text is there
         if len(segments) == len(groups):
             raise AdequaError(
                 f"{self.name} ranks hypotheses of one segment against each other, and here every "
@@ -264,16 +270,17 @@ class PairwiseRanker(LearnedMetric):
             )
         pairs = [(a, b) for group in groups.values() for a in group for b in group if a != b]
         first, second = np.array(pairs, np.intp).reshape(-1, 2).T
-        wins = self.decided(texts, first, second)
+        wins = self.decide_rows(texts, first, second)
         count = len(texts.segments)
-        others = np.bincount(first, times[second], minlength=count) + times - 1
-        total = np.bincount(first, times[second] * wins, minlength=count) + (times - 1) / 2
-        mean = np.divide(total, others, out=np.full(count, 0.5), where=others > 0)
+        copies = np.bincount(rows, minlength=count)  # segments with the same text
+        opponents = np.bincount(first, copies[second], minlength=count) + copies - 1
+        total = np.bincount(first, copies[second] * wins, minlength=count) + (copies - 1) / 2
+        mean = np.divide(total, opponents, out=np.full(count, 0.5), where=opponents > 0)
         return np.asarray(mean[rows])
 
     @property
-    def kept_epoch(self) -> str:
-        """Which epoch the network is of, in words; each of two costs counts its own."""
+    def chosen_epoch(self) -> str:
+        """The epoch of the network in words; each of two costs counts its own epochs."""
         chosen = self.training_["chosen"]
         epoch, epochs = f"epoch {chosen['epoch']:,}", f"{chosen['epochs']:,}"
         if self.loss != "logistic-kendall":
@@ -281,11 +288,11 @@ class PairwiseRanker(LearnedMetric):
         return f"{epoch} of the {('logistic', 'Kendall')[chosen['cost']]} cost, {epochs} of both,"
 
     def noticed(self) -> tuple[Remark, ...]:
-        return self.named.noticed()
+        return self.loaded_inputs.noticed()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("inputs", ",".join(_shown(each.name) for each in self.named.inputs)),
+            ("inputs", ",".join(_without_folders(each.name) for each in self.loaded_inputs.inputs)),
             ("hidden", str(self.hidden)),
             ("loss", self.loss),
             ("symmetric", str(self.symmetric).lower()),
@@ -294,21 +301,21 @@ class PairwiseRanker(LearnedMetric):
 
     def settings(self) -> dict[str, Any]:
         return {
-            "inputs": input_facts(self.named),
+            "inputs": _input_facts(self.loaded_inputs),
             "loss": self.loss,
             "tie_penalty": self.tie_penalty,
             "scale": self.scale,
-            **asdict(self.setting),
+            **self._training_settings(),
             "seed": self.seed,
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return network_arrays(self.network_, self.scalings_)
+        return _saved_arrays(self.network_, self.scalings_)
 
     def card(self) -> str:
-        return pairwise_card(self)
+        return _card(self)
 
-    def _describe(self, data: Learnt, trained: PairwiseTrained, margins: FloatArray) -> None:
+    def _describe(self, data: TrainingData, trained: TrainedNetwork, margins: FloatArray) -> None:
         best = trained.best
         self.training_ = data.facts() | {
             "chosen": {"cost": best.cost, "epoch": best.epoch, "epochs": len(trained.history)},
@@ -329,108 +336,118 @@ class PairwiseRanker(LearnedMetric):
         /,
         **settings: str,
     ) -> PairwiseRanker:
-        kept = dict(description.settings)
-        named = restored_inputs(kept.pop("inputs"), folder, settings)
-        metric = cls(inputs=named, name=description.name, **kept)
+        saved = dict(description.settings)
+        inputs = _restore_inputs(saved.pop("inputs"), folder, settings)
+        metric = cls(inputs=inputs, name=description.name, **saved)
         metric._check_settings()
-        metric.network_, metric.scalings_ = saved_network(arrays, named, metric.hidden, str(folder))
+        metric.network_, metric.scalings_ = _restore_network(
+            arrays, inputs, metric.hidden, str(folder)
+        )
         metric.training_, metric.agreement_ = description.training, description.agreement
         metric.digest_ = description.identity
         return metric
 
 
-def _shown(name: str) -> str:
-    """An input as signatures show it: without the folders, which mean nothing elsewhere.
+def _without_folders(name: str) -> str:
+    """Return the name of an input for signatures: folders mean nothing on other machines.
 
-    >>> _shown("meteor:modules=exact,tables=/models/meteor"), _shown("words:/a/glove.txt")
-    ('meteor:modules=exact,tables=meteor', 'words:glove.txt')
+    >>> _without_folders("meteor:modules=exact,tables=/models/meteor")
+    'meteor:modules=exact,tables=meteor'
+    >>> _without_folders("words:/a/glove.txt")
+    'words:glove.txt'
     """
     return re.sub(r"(^|[=:])/[^,:]*/([^/,:]+)", r"\1\2", name)
 
 
-_SCALINGS = ("scores", "vectors")
+# The saved form ----------------------------------------------------------------------------------
+
+_SCALINGS = ("scores", "vectors")  # prefixes of the arrays "..._centre" and "..._reach"
 
 
-def input_facts(named: NamedInputs) -> list[dict[str, Any]]:
-    """What metric.json keeps of each input: its name, what it is, and how many numbers it gives."""
+def _input_facts(inputs: RankerInputs) -> list[dict[str, Any]]:
+    """Return what metric.json holds of each input."""
     return [
-        {"name": each.name, "identity": each.identity, "numbers": _numbers(each)}
-        for each in named.inputs
+        {"name": each.name, "identity": each.identity, "numbers": _dimension(each)}
+        for each in inputs.inputs
     ]
 
 
-def restored_inputs(
+def _restore_inputs(
     facts: Sequence[Mapping[str, Any]], folder: Path, settings: Mapping[str, str]
-) -> NamedInputs:
-    """The inputs of a saved ranker; `input1` and so on say where one of them is now."""
+) -> RankerInputs:
+    """Return the inputs of a saved ranker; settings `input1` and so on are their new locations."""
     keys = [f"input{number}" for number in range(1, len(facts) + 1)]
     check_settings(folder, settings, [*keys, "cache"])
     cache = is_cached(folder, settings)
-    return NamedInputs(
+    return RankerInputs(
         tuple(
-            _restored(fact, settings.get(key), cache, may_help(folder, key))
+            _restore_input(fact, settings.get(key), cache, may_help(folder, key))
             for fact, key in zip(facts, keys, strict=True)
         )
     )
 
 
-def _restored(fact: Mapping[str, Any], now: str | None, cache: bool, advice: str) -> AnyInput:
+def _restore_input(
+    fact: Mapping[str, Any], location: str | None, cache: bool, advice: str
+) -> AnyInput:
+    """Return a saved input, from a new location if there is one; check that it is the same."""
     name = str(fact["name"])
-    found = restore(
+    restored = restore(
         f"The input {name} that this ranker was trained with",
-        lambda: _named(name, now, cache),
-        is_moved=now is not None,
+        lambda: _load_input(name, location, cache),
+        is_moved=location is not None,
         advice=advice,
     )
-    given_vectors = isinstance(found, VectorInput) and found.name.startswith("precomputed:")
-    same = essential_signature(found.identity) == essential_signature(str(fact["identity"]))
-    if _numbers(found) != fact["numbers"] or not (same or (given_vectors and now is not None)):
+    # A file of vectors in place of another one is trusted to come from the same encoder.
+    is_vector_file = isinstance(restored, VectorInput) and restored.name.startswith("precomputed:")
+    is_trusted = is_vector_file and location is not None
+    is_same = essential_signature(restored.identity) == essential_signature(str(fact["identity"]))
+    if _dimension(restored) != fact["numbers"] or not (is_same or is_trusted):
         raise AdequaError(
-            f"{found.name} is not the input that this ranker was trained with, which was {name}."
+            f"{restored.name} is not the input that this ranker was trained with, which was {name}."
         )
-    return found
+    return restored
 
 
-def _named(name: str, now: str | None, cache: bool) -> AnyInput:
-    """An input by its name; an encoder or a folder may lie elsewhere now."""
-    if now is not None and name.partition(":")[0] in ENCODERS:
-        return encoder_input(load_encoder(moved(name, now)), cache=cache)
-    (found,) = named_inputs([name if now is None else now], cache=cache).inputs
-    return found
+def _load_input(name: str, location: str | None, cache: bool) -> AnyInput:
+    if location is not None and name.partition(":")[0] in ENCODERS:
+        return encoder_input(load_encoder(with_path(name, location)), cache=cache)
+    (loaded,) = load_inputs([name if location is None else location], cache=cache).inputs
+    return loaded
 
 
-def _numbers(each: AnyInput) -> int:
+def _dimension(each: AnyInput) -> int:
+    """Return the number of features of an input."""
     return each.encoder.dimension if isinstance(each, VectorInput) else each.count
 
 
-def network_arrays(
+def _saved_arrays(
     network: PairwiseNetwork, scalings: tuple[Scaling, Scaling]
 ) -> dict[str, np.ndarray]:
-    """All that was learnt, as arrays to save."""
+    """Return everything learnt as arrays to save."""
     arrays: dict[str, np.ndarray] = {"theta": network.theta}
     for name, scaling in zip(_SCALINGS, scalings, strict=True):
-        arrays |= {f"{name}_centre": scaling.centre, f"{name}_reach": scaling.reach}
+        arrays |= {f"{name}_centre": scaling.centre, f"{name}_reach": scaling.half_width}
     return arrays
 
 
-def saved_network(
-    arrays: SavedArrays, named: NamedInputs, hidden: int, where: str
+def _restore_network(
+    arrays: SavedArrays, inputs: RankerInputs, hidden: int, where: str
 ) -> tuple[PairwiseNetwork, tuple[Scaling, Scaling]]:
-    """The network and the scalings, after a check that they fit the inputs."""
-    counts = (
-        sum(each.count for each in named.scores),
-        sum(each.encoder.dimension for each in named.vectors),
+    """Return the saved network and scalings, after a check that they fit the inputs."""
+    scores = sum(each.count for each in inputs.scores)
+    vector = sum(each.encoder.dimension for each in inputs.vectors)
+    scalings = (
+        _restore_scaling(arrays, "scores", scores, where),
+        _restore_scaling(arrays, "vectors", vector, where),
     )
-    scalings = tuple(
-        _scaling(arrays, name, count, where) for name, count in zip(_SCALINGS, counts, strict=True)
-    )
-    shape = PairwiseShape(vector=counts[1], scores=counts[0], hidden=hidden)
+    shape = NetworkShape(vector=vector, scores=scores, hidden=hidden)
     theta = saved_array(arrays, "theta", 1, where).astype(np.float64)
     check_sizes(where, theta=(theta.size, shape.size))
-    return PairwiseNetwork(shape, theta), (scalings[0], scalings[1])
+    return PairwiseNetwork(shape, theta), scalings
 
 
-def _scaling(arrays: SavedArrays, name: str, count: int, where: str) -> Scaling:
+def _restore_scaling(arrays: SavedArrays, name: str, count: int, where: str) -> Scaling:
     centre, reach = (
         saved_array(arrays, f"{name}_{part}", 1, where) for part in ("centre", "reach")
     )
@@ -441,11 +458,14 @@ def _scaling(arrays: SavedArrays, name: str, count: int, where: str) -> Scaling:
     return Scaling(centre.astype(np.float64), reach.astype(np.float64))
 
 
-def pairwise_card(metric: PairwiseRanker) -> str:
+# The model card ----------------------------------------------------------------------------------
+
+
+def _card(metric: PairwiseRanker) -> str:
     """Return the card in Markdown."""
     settings = metric.settings()
     inputs = settings.pop("inputs")
-    scores = metric.named.scores
+    scores = metric.loaded_inputs.scores
     return model_card(
         metric.name,
         "A pairwise neural ranker: which of two hypotheses is better, given a reference. "
@@ -463,7 +483,7 @@ def pairwise_card(metric: PairwiseRanker) -> str:
                     ["input", "numbers", "used as"],
                     [
                         [fact["name"], fact["numbers"], "scores" if each in scores else "vectors"]
-                        for fact, each in zip(inputs, metric.named.inputs, strict=True)
+                        for fact, each in zip(inputs, metric.loaded_inputs.inputs, strict=True)
                     ],
                 )
             ],

@@ -1,73 +1,71 @@
 """The network of the pairwise ranker (Guzmán, Joty, Màrquez and Nakov, 2015, §3), in NumPy.
 
-Two hypotheses t1 and t2 and a reference r come as vectors x, and each hypothesis with scores ψ
-against the reference. Three groups of hidden nodes look at two of the vectors each, and the scores
-go straight to the output, on skip arcs:
+The input is a triple of two hypotheses t1 and t2 and a reference r. Each sentence has a vector x,
+and each hypothesis has scores ψ against its reference. Three groups of hidden nodes see two of the
+vectors each; the scores go straight to the output on skip arcs:
 
+    h12 = tanh(W12 [x1, x2] + b12)
     h1r = tanh(W1r [x1, xr] + b1r)
     h2r = tanh(W2r [x2, xr] + b2r)
-    h12 = tanh(W12 [x1, x2] + b12)
-    f(t1, t2, r) = sig(z),    z = wv [h12, h1r, h2r, ψ1r, ψ2r] + bv
+    f(t1, t2, r) = sig(z),    z = wv [h12, h1r, h2r, ψ1r, ψ2r] + bv        (3)
 
-The flat variant has no hidden nodes: z = wv [x1, x2, xr, ψ1r, ψ2r] + bv, a logistic regression.
-Gradients are written out: a batch of the paper is so small that PyTorch would spend its time on
-bookkeeping, and ranking needs no PyTorch this way.
+The flat network has no hidden nodes: z = wv [x1, x2, xr, ψ1r, ψ2r] + bv, a logistic regression.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 
 import numpy as np
-from scipy.special import expit
 
 from adequa.segments import FloatArray, IntArray
 
-_GROUPS = ("12", "1r", "2r")
+_GROUPS = ("12", "1r", "2r")  # of hidden nodes: each sees the two sentences of its name
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseShape:
-    """How many numbers a vector has, how many scores there are, and hidden nodes a group."""
+class NetworkShape:
+    """Sizes of the network: numbers in a vector, scores of a hypothesis, hidden nodes in a group.
+
+    Without hidden nodes the network is flat.
+    """
 
     vector: int
     scores: int
-    hidden: int = 4  # 0 for the flat variant
+    hidden: int = 4
 
     @property
-    def parts(self) -> dict[str, tuple[int, ...]]:
-        """The parameters by name, with their shapes; the letters are the paper's."""
+    def parameters(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the parameters by their letters in the paper, in the order of theta."""
         n, h = self.vector, self.hidden
         if not h:
             return {"wv": (3 * n + 2 * self.scores,), "bv": (1,)}
-        groups: dict[str, tuple[int, ...]] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
         for group in _GROUPS:
-            groups |= {f"W{group}": (h, 2 * n), f"b{group}": (h,)}
-        return groups | {"wv": (3 * h + 2 * self.scores,), "bv": (1,)}
+            shapes |= {f"W{group}": (h, 2 * n), f"b{group}": (h,)}
+        return shapes | {"wv": (3 * h + 2 * self.scores,), "bv": (1,)}
 
     @property
     def size(self) -> int:
-        """Numbers in all parameters together."""
-        return sum(prod(shape) for shape in self.parts.values())
+        """Total number of parameters."""
+        return sum(prod(shape) for shape in self.parameters.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairwiseInputs:
-    """What the network sees of texts: hypotheses with vectors and scores, references with vectors.
+class Features:
+    """The network's view of texts: a vector and scores a hypothesis, a vector a reference."""
 
-    Numbers are in the range that the network was trained in.
-    """
-
-    hypotheses: FloatArray  # (hypotheses, vector)
+    hypotheses: FloatArray  # vectors, (hypotheses, vector)
     scores: FloatArray  # (hypotheses, scores)
-    references: FloatArray  # (references, vector)
+    references: FloatArray  # vectors, (references, vector)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Triples:
-    """Which hypotheses are compared by which reference: rows of the inputs."""
+    """The hypotheses to compare and the reference to compare them by, as rows of `Features`."""
 
     first: IntArray
     second: IntArray
@@ -76,147 +74,155 @@ class Triples:
     def __len__(self) -> int:
         return len(self.first)
 
-    def take(self, rows: IntArray) -> Triples:
-        """Some of them, in this order."""
+    def select(self, rows: IntArray) -> Triples:
+        """Return the triples at these indices."""
         return Triples(self.first[rows], self.second[rows], self.reference[rows])
 
     @property
     def reversed(self) -> Triples:
-        """The same with the hypotheses in the other order."""
+        """The triples with their two hypotheses exchanged."""
         return Triples(self.second, self.first, self.reference)
 
 
-class PairwiseNetwork:
-    """The parameters, as views of one row of numbers, and what they make of inputs."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Activations:
+    """Output z of every triple, and its hidden nodes by group; a flat network has no groups."""
 
-    def __init__(self, shape: PairwiseShape, theta: FloatArray) -> None:
+    z: FloatArray
+    hidden: dict[str, FloatArray]
+
+
+class PairwiseNetwork:
+    """The parameters of the network: one vector theta, and views of its parts by letter."""
+
+    def __init__(self, shape: NetworkShape, theta: FloatArray) -> None:
         self.shape = shape
         self.theta = theta
-        self.parts = _views(shape, theta)
+        self.parameters = _views(shape, theta)
 
     @classmethod
-    def begun(cls, shape: PairwiseShape, seed: int) -> PairwiseNetwork:
-        """Weights drawn uniformly as Glorot and Bengio (2010) do, biases 0."""
+    def initialise(cls, shape: NetworkShape, seed: int) -> PairwiseNetwork:
+        """Return a network with uniform weights (Glorot and Bengio, 2010) and biases of 0."""
         random = np.random.default_rng(seed)
         network = cls(shape, np.zeros(shape.size))
-        for name, part in network.parts.items():
-            if name[0] in "Ww":
-                inputs, outputs = part.shape[-1], part.shape[0] if part.ndim > 1 else 1
-                bound = np.sqrt(6 / (inputs + outputs))
-                part[...] = random.uniform(-bound, bound, part.shape)
+        for name, parameter in network.parameters.items():
+            if _is_weight(name):
+                fan_in, fan_out = parameter.shape[-1], prod(parameter.shape[:-1])
+                bound = np.sqrt(6 / (fan_in + fan_out))
+                parameter[...] = random.uniform(-bound, bound, parameter.shape)
         return network
 
     @cached_property
-    def weights(self) -> FloatArray:
-        """1 for what weight decay shrinks, 0 for biases."""
-        marks = np.zeros_like(self.theta)
-        for name, part in _views(self.shape, marks).items():
-            part[...] = name[0] in "Ww"
-        return marks
+    def weight_mask(self) -> FloatArray:
+        """1 for every weight of theta, 0 for every bias; weight decay shrinks weights alone."""
+        mask = np.zeros_like(self.theta)
+        for name, parameter in _views(self.shape, mask).items():
+            parameter[...] = _is_weight(name)
+        return mask
 
-    def outputs(self, inputs: PairwiseInputs, triples: Triples) -> FloatArray:
-        """z of each triple.
+    def forward(self, features: Features, triples: Triples) -> Activations:
+        """Return equation (3) for every triple.
 
-        What depends on one hypothesis is computed once a hypothesis: for a pair there remain the
-        sums of the parts, and tanh. So all pairs of many systems cost little more than the systems.
+        W [x1, x2] is the sum of a product with x1 and one with x2. Each product is computed once a
+        sentence, so that all pairs of many systems cost little more than the systems.
         """
-        one, other, by = triples.first, triples.second, triples.reference
-        flat = self._skipped(inputs)
-        z = flat[0][one] + flat[1][other] + self.parts["bv"]
-        if not self.shape.hidden:
-            return np.asarray(z + flat[2][by])
-        w12, w1r, w2r = np.split(self.parts["wv"][: 3 * self.shape.hidden], 3)
-        first, second = (_halves(self.parts[f"W{group}"]) for group in ("1r", "2r"))
-        both = _halves(self.parts["W12"])
-        x, r = inputs.hypotheses, inputs.references
-        z += np.tanh((x @ both[0])[one] + (x @ both[1])[other] + self.parts["b12"]) @ w12
-        z += np.tanh((x @ first[0])[one] + (r @ first[1] + self.parts["b1r"])[by]) @ w1r
-        z += np.tanh((x @ second[0])[other] + (r @ second[1] + self.parts["b2r"])[by]) @ w2r
-        return np.asarray(z)
+        sentences = _sentences(features, triples)
+        z = np.full(len(triples), self.parameters["bv"][0])
+        for weights, values, rows in self._skip_arcs(features, triples):
+            z += (values @ weights)[rows]
+        hidden: dict[str, FloatArray] = {}
+        for group, output_weights in self._hidden_groups():
+            (x, rows), (x_other, rows_other) = (sentences[letter] for letter in group)
+            w, w_other = _halves(self.parameters[f"W{group}"])
+            products = (x_other @ w_other.T + self.parameters[f"b{group}"])[rows_other]
+            hidden[group] = np.tanh((x @ w.T)[rows] + products)
+            z += hidden[group] @ output_weights
+        return Activations(z, hidden)
 
-    def _skipped(self, inputs: PairwiseInputs) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What goes straight to the output: of the first hypothesis, the second, the reference."""
-        wv, scores = self.parts["wv"], self.shape.scores
-        psi1, psi2 = np.split(wv[len(wv) - 2 * scores :], 2)
-        one, other = inputs.scores @ psi1, inputs.scores @ psi2
-        if self.shape.hidden:
-            return one, other, np.zeros(len(inputs.references))
-        x1, x2, xr = np.split(wv[: 3 * self.shape.vector], 3)
-        return (
-            one + inputs.hypotheses @ x1,
-            other + inputs.hypotheses @ x2,
-            inputs.references @ xr,
-        )
+    # By hand, because PyTorch's automatic gradients take 4 times as long for a batch of 30.
+    def backward(
+        self, features: Features, triples: Triples, activations: Activations, slopes: FloatArray
+    ) -> FloatArray:
+        """Return the gradient of theta, from the slope of the cost in every z."""
+        gradient = np.empty_like(self.theta)
+        parts = _views(self.shape, gradient)
+        arcs = self._skip_arcs(features, triples)
+        nodes = [*activations.hidden.values(), *(values[rows] for _, values, rows in arcs)]
+        parts["wv"][...] = np.concatenate([slopes @ values for values in nodes])
+        parts["bv"][0] = slopes.sum()
+        if not activations.hidden:
+            return gradient
+        x = {letter: each[rows] for letter, (each, rows) in _sentences(features, triples).items()}
+        for group, output_weights in self._hidden_groups():
+            h = activations.hidden[group]
+            sum_slopes = slopes[:, None] * output_weights * (1 - h * h)
+            for letter, part in zip(group, _halves(parts[f"W{group}"]), strict=True):
+                part[...] = sum_slopes.T @ x[letter]
+            parts[f"b{group}"][...] = sum_slopes.sum(axis=0)
+        return gradient
 
-    def margins(self, inputs: PairwiseInputs, triples: Triples, *, symmetric: bool) -> FloatArray:
-        """By how much the first hypothesis is better, as a logit.
+    def _hidden_groups(self) -> Iterator[tuple[str, FloatArray]]:
+        """Each hidden group with its weights in the output; none in a flat network."""
+        h = self.shape.hidden
+        for index, group in enumerate(_GROUPS if h else ()):
+            yield group, self.parameters["wv"][index * h : (index + 1) * h]
 
-        Of a symmetric ranker that is half the difference of z in both orders, so that the two
-        orders give the same number with opposite signs.
+    def _skip_arcs(
+        self, features: Features, triples: Triples
+    ) -> list[tuple[FloatArray, FloatArray, IntArray]]:
+        """Weights, values and rows of all inputs that go straight to the output.
+
+        These are the scores, and in a flat network the vectors before them.
         """
-        z = self.outputs(inputs, triples)
-        return (z - self.outputs(inputs, triples.reversed)) / 2 if symmetric else z
+        inputs = [(features.scores, triples.first), (features.scores, triples.second)]
+        if self.shape.vector and not self.shape.hidden:
+            inputs = [*_sentences(features, triples).values(), *inputs]
+        arcs, start = [], len(_GROUPS) * self.shape.hidden
+        for values, rows in inputs:
+            weights = self.parameters["wv"][start : start + values.shape[1]]
+            arcs.append((weights, values, rows))
+            start += values.shape[1]
+        return arcs
+
+    def margins(self, features: Features, triples: Triples, *, symmetric: bool) -> FloatArray:
+        """Return the logit that the first hypothesis of each triple is better.
+
+        A symmetric ranker takes half the difference of z in both orders, so that the two orders
+        give the same number with opposite signs.
+        """
+        z = self.forward(features, triples).z
+        return (z - self.forward(features, triples.reversed).z) / 2 if symmetric else z
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trace:
-    """What a small batch went through, for its gradient: z, what each group saw, all nodes."""
-
-    z: FloatArray
-    seen: tuple[FloatArray, ...]
-    nodes: FloatArray  # all that the output looks at
-
-
-def forward(network: PairwiseNetwork, inputs: PairwiseInputs, triples: Triples) -> Trace:
-    """The outputs of a small batch by the equations as they stand."""
-    x1, x2 = inputs.hypotheses[triples.first], inputs.hypotheses[triples.second]
-    r = inputs.references[triples.reference]
-    psi = inputs.scores[triples.first], inputs.scores[triples.second]
-    if network.shape.hidden:
-        seen = tuple(np.concatenate(each, axis=1) for each in ((x1, x2), (x1, r), (x2, r)))
-        groups = zip(_GROUPS, seen, strict=True)
-        parts = network.parts
-        hidden = [np.tanh(x @ parts[f"W{name}"].T + parts[f"b{name}"]) for name, x in groups]
-        nodes = np.concatenate([*hidden, *psi], axis=1)
-    else:
-        seen, nodes = (), np.concatenate([x1, x2, r, *psi], axis=1)
-    return Trace(nodes @ network.parts["wv"] + network.parts["bv"], seen, nodes)
+def _sentences(features: Features, triples: Triples) -> dict[str, tuple[FloatArray, IntArray]]:
+    """Vectors and rows of the first hypothesis, the second one, and the reference."""
+    return {
+        "1": (features.hypotheses, triples.first),
+        "2": (features.hypotheses, triples.second),
+        "r": (features.references, triples.reference),
+    }
 
 
-def backward(network: PairwiseNetwork, trace: Trace, slopes: FloatArray) -> FloatArray:
-    """The gradient of the parameters, from that of each z; a row like theta."""
-    gradient = np.empty_like(network.theta)
-    into = _views(network.shape, gradient)
-    into["bv"][0] = slopes.sum()
-    into["wv"][...] = slopes @ trace.nodes
-    h = network.shape.hidden
-    for at, (name, x) in enumerate(zip(_GROUPS[: len(trace.seen)], trace.seen, strict=True)):
-        group = slice(at * h, (at + 1) * h)
-        below = slopes[:, None] * network.parts["wv"][group] * (1 - trace.nodes[:, group] ** 2)
-        into[f"W{name}"][...] = below.T @ x
-        into[f"b{name}"][...] = below.sum(axis=0)
-    return gradient
+def _halves(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The columns of a group for the first of its sentences, and those for the second."""
+    middle = weights.shape[1] // 2
+    return weights[:, :middle], weights[:, middle:]
 
 
-def probabilities(margins: FloatArray) -> FloatArray:
-    """How likely the first hypothesis is the better one.
-
-    >>> probabilities(np.array([0.0, 2.0, -2.0])).round(3).tolist()
-    [0.5, 0.881, 0.119]
-    """
-    return np.asarray(expit(margins))
+def _is_weight(name: str) -> bool:
+    return name[0] in "Ww"
 
 
-def _views(shape: PairwiseShape, numbers: FloatArray) -> dict[str, FloatArray]:
-    views, start = {}, 0
-    for name, part in shape.parts.items():
-        size = prod(part)
-        views[name] = numbers[start : start + size].reshape(part)
-        start += size
-    return views
+def _views(shape: NetworkShape, theta: FloatArray) -> dict[str, FloatArray]:
+    """Views of a vector like theta, by parameter."""
+    return {name: theta[part].reshape(size) for name, part, size in _layout(shape)}
 
 
-def _halves(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The columns of a group for its first vector and for its second, ready to multiply by."""
-    first, second = np.hsplit(matrix, 2)
-    return first.T, second.T
+@cache
+def _layout(shape: NetworkShape) -> tuple[tuple[str, slice, tuple[int, ...]], ...]:
+    """The name of each parameter, its slice of theta, and its shape."""
+    layout, start = [], 0
+    for name, size in shape.parameters.items():
+        layout.append((name, slice(start, start + prod(size)), size))
+        start += prod(size)
+    return tuple(layout)

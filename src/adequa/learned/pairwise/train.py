@@ -1,59 +1,55 @@
 """Training of the pairwise ranker: AdaGrad, small batches, weight decay, and early stopping.
 
-After each epoch the strict Kendall's tau on validation data is taken; what is kept is the epoch
-where it was highest, and of several such the latest (Guzmán et al., 2015, §4.4).
+After each epoch the strict Kendall's tau on validation data is computed. The epoch with the highest
+tau is kept, the latest of several (Guzmán et al., 2015, §4.4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+import torch
+from torch import nn
 
 from adequa.errors import AdequaError
 from adequa.learned.pairwise.costs import Cost
-from adequa.learned.pairwise.network import (
-    PairwiseInputs,
-    PairwiseNetwork,
-    PairwiseShape,
-    Triples,
-    backward,
-    forward,
-)
+from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork, Triples
+from adequa.learned.training import DivergedError, Evaluation, Stage, Trial, train
 from adequa.segments import FloatArray
-
-_TINY = 1e-8  # beside which AdaGrad's divisor is never zero
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseSetting:
-    """How a network is trained; the paper's values, but for the number of epochs.
+class TrainingSettings:
+    """Settings of a training: the paper's values, but for the number of epochs.
 
-    The paper goes on for up to 10,000 epochs; tau does not rise any more long before.
+    The paper trains for up to 10,000 epochs; tau stops rising long before.
     """
 
     hidden: int = 4
     learning_rate: float = 0.01
     batch: int = 30
-    decay: float = 1e-4  # of L2 regularisation
-    epochs: int = 200  # at most, of each cost
-    patience: int = 25  # epochs without a higher tau after which the training ends
+    decay: float = 1e-4  # λ of L2 regularisation
+    epochs: int = 200  # at most, for each cost
+    patience: int = 25  # epochs without a higher tau before the training ends
     symmetric: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """How well an epoch went."""
+    """The result of an epoch."""
 
-    cost: int  # which of the costs, from 0
-    epoch: int
+    cost: int  # index of the cost
+    epoch: int  # of this cost, from 1
     mean_cost: float
-    tau: float
+    tau: float  # on validation data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairwiseTrained:
+class TrainedNetwork:
     """The network of the best epoch, and all epochs."""
 
     network: PairwiseNetwork
@@ -61,118 +57,160 @@ class PairwiseTrained:
     history: tuple[Epoch, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Examples:
-    """What is learnt from: triples, and y of each."""
-
-    inputs: PairwiseInputs
-    triples: Triples
-    y: FloatArray
-
-
-class _AdaGrad:
-    """Steps that shrink with the squares of all gradients so far (Duchi et al., 2011)."""
-
-    def __init__(
-        self, network: PairwiseNetwork, squares: FloatArray, setting: PairwiseSetting
-    ) -> None:
-        self.network = network
-        self.squares = squares
-        self.setting = setting
-
-    def step(self, gradient: FloatArray) -> None:
-        theta = self.network.theta
-        gradient = gradient + self.setting.decay * self.network.weights * theta
-        self.squares += gradient * gradient
-        theta -= self.setting.learning_rate * gradient / (np.sqrt(self.squares) + _TINY)
-
-
-def train_pairwise(
-    inputs: PairwiseInputs,
+def train_network(
+    features: Features,
     better_first: Triples,
     validate: Callable[[PairwiseNetwork], float],
     *,
     costs: Sequence[Cost],
-    setting: PairwiseSetting,
+    settings: TrainingSettings,
     seed: int,
-    told: Callable[[Epoch], None] = lambda _: None,
-) -> PairwiseTrained:
-    """Train on triples whose first hypothesis is the better one.
+    epoch_done: Callable[[Epoch], None] = lambda _: None,
+) -> TrainedNetwork:
+    """Train a network on triples whose first hypothesis is the better one.
 
-    A later cost goes on from the best network of the one before, with steps as small as they had
-    become there: from full ones it would have to begin anew.
+    `validate` returns the tau of a network. The second of two costs starts from the best network of
+    the first one and from its optimiser state: AdaGrad's first steps would be so large that the
+    training started anew.
     """
-    shape = PairwiseShape(inputs.hypotheses.shape[1], inputs.scores.shape[1], setting.hidden)
-    random = np.random.default_rng([seed, 1])
-    examples = _Examples(inputs, *_ordered(better_first, random, mixed=not setting.symmetric))
-    network = PairwiseNetwork.begun(shape, seed)
+    learner = _Learner(features, better_first, settings, seed)
+    names = [f"cost {number}" for number in range(1, len(costs) + 1)]
+    stages = [
+        Stage(name, (learner.trial(cost, validate),), resumes_best=name != names[0])
+        for name, cost in zip(names, costs, strict=True)
+    ]
     history: list[Epoch] = []
-    best = Epoch(0, 0, np.inf, -np.inf)
-    kept, squares = network.theta.copy(), np.zeros_like(network.theta)
-    for number, cost in enumerate(costs):
-        network = PairwiseNetwork(shape, kept.copy())
-        optimiser, last_rise = _AdaGrad(network, squares.copy(), setting), 0
-        for epoch in range(1, setting.epochs + 1):
-            with np.errstate(over="ignore", invalid="ignore"):  # told below
-                mean = _pass(optimiser, examples, cost, random)
-            if not np.isfinite(network.theta).all():
-                raise AdequaError(
-                    f"Training ran away in epoch {epoch:,}: its weights are no numbers any more. A "
-                    f"learning rate below {setting.learning_rate:g} may help."
-                )
-            history.append(Epoch(number, epoch, mean, validate(network)))
-            told(history[-1])
-            last_rise = epoch if history[-1].tau > best.tau else last_rise
-            if history[-1].tau >= best.tau:
-                best = history[-1]
-                kept, squares = network.theta.copy(), optimiser.squares.copy()
-            if epoch - last_rise >= setting.patience:
-                break
-    return PairwiseTrained(PairwiseNetwork(shape, kept), best, tuple(history))
+
+    def evaluated(entry: Any) -> None:
+        epoch = entry["step"] // learner.batches
+        history.append(Epoch(names.index(entry["stage"]), epoch, entry["loss"], entry["tau"]))
+        epoch_done(history[-1])
+
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
+            outcome = train(learner.parameters, stages, evaluated=evaluated)
+    except DivergedError as error:
+        raise learner.diverged() from error
+    if outcome.diverged:
+        raise learner.diverged()
+    best = max(reversed(history), key=lambda epoch: epoch.tau)
+    return TrainedNetwork(learner.network, best, tuple(history))
 
 
-def _ordered(
-    better_first: Triples, random: np.random.Generator, *, mixed: bool
+class _Parameters(nn.Module):
+    """Theta as a parameter of PyTorch, in the memory of the NumPy array."""
+
+    def __init__(self, theta: FloatArray) -> None:
+        super().__init__()
+        self.theta = nn.Parameter(torch.from_numpy(theta))
+
+
+class _Learner:
+    """A network in training, and the order of its examples."""
+
+    def __init__(
+        self, features: Features, better_first: Triples, settings: TrainingSettings, seed: int
+    ) -> None:
+        self.features = features
+        self.settings = settings
+        self.random = np.random.default_rng([seed, 1])
+        self.triples, self.y = better_first, np.ones(len(better_first))
+        if not settings.symmetric:
+            self.triples, self.y = _randomly_ordered(better_first, self.random)
+        vector, scores = features.hypotheses.shape[1], features.scores.shape[1]
+        shape = NetworkShape(vector, scores, settings.hidden)
+        self.network = PairwiseNetwork.initialise(shape, seed)
+        self.parameters = _Parameters(self.network.theta)
+        self.batches = -(-len(self.y) // settings.batch)  # in an epoch
+        self.epoch = 0
+        self.order = np.arange(len(self.y))
+
+    def trial(self, cost: Cost, validate: Callable[[PairwiseNetwork], float]) -> Trial:
+        """Return the training by one cost."""
+        settings = self.settings
+        steps = settings.epochs * self.batches
+
+        def optimizer() -> torch.optim.Optimizer:
+            # With one parameter, foreach=True costs more time than it saves.
+            return torch.optim.Adagrad(
+                self.parameters.parameters(), lr=settings.learning_rate, eps=1e-8, foreach=False
+            )
+
+        def evaluate() -> Evaluation:
+            if not np.isfinite(self.network.theta).all():
+                return Evaluation(np.nan)
+            tau = validate(self.network)
+            return Evaluation(tau, {"tau": tau})
+
+        return Trial(
+            steps=steps,
+            optimizer=optimizer,
+            gradients=lambda step: self.gradients(cost, step),
+            evaluate=evaluate,
+            evaluate_after=range(self.batches, steps + 1, self.batches),
+            patience=settings.patience,
+        )
+
+    def gradients(self, cost: Cost, step: int) -> tuple[float, float]:
+        """Compute the gradient of a batch; return its mean cost and its number of triples."""
+        index = step % self.batches
+        if not index:
+            self.epoch = step // self.batches + 1
+            self.order = self.random.permutation(len(self.y))
+        rows = self.order[index * self.settings.batch : (index + 1) * self.settings.batch]
+        mean_cost, gradient = cost_gradient(
+            self.network, self.features, self.triples.select(rows), self.y[rows], cost
+        )
+        gradient += self.settings.decay * self.network.weight_mask * self.network.theta
+        self.parameters.theta.grad = torch.from_numpy(gradient)
+        return mean_cost, len(rows)
+
+    def diverged(self) -> AdequaError:
+        """Return the error of a training whose weights are not finite."""
+        return AdequaError(
+            f"Training ran away in epoch {self.epoch:,}: its weights are no numbers any more. A "
+            f"learning rate below {self.settings.learning_rate:g} may help."
+        )
+
+
+def _randomly_ordered(
+    better_first: Triples, random: np.random.Generator
 ) -> tuple[Triples, FloatArray]:
-    """Triples and y; where the order matters, about half of them come with the better one last."""
-    y = random.integers(0, 2, len(better_first)) if mixed else np.ones(len(better_first), np.intp)
-    other = better_first.reversed
-    ordered = Triples(
-        np.where(y, better_first.first, other.first),
-        np.where(y, better_first.second, other.second),
+    """Exchange the hypotheses of about half the triples; return the triples and y."""
+    y = random.integers(0, 2, len(better_first))
+    exchanged = better_first.reversed
+    triples = Triples(
+        np.where(y, better_first.first, exchanged.first),
+        np.where(y, better_first.second, exchanged.second),
         better_first.reference,
     )
-    return ordered, y.astype(np.float64)
+    return triples, y.astype(np.float64)
 
 
-def _pass(
-    optimiser: _AdaGrad, examples: _Examples, cost: Cost, random: np.random.Generator
-) -> float:
-    """One epoch, in place; returns the mean cost."""
-    order, total = random.permutation(len(examples.y)), 0.0
-    for start in range(0, len(order), optimiser.setting.batch):
-        rows = order[start : start + optimiser.setting.batch]
-        batch, y = examples.triples.take(rows), examples.y[rows]
-        value, gradient = gradients(optimiser.network, examples.inputs, batch, y, cost)
-        optimiser.step(gradient)
-        total += value * len(rows)
-    return total / max(1, len(order))
-
-
-def gradients(
-    network: PairwiseNetwork,
-    inputs: PairwiseInputs,
-    triples: Triples,
-    y: FloatArray,
-    cost: Cost,
+def cost_gradient(
+    network: PairwiseNetwork, features: Features, triples: Triples, y: FloatArray, cost: Cost
 ) -> tuple[float, FloatArray]:
-    """The mean cost of a batch, and its gradient."""
-    both = Triples(
-        np.concatenate([triples.first, triples.second]),
-        np.concatenate([triples.second, triples.first]),
-        np.concatenate([triples.reference, triples.reference]),
+    """Return the mean cost of a batch, and its gradient in theta."""
+    hypotheses = np.concatenate([triples.first, triples.second])
+    batch = Features(
+        features.hypotheses[hypotheses],
+        features.scores[hypotheses],
+        features.references[triples.reference],
     )
-    trace = forward(network, inputs, both)
-    z, z_reversed = np.split(trace.z, 2)
-    value, *slopes = cost(z, z_reversed, y)
-    return value, backward(network, trace, np.concatenate(slopes))
+    both = _both_orders(len(triples))
+    activations = network.forward(batch, both)
+    z, z_exchanged = activations.z[: len(y)], activations.z[len(y) :]
+    mean_cost, slopes, slopes_exchanged = cost(z, z_exchanged, y)
+    slopes = np.concatenate([slopes, slopes_exchanged])
+    return mean_cost, network.backward(batch, both, activations, slopes)
+
+
+@cache
+def _both_orders(count: int) -> Triples:
+    """Triples of a batch in both orders: hypothesis i against i + count, by reference i."""
+    first, second = np.arange(count), np.arange(count, 2 * count)
+    return Triples(
+        np.concatenate([first, second]),
+        np.concatenate([second, first]),
+        np.concatenate([first, first]),
+    )

@@ -24,8 +24,8 @@ from adequa.judgements import Preferences, Ratings, joined
 from adequa.learned.base import rated_texts
 from adequa.learned.folds import split_off
 from adequa.learned.references import reference_groups
-from adequa.metrics.settings import check_choice
-from adequa.runtime.batches import distinct
+from adequa.metrics.registry import check_choice
+from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.correlation import pearson
 

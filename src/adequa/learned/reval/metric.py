@@ -21,11 +21,11 @@ from adequa.encoders.token_vectors import TokenVectors
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
+from adequa.learned.folds import correlations, rounded
 from adequa.learned.references import Reduction, reduce_pairs
-from adequa.learned.regression import correlations, figure
 from adequa.learned.reval.data import (
     HIGHEST,
     LOWEST,
@@ -51,10 +51,10 @@ from adequa.learned.saved import (
     parser_settings,
     restore_parser,
 )
+from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.metrics.settings import check_choice, check_settings
 from adequa.remarks import Remark, plain
-from adequa.runtime.batches import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import FloatArray, IntArray, ReferencePairs, Segments
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class TreeLstm(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences],
-        training: Training = UNSEEN,
+        training: Training = SILENT,
         development: Sequence[Ratings] = (),
     ) -> TreeLstm:
         """Learn from ratings, preferences or both; the best epoch is chosen on `development`."""
@@ -217,7 +217,7 @@ class TreeLstm(LearnedMetric):
             "tried": "epoch",
             "settings_tried": len(trained.history),
             "folds": 0,
-            "criterion_pearson": figure(trained.criterion),
+            "criterion_pearson": rounded(trained.criterion),
             **correlations(human, trained.predictions, language_pairs),
         }
 

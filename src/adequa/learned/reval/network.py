@@ -36,7 +36,7 @@ from torch.nn import functional
 from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import EMPTY, Forest, Levels, sort_into_levels
-from adequa.runtime.batches import batches_by_length
+from adequa.runtime.batching import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
 Structure: TypeAlias = Literal["dependency", "chain"]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from adequa.errors import AdequaError
-from adequa.learned.base import UNSEEN, Training
+from adequa.learned.base import SILENT, Training
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import Forest
 from adequa.learned.reval.network import (
@@ -131,7 +131,7 @@ def train_trees(
     tuned: bool = False,
     seed: int = 0,
     device: torch.device | None = None,
-    training: Training = UNSEEN,
+    training: Training = SILENT,
 ) -> TrainedTrees:
     """Train for all epochs, and return the network of the epoch with the highest criterion."""
     settings.check()
@@ -146,7 +146,7 @@ def train_trees(
 
     def evaluated(entry: Mapping[str, Any]) -> None:
         epoch, loss, value = entry["step"] // batches.per_epoch, entry["loss"], entry["criterion"]
-        training.told(f"epoch {epoch}, loss {loss:.4f}, agreement {value:.3f}")
+        training.status(f"epoch {epoch}, loss {loss:.4f}, agreement {value:.3f}")
 
     steps = settings.epochs * batches.per_epoch
     trial = Trial(

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from adequa.encoders.parses import Parses
-from adequa.encoders.registry import moved
+from adequa.encoders.registry import with_path
 from adequa.encoders.token_vectors import (
     JoinedVectors,
     Lexicon,
     TokenVectors,
-    drawn,
     load_token_vectors,
+    spelling_vectors,
 )
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
@@ -115,7 +115,7 @@ def initial_words(
     counts = Counter(training_words)
     if pretrained is None:
         words = (RARE, *(word for word, count in counts.items() if count > 1))
-        return TreeWords(None, words, _INITIAL_SCALE * drawn(words, _DIMENSION))
+        return TreeWords(None, words, _INITIAL_SCALE * spelling_vectors(words, _DIMENSION))
     if pretrained.is_contextual:
         raise AdequaError(
             f"The vectors of {pretrained.name} depend on the sentence, so that none can be tuned "
@@ -176,7 +176,7 @@ def restore_vectors(
     ):
         specification = str(fact["specification"])
         if location is not None:
-            specification = moved(specification, location)
+            specification = with_path(specification, location)
         part = saved.restore(
             f"The word vectors {fact['name']} that this metric was trained with",
             partial(load_token_vectors, [specification], device),

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from adequa.metrics.meteor.alignment import Match, new_match
-from adequa.metrics.meteor.function_words import FUNCTION_WORDS
 from adequa.metrics.meteor.paraphrases import LONGEST_PHRASE, Pairs, Paraphrases, phrase_hash
 from adequa.metrics.meteor.stemmer import stem
 from adequa.metrics.meteor.synonyms import Synonyms
@@ -172,3 +171,12 @@ def _paraphrased(text: Text, other: Text, pairs: Pairs) -> Iterator[tuple[Phrase
         for found in sorted(ranks.keys() & occurrences.keys(), key=ranks.__getitem__):
             for occurrence in occurrences[found]:
                 yield phrase, occurrence
+
+
+_WRITTEN: Final = (
+    "the , . to of and a in that for \" is on 's it with was as said at he by be from have has are "
+    "his but an this not i will ’ they ) -rrb- ( -lrb- who their had we which were been more or s "
+    "its would about new one after you : also up when there than $ all out her people she year two "
+    "- can if last first “ over other ” into some what so -- no time years could ? 't — '"
+)
+FUNCTION_WORDS: Final = frozenset(_WRITTEN.split())

@@ -1,0 +1,164 @@
+"""The initial model of a training: a pretrained encoder with a new head, or a saved metric."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from adequa.encoders.surface import SURFACE
+from adequa.encoders.transformer import check_pooling, longest_input, pooled_layers
+from adequa.encoders.transformer_files import (
+    declared,
+    digests,
+    load_model,
+    model_files,
+    model_folder,
+)
+from adequa.errors import AdequaError
+from adequa.learned.pair.devices import check_training_memory
+from adequa.learned.pair.network import Head, PairModel, PairNetwork
+from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan
+from adequa.learned.references import Reduction
+from adequa.learned.training import isolated_randomness
+
+if TYPE_CHECKING:
+    from adequa.learned.pair.metric import PairRegressor
+
+
+@dataclass(frozen=True, slots=True)
+class InitialModel:
+    """A model before its training, and its provenance."""
+
+    model: PairModel
+    encoder: str  # the name of the pretrained encoder, also where the start is a metric
+    digest: str  # of all weights
+    references: Reduction
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
+    notes: tuple[str, ...] = ()  # for the user
+
+
+def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> InitialModel:
+    """The plan's pretrained encoder with a new head; raise if it cannot be trained on a device."""
+    folder = model_folder(
+        plan.encoder, download=download, revision="", asking="--download (in Python download=True)"
+    )
+    model = new_model(
+        folder, plan_head(plan), max_length=plan.max_length, seed=plan.seed, device=device
+    )
+    files = digests(model_files(declared(folder, pooled=False).folder))
+    return InitialModel(
+        model=model,
+        encoder=Path(plan.encoder).name or Path(plan.encoder).resolve().name,  # "." has none
+        digest=hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest(),
+        references=_reduction(plan.references),
+        facts={"encoder_files": files},
+    )
+
+
+def new_model(
+    folder: Path, head: Head, *, max_length: int, seed: int, device: torch.device | None = None
+) -> PairModel:
+    """The encoder of a folder with an untrained head; `max_length` 0 is the encoder's limit.
+
+    Raise before the head is built if a device has too little memory to train the model.
+    """
+    encoder_folder = declared(folder, pooled=False)
+    with isolated_randomness(torch.device("cpu")):
+        torch.default_generator.manual_seed(seed)  # for weights that the file lacks
+        encoder, tokenizer = load_model(encoder_folder.folder)
+    longest = longest_input(encoder, tokenizer)
+    shortest = 1 + int(tokenizer.num_special_tokens_to_add(pair=True))
+    if max_length and not shortest <= max_length <= longest:
+        raise AdequaError(
+            f"max_length must be between {shortest} and {longest} for {folder}, not {max_length}."
+        )
+    if device is not None:
+        check_training_memory(encoder, device, head_size(head, encoder.config))
+    return PairModel(
+        network=PairNetwork(encoder, head, seed),
+        tokenizer=tokenizer,
+        head=head,
+        max_length=max_length or longest,
+        lowercase=encoder_folder.lowercase,
+    )
+
+
+def plan_head(plan: Plan) -> Head:
+    """The settings of the head in a plan."""
+    return Head(
+        pooling=plan.pooling,
+        layers=plan.layers,
+        hidden_layers=plan.hidden_layers,
+        units=plan.units,
+        dropout=plan.dropout,
+        surface=len(SURFACE) if plan.surface else 0,
+    )
+
+
+def head_size(head: Head, config: Any) -> int:
+    """Number of weights of a head that is not built yet and may not fit into memory."""
+    check_pooling(head.pooling)
+    layers = pooled_layers(head.pooling, head.layers, int(config.num_hidden_layers), "the encoder")
+    inputs = int(config.hidden_size) * len(layers)
+    if not head.hidden_layers:
+        return inputs + 1 + head.surface
+    between = (head.hidden_layers - 1) * (head.units + 1) * head.units
+    return (inputs + 1) * head.units + between + head.units + 1 + head.surface
+
+
+def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> InitialModel:
+    """The plan's start to train further; raise if it cannot be trained on a device."""
+    _check_head(plan, start.model_)
+    check_training_memory(start.model_.network, device)
+    return InitialModel(
+        model=start.model_,
+        encoder=start.encoder,
+        digest=start.digest_,
+        references=_reduction(plan.references or start.references),
+        facts={
+            "begun_from": {
+                "name": start.name,
+                "digest": start.digest_,
+                "plan": start.plan.table(),
+                "training": dict(start.training_),
+            }
+        },
+        notes=_held_out_notes(plan, start.plan),
+    )
+
+
+def _held_out_notes(plan: Plan, start: Plan) -> tuple[str, ...]:
+    """A note if the start may have learnt from data that are held out now."""
+    if not plan.development.share or (plan.seed, plan.development) == (
+        start.seed,
+        start.development,
+    ):
+        return ()
+    return (
+        "what is held out is drawn otherwise than for the start (by the seed and the share), which "
+        "may have learnt from it: agreement while training may flatter.",
+    )
+
+
+def _reduction(references: str) -> Reduction:
+    """By default the best: with two references it agreed better with people than the mean did."""
+    return "mean" if references == "mean" else "best"
+
+
+def _check_head(plan: Plan, model: PairModel) -> None:
+    """Raise if a plan describes another head than that of its start."""
+    actual = asdict(model.head) | {"surface": bool(model.head.surface)}
+    planned = {key: getattr(plan, key) for key in HEAD_DEFAULTS}
+    actual["max_length"], planned["max_length"] = model.max_length, plan.max_length or UNSET
+    for key, value in planned.items():
+        if value not in (actual[key], UNSET):
+            raise AdequaError(
+                f"{plan.start} has {key} = {json.dumps(actual[key])}, which stays as it is in a "
+                f"metric that goes on from it; leave {key} = {json.dumps(value)} out of the plan."
+            )

@@ -1,0 +1,214 @@
+"""Subsets of datasets: selected rows of ratings, preferences or plain texts, without copying texts.
+
+Also the numbering of the distinct pairs of reference and hypothesis in all subsets of a training.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from adequa.datasets.registry import DATASETS
+from adequa.errors import AdequaError
+from adequa.io.language_pairs import language_pair
+from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
+from adequa.io.text import ignore
+from adequa.judgements import Kept, Preferences, RatedSystems, Ratings, all_kept
+from adequa.runtime.batching import distinct
+from adequa.segments import FloatArray, IntArray, Segments, concatenate
+
+Kind: TypeAlias = Literal["ratings", "preferences", "texts"]
+SegmentJudgements: TypeAlias = Ratings | Preferences
+
+_JUDGEMENT_COLUMNS = {"score", "better", "worse"}  # which a file of plain texts does not have
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subset:
+    """Selected rows of a dataset: ratings, preferences, or texts without judgements.
+
+    All fields but `rows` describe the whole dataset.
+    """
+
+    kind: Kind
+    name: str  # of the dataset
+    sides: tuple[Segments, ...]  # the outputs; of preferences the better and the worse ones
+    scores: FloatArray | None  # of ratings
+    languages: tuple[str, ...] | None
+    file_rows: Kept  # rows of the file that the dataset was read from
+    reference_sets: Sequence[tuple[str, ...]]  # distinct
+    reference_set_index: IntArray  # index in `reference_sets` of every row
+    rows: IntArray  # selected
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def references(self) -> list[tuple[str, ...]]:
+        """The distinct sets of references of the selected rows."""
+        return [self.reference_sets[i] for i in np.unique(self.row_sets).tolist()]
+
+    @property
+    def row_sets(self) -> IntArray:
+        """Index of the reference set of each selected row."""
+        return self.reference_set_index[self.rows]
+
+    @property
+    def ratings(self) -> FloatArray:
+        """The scores of the selected rows; empty for other kinds."""
+        return np.empty(0) if self.scores is None else self.scores[self.rows]
+
+    @property
+    def language_pairs(self) -> list[str]:
+        """The language pair of each selected row, empty if unknown."""
+        languages = self.languages
+        if languages is None:
+            return [""] * len(self)
+        return [languages[row] for row in self.rows.tolist()]
+
+    def select(self, selection: IntArray) -> Subset:
+        """Some of the selected rows, by their positions or by a boolean mask."""
+        return replace(self, rows=self.rows[selection])
+
+    def mask_with_any(self, references: set[str]) -> IntArray:
+        """For each selected row, whether it has one of these references."""
+        hits = np.array([not references.isdisjoint(each) for each in self.reference_sets], bool)
+        return np.asarray(hits[self.row_sets])
+
+
+def judged_subset(judgements: SegmentJudgements) -> Subset:
+    """All judgements that a metric can learn from: no preferences between equal texts."""
+    languages, file_rows = judgements.ids.get("lp"), judgements.kept
+    if isinstance(judgements, Ratings):
+        sides = (_required_texts(judgements.segments, judgements),)
+        subset = _whole("ratings", judgements.name, sides, languages, file_rows)
+        return replace(subset, scores=judgements.scores)
+    better = _required_texts(judgements.better, judgements)
+    worse = _required_texts(judgements.worse, judgements)
+    subset = _whole("preferences", judgements.name, (better, worse), languages, file_rows)
+    outputs = zip(better.hypotheses, worse.hypotheses, strict=True)
+    return subset.select(np.array([one != other for one, other in outputs], dtype=bool))
+
+
+def _whole(
+    kind: Kind,
+    name: str,
+    sides: tuple[Segments, ...],
+    languages: tuple[str, ...] | None,
+    file_rows: Kept,
+) -> Subset:
+    """All rows of a dataset."""
+    reference_sets, index = distinct(sides[0].references)
+    return Subset(
+        kind=kind,
+        name=name,
+        sides=sides,
+        scores=None,
+        languages=languages,
+        file_rows=file_rows,
+        reference_sets=reference_sets,
+        reference_set_index=index,
+        rows=np.arange(len(sides[0])),
+    )
+
+
+def _required_texts(texts: Segments | None, judgements: SegmentJudgements) -> Segments:
+    """The texts of judgements; raise if there are none."""
+    if texts is not None:
+        return texts
+    kind, columns = (
+        ("ratings", '"mt" and "ref"')
+        if isinstance(judgements, Ratings)
+        else ("preferences", '"better", "worse" and "ref"')
+    )
+    raise AdequaError(
+        f"There are no texts in {judgements.name or f'these {kind}'}; a metric learns from {kind} "
+        f"with the columns {columns}."
+    )
+
+
+def text_subset(name: str) -> Subset | None:
+    """The texts of a file without judgements; None for a dataset or a file with judgements."""
+    if name in DATASETS or not Path(name).is_file() or format_suffix(name) not in READERS:
+        return None
+    ids: tuple[str, ...] = ()
+    if format_suffix(name) in TABLES:
+        with open_table(name, ignore) as table:
+            columns = set(table.column_names)
+        if columns & _JUDGEMENT_COLUMNS or not columns >= {"mt", "ref"}:
+            return None
+        ids = ("lp",) if "lp" in columns else ()
+    batches = read_table(name, keep_ids=ids)
+    texts = concatenate([replace(batch, sources=None) for batch in batches])
+    return _whole("texts", Path(name).name, (texts,), texts.ids.get("lp"), all_kept(len(texts)))
+
+
+def system_subset(rated: RatedSystems) -> Subset:
+    """The outputs of systems as plain texts, without the ratings of the systems."""
+    texts = rated.outputs
+    if texts is None:
+        raise AdequaError(f"There are no outputs of the systems in {rated.ratings.name}.")
+    return _whole("texts", rated.ratings.name, (texts,), texts.ids.get("lp"), all_kept(len(texts)))
+
+
+def with_language_pairs(subset: Subset, pairs: tuple[str, ...]) -> Subset:
+    """The rows of these language pairs; all rows if `pairs` is empty."""
+    if not pairs:
+        return subset
+    if subset.languages is None:
+        raise AdequaError(f"{subset.name or 'The data'} has no language pairs to choose from.")
+    normalised = {language_pair(pair) for pair in pairs}
+    matching = {name for name in set(subset.languages) if language_pair(name) in normalised}
+    return subset.select(np.array([name in matching for name in subset.language_pairs], dtype=bool))
+
+
+def sample(subsets: list[Subset], size: int, seed: int) -> list[Subset]:
+    """A random sample of `size` rows of all subsets together; everything if `size` is 0."""
+    total = sum(map(len, subsets))
+    if not size or size >= total:
+        return subsets
+    sampled = np.sort(np.random.default_rng(seed).choice(total, size, replace=False))
+    starts = np.cumsum([0, *map(len, subsets)])
+    selected = [
+        subset.select(sampled[(sampled >= start) & (sampled < start + len(subset))] - start)
+        for subset, start in zip(subsets, starts, strict=False)
+    ]
+    return [subset for subset in selected if len(subset)]
+
+
+def _numbering() -> defaultdict[tuple[str, str], int]:
+    numbers: defaultdict[tuple[str, str], int] = defaultdict()
+    numbers.default_factory = numbers.__len__  # a new key gets the next number
+    return numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairIndex:
+    """Numbers of the distinct pairs of reference and hypothesis, in order of appearance."""
+
+    numbers: defaultdict[tuple[str, str], int] = field(default_factory=_numbering)
+
+    def add(self, texts: Segments, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Add the pairs of these rows with each of their references.
+
+        Return the number of each pair, and the position of its row in `rows`.
+        """
+        references = [texts.references[row] for row in rows.tolist()]
+        pairs = [
+            (reference, texts.hypotheses[row])
+            for row, row_references in zip(rows.tolist(), references, strict=True)
+            for reference in row_references
+        ]
+        counts = np.fromiter(map(len, references), np.intp, len(references))
+        numbers = np.fromiter(map(self.numbers.__getitem__, pairs), np.intp, len(pairs))
+        return numbers, np.repeat(np.arange(len(rows)), counts)
+
+    def add_first(self, texts: Segments, rows: IntArray) -> IntArray:
+        """Add the pairs of these rows; return the number of each row's pair with its first one."""
+        pairs, positions = self.add(texts, rows)
+        return pairs[np.unique(positions, return_index=True)[1]]
