@@ -22,7 +22,7 @@ from adequa.encoders.token_vectors import TokenVectors
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
 from adequa.learned.folds import correlations, rounded
@@ -146,7 +146,7 @@ class TreeLstm(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences],
-        training: Training = UNSEEN,
+        training: Training = SILENT,
         development: Sequence[Ratings] = (),
     ) -> TreeLstm:
         """Learn from ratings, preferences or both; the best epoch is chosen on `development`."""
@@ -189,7 +189,7 @@ class TreeLstm(LearnedMetric):
             tuned=words.learnt is not None,
             seed=self.seed,
             device=training_device(self.device),
-            report=Report(training.advance, training.told),
+            report=Report(training.advance, training.status),
         )
         if trained.table is not None:
             words = words.with_vectors(trained.table[: len(words.words)])
