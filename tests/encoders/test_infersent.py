@@ -81,9 +81,9 @@ def test_batches_equal_single_sentences(weights: str, words: str, pool: str) -> 
 def test_no_known_word_and_no_marks_is_zero(tmp_path: Path, weights: str) -> None:
     plain = write_glove(tmp_path / "plain.txt", {"cat": VECTORS["cat"]})
     encoder = InferSent.load(weights, words=str(plain))
-    found = encoder.encode(["zebra", "cat"])
-    assert not found[0].any()
-    assert found[1].any()
+    vectors = encoder.encode(["zebra", "cat"])
+    assert not vectors[0].any()
+    assert vectors[1].any()
 
 
 def test_coverage_counts_words_without_marks(weights: str, words: str) -> None:

@@ -98,7 +98,7 @@ def test_texts_without_characters() -> None:
     assert set(one_side.values()) == {0.0}
 
 
-def test_texts_of_one_word_are_told_apart() -> None:
+def test_texts_of_one_word_differ() -> None:
     row = features("cat", "dog")
     assert row["word_bigram_precision"] == row["word_bigram_recall"] == 0
     assert features("a", "b")["character_bigram_recall"] == 0
@@ -117,8 +117,8 @@ def test_character_bigrams_are_those_of_sacrebleu(hypothesis: str, reference: st
     marked = (f"{EDGE}{text.strip()}{EDGE}" for text in (hypothesis, reference))
     counts = (extract_all_char_ngrams(text, 2, include_whitespace=True)[1] for text in marked)
     row = features(hypothesis, reference)
-    found = row["character_bigram_precision"], row["character_bigram_recall"]
-    assert found == pytest.approx(precision_and_recall(*counts))
+    scores = row["character_bigram_precision"], row["character_bigram_recall"]
+    assert scores == pytest.approx(precision_and_recall(*counts))
 
 
 @given(TEXT, TEXT)
@@ -170,12 +170,15 @@ def test_the_same_text_is_ideal(text: str) -> None:
 @settings(max_examples=40)
 @given(PAIRS)
 def test_swapping_the_sides_swaps_precision_and_recall_alone(pairs: list[tuple[str, str]]) -> None:
-    there, back = many_features(pairs), many_features([(second, first) for first, second in pairs])
+    forward, backward = (
+        many_features(pairs),
+        many_features([(second, first) for first, second in pairs]),
+    )
     order = list(range(len(SURFACE)))
     for unit in ("character", "word"):
         precision, recall = (SURFACE.index(f"{unit}_bigram_{s}") for s in ("precision", "recall"))
         order[precision], order[recall] = recall, precision
-    np.testing.assert_array_equal(there[:, order], back)
+    np.testing.assert_array_equal(forward[:, order], backward)
 
 
 @settings(max_examples=40)

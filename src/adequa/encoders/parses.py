@@ -319,14 +319,14 @@ def cached_parser(
     limit: int = PARSES_LIMIT,
     progress: Progress | None = None,
 ) -> Parser:
-    """The same parser, with its parses kept in a folder (by default in the cache folder).
+    """Return a parser that caches its parses in a folder (by default in the cache folder).
 
-    Quick parsers come back as they are. `limit` is in bytes a file.
+    Quick parsers are returned as they are. `limit` is in bytes per file.
     """
     if parser.is_quick or isinstance(parser, CachedParser):
         return parser
-    place = cache_folder() / "parses" if folder is None else folder
-    cache = ParseCache(place / f"{parser.fingerprint}.db", limit)
+    folder = cache_folder() / "parses" if folder is None else folder
+    cache = ParseCache(folder / f"{parser.fingerprint}.db", limit)
     return CachedParser(parser, cache, progress)
 
 
@@ -342,20 +342,19 @@ class CachedParser(Parser):
         self._progress = progress
 
     def parse(self, texts: Sequence[str]) -> Parses:
-        different, at = distinct(texts)
-        keys = [text_key(text) for text in different]
+        unique, index = distinct(texts)
+        keys = [text_key(text) for text in unique]
         trees = self.cache.get(keys)
         missing = [row for row, key in enumerate(keys) if key not in trees]
         for start in range(0, len(missing), _CHUNK):
             rows = missing[start : start + _CHUNK]
-            parsed = self.parser.parse([different[row] for row in rows])
-            new = {keys[row]: parsed.tree(place) for place, row in enumerate(rows)}
+            parsed = self.parser.parse([unique[row] for row in rows])
+            new = {keys[row]: parsed.tree(i) for i, row in enumerate(rows)}
             self.cache.put(new)
             trees |= new
             if self._progress is not None:
                 self._progress(len(rows))
-        return Parses.of(trees[key] for key in keys).take(at)
+        return Parses.of(trees[key] for key in keys).take(index)
 
     def remarks(self) -> tuple[str, ...]:
-        notes = self.cache.notes
-        return (*self.parser.remarks(), *notes)
+        return (*self.parser.remarks(), *self.cache.notes)
