@@ -23,7 +23,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from adequa.pretrained.metric import FOLDER
+from adequa.pretrained import METRIC_FOLDER
 from tiny_packed import tiny_packed
 
 LIMIT = 1500  # MB
@@ -60,7 +60,7 @@ def main() -> int:
     """Measure, and say whether the limit is kept."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--segments", type=int, default=100_000)
-    options.add_argument("--folder", default=str(FOLDER))
+    options.add_argument("--folder", default=str(METRIC_FOLDER))
     options.add_argument("--tiny", action="store_true")
     options.add_argument("--no-cache", action="store_true")
     chosen = options.parse_args()

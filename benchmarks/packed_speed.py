@@ -42,7 +42,7 @@ from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairNetwork
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
-from adequa.pretrained.metric import FOLDER
+from adequa.pretrained import METRIC_FOLDER
 from adequa.runtime.onnx import PairSession
 from adequa.runtime.tokens import Pair, PairTokenizer
 
@@ -190,7 +190,7 @@ def shown(rows: list[Row]) -> bool:
 def main() -> int:
     """Print the table; 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the packed metric")
+    parser.add_argument("--folder", type=Path, default=METRIC_FOLDER, help="of the packed metric")
     parser.add_argument("--student", default="", help="folder of the pair regressor in it")
     parser.add_argument("--data", default="wmt15-da")
     parser.add_argument("--pairs", type=int, default=1000)

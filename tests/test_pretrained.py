@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.packed.metric import PackedPair
+from adequa.learned.packed import metric as packed_metric
+from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics import saved
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of
-from adequa.pretrained import metric as pretrained
-from adequa.pretrained.metric import FOLDER, Adequa
+from adequa.pretrained import METRIC_FOLDER
 from adequa.segments import Segments
 from tiny_packed import packed_by_hand, tiny_packed
 
@@ -31,7 +31,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tiny metric in the place of the shipped one."""
     pytest.importorskip("onnx")
     folder = tiny_packed(tmp_path / "adequa", name="adequa")
-    monkeypatch.setattr(pretrained, "FOLDER", folder)
+    monkeypatch.setattr(packed_metric, "METRIC_FOLDER", folder)
     return folder
 
 
@@ -89,7 +89,7 @@ def test_settings_that_are_wrong(words: str, said: str) -> None:
 
 
 def test_a_copy_without_weights_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pretrained, "FOLDER", tmp_path)
+    monkeypatch.setattr(packed_metric, "METRIC_FOLDER", tmp_path)
     metric = load_metric("adequa")
     with pytest.raises(AdequaError) as caught:
         metric.score(SEGMENTS)
@@ -101,11 +101,11 @@ def test_a_copy_without_weights_says_so(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_is_shipped() -> None:
     """The folder as it comes with the package: whole, small, and as the class describes it."""
-    described = saved.read_description(FOLDER)
+    described = saved.read_description(METRIC_FOLDER)
     assert described.name == "adequa"
     assert described.settings["references"] == settings_of(Adequa)["references"]
-    assert (FOLDER / saved.CARD).is_file()
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 40_000_000
+    assert (METRIC_FOLDER / saved.CARD).is_file()
+    assert sum(path.stat().st_size for path in METRIC_FOLDER.iterdir()) <= 40_000_000
     metric = load_metric("adequa")
     assert isinstance(metric, Adequa)
     assert isinstance(metric.packed, PackedPair)

@@ -21,7 +21,7 @@ import pytest
 
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
-from adequa.pretrained.ranker import ranker_folder
+from adequa.pretrained import ranker_folder
 from adequa.scoring.stream import RunningScores
 from adequa.segments import Segments
 from adequa.service import app, connections, offered

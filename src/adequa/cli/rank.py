@@ -65,7 +65,7 @@ def rank(
     from adequa.comparison.ranking import rank as ranked
     from adequa.comparison.ranking import win_probabilities
     from adequa.learned.pairwise.metric import PairwiseRanker
-    from adequa.pretrained.ranker import ranker_folder
+    from adequa.pretrained import ranker_folder
 
     loading = Loading(device, None if no_cache else cache_size)
     found = loading(metric or ranker_folder())

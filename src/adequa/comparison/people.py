@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.learned.packed.metric import PackedPair
+from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics.contract import Metric
-from adequa.pretrained.metric import FOLDER, Adequa
+from adequa.pretrained import METRIC_FOLDER
 
 FILE = "differences.json"
 _PASSING = ("nrefs", "version")  # fields of a signature under which a difference means the same
@@ -55,7 +55,7 @@ class Meanings:
 def meanings_beside(metric: Metric) -> Meanings | None:
     """What was measured for this metric and lies beside its weights, if anything does."""
     own = metric.itself
-    folder = FOLDER if isinstance(own, Adequa) else None
+    folder = METRIC_FOLDER if isinstance(own, Adequa) else None
     if isinstance(own, PackedPair):
         folder = own.folder
     if folder is None or not (folder / FILE).is_file():

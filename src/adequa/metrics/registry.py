@@ -38,7 +38,7 @@ _IN_WORDS = {
 
 METRICS: dict[str, Entry] = {
     "adequa": Entry(
-        "adequa.pretrained.metric:Adequa",
+        "adequa.learned.packed.metric:Adequa",
         "what people would say, by a small trained model that ships with adequa",
         is_trained=True,
     ),

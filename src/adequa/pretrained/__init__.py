@@ -1,1 +1,21 @@
-"""The metric that ships with adequa: trained weights, and the class that scores with them."""
+"""Trained weights that ship with adequa: the metric `adequa`, and a small pairwise ranker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adequa.errors import AdequaError
+from adequa.metrics import saved
+
+METRIC_FOLDER = Path(__file__).parent / "adequa"
+RANKER_FOLDER = Path(__file__).parent / "ranker"
+
+
+def ranker_folder() -> str:
+    """Return the folder of the ranker over lexical metrics, as the name of a metric."""
+    if not saved.is_saved(str(RANKER_FOLDER)):
+        raise AdequaError(
+            "This copy of adequa was built without its own ranker: install it from a release, or "
+            "name a ranker or a metric, such as -m chrf."
+        )
+    return str(RANKER_FOLDER)

@@ -26,7 +26,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.io.trees import Parents
 from adequa.runtime.onnx import PairScores
 
 SCORES_LIMIT = 256 << 20  # bytes of a file: about four million scores
@@ -35,7 +34,7 @@ PARSES_LIMIT = 1 << 30  # about a million parses
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-Tree: TypeAlias = tuple[tuple[str, ...], Parents]  # words, and the parent of each
+Tree: TypeAlias = tuple[tuple[str, ...], npt.NDArray[np.int32]]  # words, parent of each
 
 _APPLICATION_ID = 0x61647163  # "adqc", in the header of our files
 _MAX_LIMIT = 1 << 48  # bytes: more than SQLite can hold

@@ -21,12 +21,11 @@ from adequa.comparison.ranking_as_dict import as_dict
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
 from adequa.learned.base import Training
-from adequa.learned.packed.metric import PackedPair, count_foreign, foreign_remark
+from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
-from adequa.pretrained.metric import Adequa
-from adequa.pretrained.ranker import ranker_folder
+from adequa.pretrained import ranker_folder
 from adequa.segments import FloatArray, Segments
 from adequa.service.delegating import Asked, Queued
 from adequa.service.lane import Lane

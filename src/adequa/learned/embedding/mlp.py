@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.learned.base import UNSEEN, Training
+from adequa.learned.base import SILENT, Training
 from adequa.learned.device import to_device, training_device
 from adequa.learned.embedding.features import (
     Features,
@@ -406,7 +406,7 @@ def fit_mlp(
     development: float,
     seed: int,
     device: str = "auto",
-    training: Training = UNSEEN,
+    training: Training = SILENT,
 ) -> FittedRegressor[MLP]:
     """Train a perceptron with the setting and the epoch of the best Pearson on a split."""
     training.stage("Searching for settings")

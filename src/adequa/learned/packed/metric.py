@@ -24,10 +24,12 @@ import numpy as np
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
 from adequa.learned.references import Reduction, reduce_pairs
+from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
 from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
+from adequa.pretrained import METRIC_FOLDER
 from adequa.remarks import Remark, plain
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
@@ -165,28 +167,28 @@ class PackedPair(MeanMetric):
         """Load the metric of a folder; its model is opened when there is something to score."""
         del arrays  # the weights are in the model
         check_settings(folder, settings, ("device", "references", "threads"))
-        saved, files = description.settings, description.files
-        if not {MODEL, TOKENIZER} <= {*files} or not isinstance(saved["lowercase"], bool):
+        stored, files = description.settings, description.files
+        if not {MODEL, TOKENIZER} <= {*files} or not isinstance(stored["lowercase"], bool):
             raise ValueError("it does not say which model and tokenizer it goes with")
         device = settings.get("device", "cpu")
-        references = settings.get("references", saved["references"])
+        references = settings.get("references", stored["references"])
         check_choice("device", device, get_args(Device))
         check_choice("references", references, get_args(Reduction))
         threads = settings.get("threads")
         if threads is not None:
             check_between("threads", whole_number("threads", threads), 1, MAX_THREADS)
-        surface = saved["surface"]
+        surface = stored["surface"]
         return cls(
             folder=folder,
             name=description.name,
-            score_map=ScoreMap.from_table(saved["map"]),
+            score_map=ScoreMap.from_table(stored["map"]),
             surface=None if surface is None else SurfaceWeights.from_table(surface, folder),
-            lowercase=saved["lowercase"],
+            lowercase=stored["lowercase"],
             references="best" if references == "best" else "mean",
             device="cuda" if device == "cuda" else "cpu",
             threads=None if threads is None else int(threads),
             digest_=_digest(
-                sorted(files.items()), [saved[key] for key in ("surface", "map", "lowercase")]
+                sorted(files.items()), [stored[key] for key in ("surface", "map", "lowercase")]
             ),
             model_digest_=_digest(files[MODEL], files[TOKENIZER], _READING_VERSION),
         )
@@ -253,6 +255,60 @@ class PackedPair(MeanMetric):
             ("weights", self.digest_[:DIGITS]),
             ("version", __version__),
         )
+
+
+# Not slotted: the opened metric is stored beside the settings, which never change.
+@dataclass(frozen=True)
+class Adequa(MeanMetric):
+    """The metric that ships with adequa: the quality of a translation into English, from 0 to 1.
+
+    A small transformer, trained on human judgements, reads hypothesis and reference together. The
+    reference itself scores 1 and an empty text 0; the card beside the weights (README.md) says what
+    lies between, and how well the scores agree with people. Of multiple references the best score
+    counts, or the mean. By default there are as many threads as CPUs.
+    """
+
+    device: str = "cpu"
+    references: str = "best"
+    threads: int | None = None
+
+    name = "adequa"
+    higher_is_better = True
+    range = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_choice("device", self.device, get_args(Device))
+        check_choice("references", self.references, get_args(Reduction))
+        if self.threads is not None:
+            check_between("threads", self.threads, 1, MAX_THREADS)
+
+    @cached_property
+    def packed(self) -> PackedPair:
+        """The packed metric of the shipped folder, with these settings."""
+        if not saved.is_saved(str(METRIC_FOLDER)):
+            raise AdequaError(
+                "This copy of adequa was built without the weights of its own metric: install it "
+                "from a release, or name other metrics, such as -m bleu -m chrf."
+            )
+        settings = {"device": self.device, "references": self.references}
+        if self.threads is not None:
+            settings["threads"] = str(self.threads)
+        metric = saved.load(str(METRIC_FOLDER), settings)
+        if not isinstance(metric, PackedPair):
+            raise AdequaError(f"{METRIC_FOLDER} holds another kind of metric than adequa ships.")
+        return metric
+
+    def score_segments(self, segments: Segments) -> FloatArray:
+        return self.packed.score_segments(segments)
+
+    def keep_scores(self, file: Path, limit: int) -> None:
+        self.packed.keep_scores(file, limit)
+
+    def noticed(self) -> tuple[Remark, ...]:
+        return self.packed.noticed()
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        return self.packed.signature_fields()
 
 
 def raw_scores(
