@@ -81,6 +81,18 @@ def test_the_best_epoch_may_be_an_early_one() -> None:
     np.testing.assert_allclose(chosen, search.correlations.max(), rtol=0, atol=1e-5)
 
 
+def test_two_development_rows_suffice() -> None:
+    """Their correlation is 1 or -1, and -1 is a result too."""
+    features, targets, _ = data(20)
+    development = np.arange(20) < 2
+    frozen = MLPGrid((16,), (0.0,), (1,), (4,), scaled=True, epochs=1, learning_rate=0.0)
+    correlations = [
+        search_mlp(features, sign * targets, development, frozen, 1, device="cpu").correlations
+        for sign in (1, -1)
+    ]
+    np.testing.assert_allclose(sorted(np.concatenate(correlations).ravel()), [-1, 1])
+
+
 def test_numpy_predicts_what_torch_predicts(search: MLPSearch) -> None:
     features, *_ = data()
     ours = search.model
@@ -152,7 +164,7 @@ def test_a_diverged_setting_is_never_the_best() -> None:
     # Where dropout multiplies units by 1000, squared errors are beyond float32.
     grid = MLPGrid((16,), (0.999, 0.0), (1,), (24,), scaled=False, epochs=5)
     search = search_mlp(features * np.float32(1e18), targets, development, grid, 1, device="cpu")
-    assert (search.correlations[0] == -1).all()
+    assert (search.correlations[0] == -np.inf).all()
     assert search.best_index == 1
     assert np.isfinite(search.model.predict(features)).all()
 
