@@ -207,7 +207,18 @@ def test_smoothing_draws_to_the_middle_and_keeps_the_side(wins: int, losses: int
 
 
 @needs_judgements
-def test_every_output_of_wmt13_that_was_compared_is_rated() -> None:
-    result = rate_preferences(load_dataset("wmt13-rr"), "share")  # type: ignore[arg-type]
-    assert len(result) == 77_790
+def test_every_output_of_wmt12_that_was_compared_is_rated() -> None:
+    judged = load_dataset("wmt12-rr")
+    assert isinstance(judged, Preferences)
+    result = rate_preferences(judged, "share")
+    assert judged.better is not None
+    assert judged.worse is not None
+    pairs = judged.ids["lp"]
+    better, worse = (
+        list(zip(side.hypotheses, side.references, pairs, strict=True))
+        for side in (judged.better, judged.worse)
+    )
+    compared = {output for pair in zip(better, worse, strict=True) if pair[0] != pair[1]
+                for output in pair}  # fmt: skip
+    assert len(result) == len(compared) == 19_360
     assert (result.scores.min(), result.scores.max()) == (1, 5)

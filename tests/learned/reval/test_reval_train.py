@@ -88,7 +88,7 @@ def test_the_epoch_with_the_best_figure_stays() -> None:
 
 @pytest.mark.parametrize("settings", [PAPER, MODERN], ids=["paper", "modern"])
 def test_it_learns_three_pairs_by_heart(settings: TreeSettings) -> None:
-    result = trained(replace(settings, epochs=200, learning_rate=0.1))
+    result = trained(replace(settings, epochs=120, learning_rate=0.1))
     assert result.history[-1]["loss"] < 0.1 * result.history[0]["loss"]
 
 
