@@ -25,7 +25,7 @@ def average(
     name: NameOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put pair regressors together: the mean of their weights, as fast as one of them."""
+    """Combine pair regressors: the mean of their weights, as fast as one of them."""
     from adequa.cli.output import write
     from adequa.cli.render_pair_training import average_report
     from adequa.learned.pair.averaging import average_metrics

@@ -35,7 +35,7 @@ _INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
 
 
 class Settings(str, Enum):
-    """Settings with a name."""
+    """Named training settings."""
 
     default = "default"
     paper = "paper"
@@ -43,7 +43,7 @@ class Settings(str, Enum):
 
 
 class Precision(str, Enum):
-    """How many bits a number has while training; bf16 has 16."""
+    """Floating-point precision of training."""
 
     auto = "auto"
     fp32 = "fp32"
@@ -54,20 +54,20 @@ def pair_regressor(
     output: OutputOption,
     plan: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="A training plan in TOML, in place of the flags for data."
-        ),
+        typer.Option(metavar="FILE", help="A training plan in TOML, instead of the data options."),
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="PATH|NAME",
-            help="A transformer to begin with: a folder, or a name in ADEQUA_MODELS or on the hub.",
+            help="Pretrained transformer: a folder, or a name in ADEQUA_MODELS or on the hub.",
         ),
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="A saved pair regressor to begin with instead."),
+        typer.Option(
+            metavar="FOLDER", help="Saved pair regressor to continue from, instead of --encoder."
+        ),
     ] = None,
     ratings: Annotated[
         list[str] | None,
@@ -81,7 +81,7 @@ def pair_regressor(
         list[str] | None,
         typer.Option(
             metavar="FILE|DATASET",
-            help="Preferences with texts, to learn from before the ratings: better, worse, ref. "
+            help="Preferences with texts, trained on before the ratings: better, worse, ref. "
             "Repeat for more.",
             autocompletion=complete_dataset,
         ),
@@ -89,81 +89,84 @@ def pair_regressor(
     settings: Annotated[
         Settings | None,
         typer.Option(
-            help="Ours (default), the paper's grid, or the paper's variant that is not fine-tuned."
+            help="Settings: ours (default), the paper's grid, or the paper's frozen encoder."
         ),
     ] = None,
     surface: Annotated[
         bool | None,
         typer.Option(
             "--surface/--no-surface",
-            help="Features of case, punctuation and spacing beside the encoder.",
+            help="Add features of case, punctuation and spacing to the encoder's.",
         ),
     ] = None,
     references: Annotated[
         References | None,
         typer.Option(
-            help="What counts where a segment has several references. Default: best, or as the "
-            "--start has it."
+            help="Score of a segment with multiple references. Default: best, or that of the "
+            "--start metric."
         ),
     ] = None,
     lp: Pairs = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Learn from so many rows a stage, drawn at random."),
+        typer.Option(metavar="N", min=1, help="Number of rows to sample for each stage."),
     ] = None,
     batch: Annotated[
         list[int] | None,
         typer.Option(
             metavar="N",
-            help="Ratings a step (without ratings: parts, a quarter each, of the preferences on a "
-            "segment). Repeat to try several; the same holds for the next two.",
+            help="Batch size in ratings (without ratings: in quarters of a segment's "
+            "preferences). Repeat to search over values; likewise --learning-rate, --epochs.",
         ),
     ] = None,
     learning_rate: Annotated[
-        list[float] | None, typer.Option(metavar="RATE", help="The highest of the schedule.")
+        list[float] | None, typer.Option(metavar="RATE", help="Peak learning rate.")
     ] = None,
     epochs: Annotated[
-        list[float] | None, typer.Option(metavar="N", help="Passes over the ratings.")
+        list[float] | None, typer.Option(metavar="N", help="Number of passes over the ratings.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Of all random draws. Default: 0.")
+        int | None, typer.Option(metavar="N", min=0, help="Random seed. Default: 0.")
     ] = None,
     name: NameOption = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="To train on: auto, cpu or cuda.")
+        str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
     ] = "auto",
     precision: Annotated[
         Precision | None,
-        typer.Option(help="While training. Default: auto, which is bf16 on a GPU that has it."),
+        typer.Option(help="Precision of training. Default: auto, bf16 where the GPU supports it."),
     ] = None,
     most_tokens: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Read at once: less takes less memory and more time, and drops out other units. "
-            "Default: 32768.",
+            help="Tokens in one forward pass: fewer need less memory and more time, and change "
+            "dropout masks. Default: 32768.",
         ),
     ] = None,
     checkpoints: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="From where the same command goes on after a stop. Default: OUTPUT.training.",
+            help="Folder of checkpoints, to resume from. Default: OUTPUT.training.",
         ),
     ] = None,
     checkpoint_every: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="Between two checkpoints. Default: 300."),
+        typer.Option(metavar="SECONDS", min=0, help="Seconds between checkpoints. Default: 300."),
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Get the encoder from the hub if it is not here.")
+        bool,
+        typer.Option(
+            "--download", help="Download the encoder from the hub if it is not available locally."
+        ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Fine-tune a transformer that reads hypothesis and reference together (BERT regressor).
 
-    It learns as a --plan says, or from --preferences first and --ratings second.
+    Trains by a --plan, or on --preferences first and --ratings second.
     """
     from adequa.io.language_pairs import language_pair
     from adequa.learned.pair.metric import PairRegressor
@@ -218,7 +221,7 @@ def _plan(
     surface: bool | None,
     seed: int | None,
 ) -> Plan:
-    """The plan of a file with what the flags change in it, or the one that they stand for."""
+    """Return the plan of a file with the changes of the options, or the plan of the options."""
     from adequa.learned.pair.plan import named_plan
 
     if path is None:
@@ -264,7 +267,7 @@ def _changed(
 
 
 def _learnt(options: PlanOptions) -> dict[str, object]:
-    """What is learnt, by the flags that say so."""
+    """Return the options that name training data."""
     return {
         "--ratings": options.ratings,
         "--preferences": options.preferences,
@@ -275,7 +278,7 @@ def _learnt(options: PlanOptions) -> dict[str, object]:
 
 
 def _how(options: PlanOptions) -> dict[str, object]:
-    """How it is learnt, likewise."""
+    """Return the options that change how a plan is trained."""
     return {
         "--batch": options.batch,
         "--learning-rate": options.learning_rate,
@@ -288,7 +291,7 @@ def _given(flags: Mapping[str, object]) -> str:
 
 
 def _checkpoints(folder: str | None, output: str) -> Path:
-    """The folder of checkpoints, once it is clear that it can be one."""
+    """Return the folder of checkpoints, checked to be usable."""
     from adequa.io.atomic import check_new_folder
 
     target = Path(output).resolve()
@@ -305,7 +308,7 @@ def _checkpoints(folder: str | None, output: str) -> Path:
 
 
 def _is_first_process() -> bool:
-    """Whether this process is alone, or the one of several that writes and tells."""
+    """Return whether this is the only process, or the one of several that writes output."""
     several = int(os.environ.get("WORLD_SIZE", "1")) > 1
     return not several or os.environ.get("RANK", "0") == "0"
 
@@ -329,7 +332,7 @@ def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
 
 @contextmanager
 def _stoppable(folder: Path, quiet: bool) -> Iterator[None]:
-    """On Ctrl-C say in one line how to go on."""
+    """On Ctrl-C print one line on how to resume."""
     try:
         yield
     except KeyboardInterrupt:
@@ -345,7 +348,7 @@ def _has_checkpoint(folder: Path) -> bool:
 
 
 def _leave_others() -> None:
-    """Part from the other processes, if there are any; PyTorch warns otherwise."""
+    """Leave the process group, if there is one; PyTorch warns otherwise."""
     import torch.distributed
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -353,7 +356,7 @@ def _leave_others() -> None:
 
 
 def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
-    """Raise where a flag would have no effect on a perceptron, or one is lacking."""
+    """Raise where an option has no effect on a perceptron, or one is missing."""
     learnt = {
         "--preferences": options.preferences,
         "--start": options.start,
@@ -372,7 +375,7 @@ def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
 def _train_frozen(
     options: PlanOptions, output: str, name: str, *, device: str, download: bool, quiet: bool
 ) -> None:
-    """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
+    """Train the paper's variant without fine-tuning (§5): a perceptron over four layers."""
     from adequa.encoders.cached import cached
     from adequa.encoders.transformer import TransformerPair
     from adequa.encoders.transformer_files import model_folder
