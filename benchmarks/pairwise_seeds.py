@@ -1,11 +1,11 @@
-"""The conclusions of the pairwise ranker's paper, over seeds: is each difference there?
+"""The conclusions of the pairwise ranker's paper, over seeds: does each difference show?
 
 Run: python benchmarks/pairwise_seeds.py [--seeds 5] [--only ROW]
 
-With ADEQUA_DATA and ADEQUA_MODELS set, trains rows of the tables on WMT12 with several seeds, which
-draw the preferences and the first weights, and prints the mean strict tau × 100 with a 95% interval
-of the mean (Student's t). Then the paper's conclusions as differences between two rows of the same
-seed, with their interval. Inputs are computed once for all rows.
+With ADEQUA_DATA and ADEQUA_MODELS set, trains rows of the tables on WMT12 with several seeds. A
+seed draws the sample of preferences and the initial weights. Prints the mean strict tau × 100 with
+a 95% interval of the mean (Student's t), then the paper's conclusions as differences between two
+rows of the same seed, with their interval. Inputs are computed once for all rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from adequa.statistics.preference_tau import tau_wmt12
 
 @dataclass(frozen=True)
 class Row:
-    """What is trained."""
+    """The inputs and settings of a ranker."""
 
     inputs: Callable[[], tuple[str, ...]]
     hidden: int = 4
@@ -50,12 +50,12 @@ class Row:
 
 
 def both() -> tuple[str, ...]:
-    """4METRICS with both vectors."""
+    """Return 4METRICS and both vectors."""
     return (*four_metrics(), syntax(), glove())
 
 
 def matched() -> tuple[str, ...]:
-    """The same, and words matched by the same GloVe."""
+    """Return 4METRICS, both vectors, and words matched by the same GloVe vectors."""
     return (*four_metrics(), glove_matched(), syntax(), glove())
 
 
@@ -91,62 +91,64 @@ CONCLUSIONS = (
 )
 
 
-class Part:
-    """Preferences with what networks see of their texts, by input."""
+class Dataset:
+    """Preferences, and the features of their texts by input."""
 
-    def __init__(self, given: Preferences) -> None:
-        corpora = corpora_of(given)
-        parts = [(side, corpora) for side in preference_texts(given)]
+    def __init__(self, preferences: Preferences) -> None:
+        corpora = corpora_of(preferences)
+        parts = [(segments, corpora) for segments in preference_texts(preferences)]
         self.texts, (self.better, self.worse) = UniqueTexts.collect(parts)
-        self.pairs = np.array(given.ids["lp"])
-        self._seen: dict[str, Features] = {}
+        self.language_pairs = np.array(preferences.ids["lp"])
+        self._features: dict[str, Features] = {}
 
-    def inputs(self, names: tuple[str, ...]) -> Features:
-        """What a network with these inputs sees."""
+    def features(self, names: tuple[str, ...]) -> Features:
+        """Return the unscaled features from these inputs."""
         for name in names:
-            if name not in self._seen:
-                named = load_inputs([name])
-                self._seen[name] = self.texts.features(named, lambda _: None, lambda _: None)
-        seen = [self._seen[name] for name in names]
+            if name not in self._features:
+                inputs = load_inputs([name])
+                self._features[name] = self.texts.features(inputs, lambda _: None, lambda _: None)
+        parts = [self._features[name] for name in names]
         return Features(
-            np.hstack([each.hypotheses for each in seen]),
-            np.hstack([each.scores for each in seen]),
-            np.hstack([each.references for each in seen]),
+            np.hstack([part.hypotheses for part in parts]),
+            np.hstack([part.scores for part in parts]),
+            np.hstack([part.references for part in parts]),
         )
 
-    def margins(self, network: PairwiseNetwork, inputs: Features) -> FloatArray:
-        """Logits of the preferences; one reference each."""
+    def margins(self, network: PairwiseNetwork, features: Features) -> FloatArray:
+        """Return the logits of the preferences, which have one reference each."""
         triples, _ = self.texts.triples(self.better, self.worse)
-        margins = network.margins(inputs, triples, symmetric=True)
+        margins = network.margins(features, triples, symmetric=True)
         return np.where(self.better == self.worse, 0.0, margins)
 
 
-def scaled(inputs: Features, scores: Scaling, vectors: Scaling) -> Features:
-    """Inputs in the range of the training data."""
+def scaled(features: Features, scores: Scaling, vectors: Scaling) -> Features:
+    """Return features in the range of the training data."""
     return Features(
-        vectors.apply(inputs.hypotheses),
-        scores.apply(inputs.scores),
-        vectors.apply(inputs.references),
+        vectors.apply(features.hypotheses),
+        scores.apply(features.scores),
+        vectors.apply(features.references),
     )
 
 
-def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float, float]:
-    """The tau on validation data and the mean over language pairs on test data, times 100."""
-    learnt, held_out, tested = parts
-    raw = [part.inputs(row.inputs()) for part in parts]
-    rows = _drawn(len(learnt.better), seed)
-    triples, _ = learnt.texts.triples(learnt.better[rows], learnt.worse[rows])
+def train_and_test(
+    row: Row, datasets: tuple[Dataset, Dataset, Dataset], seed: int
+) -> tuple[float, float]:
+    """Return tau on validation data and the mean over language pairs on test data, times 100."""
+    train, validation, test = datasets
+    raw = [dataset.features(row.inputs()) for dataset in datasets]
+    rows = sampled_rows(len(train.better), seed)
+    triples, _ = train.texts.triples(train.better[rows], train.worse[rows])
     used = np.unique(np.concatenate([triples.first, triples.second]))
     references = raw[0].references[np.unique(triples.reference)]
     scalings = (
         Scaling.fit(raw[0].scores[used]),
         Scaling.fit(np.vstack([raw[0].hypotheses[used], references])),
     )
-    seen = [scaled(each, *scalings) for each in raw]
+    features = [scaled(each, *scalings) for each in raw]
     trained = train_network(
-        seen[0],
+        features[0],
         triples,
-        lambda network: float(tau_wmt12(held_out.margins(network, seen[1]))),
+        lambda network: float(tau_wmt12(validation.margins(network, features[1]))),
         costs=costs_of(row.loss, symmetric=True, tie_penalty=row.tie_penalty),
         settings=TrainingSettings(
             hidden=row.hidden,
@@ -156,44 +158,49 @@ def measured(row: Row, parts: tuple[Part, Part, Part], seed: int) -> tuple[float
         ),
         seed=seed,
     )
-    margins = tested.margins(trained.network, seen[2])
-    taus = [float(tau_wmt12(margins[tested.pairs == pair])) for pair in np.unique(tested.pairs)]
+    margins = test.margins(trained.network, features[2])
+    taus = [
+        float(tau_wmt12(margins[test.language_pairs == pair]))
+        for pair in np.unique(test.language_pairs)
+    ]
     return 100 * trained.best.tau, 100 * float(np.mean(taus))
 
 
-def _drawn(count: int, seed: int) -> IntArray:
-    """The rows that `sample_rows` draws."""
+def sampled_rows(count: int, seed: int) -> IntArray:
+    """Return the rows that `sample_rows` draws."""
     if count <= WMT11:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, WMT11, replace=False))
 
 
 def interval(values: FloatArray) -> str:
-    """The mean, and where it lies with a confidence of 95 percent."""
+    """Return the mean and its 95% confidence interval as text."""
     error = values.std(ddof=1) / np.sqrt(len(values))
-    reach = student.ppf(0.975, len(values) - 1) * error
-    return f"{values.mean():6.2f} [{values.mean() - reach:.2f}, {values.mean() + reach:.2f}]"
+    half_width = student.ppf(0.975, len(values) - 1) * error
+    low, high = values.mean() - half_width, values.mean() + half_width
+    return f"{values.mean():6.2f} [{low:.2f}, {high:.2f}]"
 
 
 def main() -> None:
-    """Train, and print."""
+    """Train and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", action="append", choices=list(ROWS))
-    given = parser.parse_args()
-    parts = (
-        Part(usable("wmt13-rr")),
-        Part(usable("wmt14-rr")),
-        Part(preferences("wmt12-rr")),
+    arguments = parser.parse_args()
+    datasets = (
+        Dataset(usable("wmt13-rr")),
+        Dataset(usable("wmt14-rr")),
+        Dataset(preferences("wmt12-rr")),
     )
-    found: dict[str, FloatArray] = {}
-    for name in given.only or ROWS:
-        pairs = np.array([measured(ROWS[name], parts, seed) for seed in range(given.seeds)])
-        found[name] = pairs[:, 1]
-        print(f"{name:20} validation {interval(pairs[:, 0])}  wmt12 {interval(pairs[:, 1])}")
-    for said, one, other in CONCLUSIONS:
-        if one in found and other in found:
-            print(f"{said}: {interval(found[one] - found[other])}")
+    test_taus: dict[str, FloatArray] = {}
+    for name in arguments.only or ROWS:
+        seeds = range(arguments.seeds)
+        taus = np.array([train_and_test(ROWS[name], datasets, seed) for seed in seeds])
+        test_taus[name] = taus[:, 1]
+        print(f"{name:20} validation {interval(taus[:, 0])}  wmt12 {interval(taus[:, 1])}")
+    for conclusion, better, worse in CONCLUSIONS:
+        if better in test_taus and worse in test_taus:
+            print(f"{conclusion}: {interval(test_taus[better] - test_taus[worse])}")
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ def test_a_table_of_systems(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 
 
 def test_a_ranker_is_trained_saved_and_used(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="training needs PyTorch")
     preferences = write_preferences(Path("preferences.tsv"), tiny_preferences(40))
     words = ("--input", "sentbleu", "--hidden", "0", "--epochs", "5", "-o", "mine")
     code, out, _ = run(
@@ -104,6 +105,7 @@ def test_a_ranker_is_trained_saved_and_used(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_scores_of_a_file_are_an_input(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="training needs PyTorch")
     made = tiny_preferences(40)
     preferences = write_preferences(Path("preferences.tsv"), made)
     Path("mine.tsv").write_text("".join("0.9\t0.2\n" for _ in range(len(made))))

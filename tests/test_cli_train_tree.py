@@ -37,7 +37,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def shape(preset: str, dimension: int, structure: Any) -> TreeShape:
         return TreeShape(dimension, memory=8, hidden=6, structure=structure)
 
-    monkeypatch.setattr(tree_training, "shape_of", shape)
+    monkeypatch.setattr(tree_training, "preset_shape", shape)
 
 
 def write_ratings(ratings: Ratings, path: str, pairs: Sequence[str] = ()) -> None:

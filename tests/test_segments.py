@@ -33,6 +33,18 @@ def test_select_picks_whole_rows(
     assert build(rows).select(chosen) == build([rows[row] for row in chosen])
 
 
+@given(rows=ROWS, data=st.data())
+def test_pairs_are_every_hypothesis_with_each_reference(
+    rows: list[tuple[str, list[str], str]], data: st.DataObject
+) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1)))
+    expected = [(at, rows[row][0], text) for at, row in enumerate(chosen) for text in rows[row][1]]
+    pairs = build(rows).pairs(chosen)
+    columns = (pairs.segment.tolist(), pairs.hypotheses, pairs.references)
+    assert list(zip(*columns, strict=True)) == expected
+    assert build(rows).pairs().references == [text for row in rows for text in row[1]]
+
+
 @given(parts=st.lists(ROWS, min_size=1, max_size=3))
 def test_concatenate_joins_in_order(parts: list[list[tuple[str, list[str], str]]]) -> None:
     assert concatenate([build(part) for part in parts]) == build(

@@ -15,7 +15,7 @@ from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.metrics.saved import Description
 from adequa.reproduce import models, trained
 from adequa.reproduce.models import Model
@@ -35,7 +35,7 @@ class Spy(LearnedMetric):
         self.seen = seen
         self.training_ = {"chosen": {"C": 0.5, "epoch": 3}}
 
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> Spy:
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> Spy:
         training.stage("Fitting")
         self.seen.append(ratings)
         return self

@@ -25,7 +25,7 @@ def vectors(sentences: Sequence[str], dimension: int = DIMENSION) -> Vectors:
 
 
 def write_vectors(path: Path, sentences: Iterable[str], dimension: int = DIMENSION) -> Path:
-    """A file of precomputed vectors; each sentence stands there once."""
+    """A file of precomputed vectors; each sentence is in it once."""
     texts = list(dict.fromkeys(sentences))
     np.savez(path, sentences=np.array(texts), vectors=vectors(texts, dimension))
     return path
@@ -79,13 +79,16 @@ def texts(count: int, references: int = 1) -> Segments:
 
 
 def sentences_of(segments: Segments) -> list[str]:
-    return [*segments.hypotheses, *(text for several in segments.references for text in several)]
+    return [
+        *segments.hypotheses,
+        *(text for references in segments.references for text in references),
+    ]
 
 
 def rated(count: int = 36, references: int = 1) -> Ratings:
     """Ratings that can be learnt: the nearer the two vectors, the higher."""
     segments = texts(count, references)
-    firsts = vectors([several[0] for several in segments.references])
+    firsts = vectors([references[0] for references in segments.references])
     scores = -np.abs(vectors(segments.hypotheses) - firsts).sum(axis=1).astype(np.float64)
     pairs = tuple("cs-en" if row % 4 < 2 else "de-en" for row in range(count))
     return Ratings(scores, {"lp": pairs}, segments, name="made-up")

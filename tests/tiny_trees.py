@@ -1,4 +1,4 @@
-"""A parser that needs no model, and rated pairs of sentences that a Tree-LSTM can learn."""
+"""A parser without a model, random trees, and rated pairs that a Tree-LSTM can learn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERBS = ("saw", "ate", "left")
 
 
 class LastWord(Parser):
-    """Hangs all words from the last; a text of nothing has no words."""
+    """Makes the last word the parent of all others; an empty text has no words."""
 
     specifications = ("last:word",)
     name = "last-word"
@@ -39,9 +39,9 @@ class LastWord(Parser):
 
 def write_table(path: Path, seed: int = 0, dimension: int = 6) -> Path:
     """Vectors of all words but one, as GloVe writes them."""
-    draw = np.random.default_rng(seed)
+    random = np.random.default_rng(seed)
     lines = [
-        " ".join([word, *(f"{number:.4f}" for number in draw.normal(size=dimension))])
+        " ".join([word, *(f"{number:.4f}" for number in random.normal(size=dimension))])
         for word in (*NOUNS[:-1], *VERBS)
     ]
     path.write_text("\n".join(lines) + "\n")
@@ -53,19 +53,19 @@ def table(folder: Path) -> WordTable:
 
 
 def rated(count: int = 120, seed: int = 0) -> Ratings:
-    """Sentences of three words, rated by how many words of the reference are there."""
-    draw = np.random.default_rng(seed)
+    """Sentences of three words, rated by the number of words that they share with the reference."""
+    random = np.random.default_rng(seed)
     references, hypotheses, scores = [], [], []
     for _ in range(count):
-        reference = [str(draw.choice(NOUNS)), str(draw.choice(VERBS)), str(draw.choice(NOUNS))]
-        kept = draw.random(3) < draw.random()
-        others = [str(draw.choice(NOUNS)), str(draw.choice(VERBS)), str(draw.choice(NOUNS))]
+        reference = [str(random.choice(words)) for words in (NOUNS, VERBS, NOUNS)]
+        same = random.random(3) < random.random()
+        others = [str(random.choice(words)) for words in (NOUNS, VERBS, NOUNS)]
         words = [one if keep else other
-                 for one, other, keep in zip(reference, others, kept, strict=True)]  # fmt: skip
+                 for one, other, keep in zip(reference, others, same, strict=True)]  # fmt: skip
         references.append((" ".join(reference),))
         hypotheses.append(" ".join(words))
-        same = sum(one == other for one, other in zip(reference, words, strict=True))
-        scores.append(1 + 4 * same / 3)
+        matches = sum(one == other for one, other in zip(reference, words, strict=True))
+        scores.append(1 + 4 * matches / 3)
     return Ratings(
         np.array(scores),
         {"lp": ("xx-en",) * count},

@@ -99,9 +99,14 @@ class Segments:
         if rows is not None:
             hypotheses = [hypotheses[row] for row in rows]
             references = [references[row] for row in rows]
-        counts = list(map(len, references))
+        counts = np.fromiter(map(len, references), np.intp, len(references))
+        repeated = (
+            hypotheses  # of one reference each, as nearly always
+            if (counts == 1).all()
+            else chain.from_iterable(map(repeat, hypotheses, counts.tolist()))
+        )
         return ReferencePairs(
-            hypotheses=list(chain.from_iterable(map(repeat, hypotheses, counts))),
+            hypotheses=list(repeated),
             references=list(chain.from_iterable(references)),
             segment=np.repeat(np.arange(len(counts)), counts),
         )

@@ -1,4 +1,4 @@
-"""Encoders by name, several together, and batches by length."""
+"""Encoders by specification, and their concatenation."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     Path("words.txt").write_text("cat 1 2\nsat 3 5\n")
-    np.savez("made.npz", sentences=np.array(["cat", "cat sat"]), vectors=np.eye(2) * 9)
+    np.savez("vectors.npz", sentences=np.array(["cat", "cat sat"]), vectors=np.eye(2) * 9)
 
 
-def said(*specifications: str) -> str:
+def refusal(*specifications: str) -> str:
     with pytest.raises(AdequaError) as caught:
         load_encoders(specifications)
     return str(caught.value)
@@ -43,22 +43,22 @@ def test_the_table_leads_to_encoders(kind: str) -> None:
 
 
 def test_bad_words_for_an_encoder() -> None:
-    assert 'Did you mean "words"' in said("word:words.txt")
-    assert "names no file or folder" in said("words:")
-    assert "more than once" in said("words:words.txt,lowercase=true,lowercase=true")
-    assert 'Did you mean "lowercase"' in said("words:words.txt,lowercas=true")
-    assert "true or false" in said("transformer:.,normalize=perhaps")
-    assert "a whole number" in said("transformer:.,max_length=long")
-    assert "Name an encoder" in said()
+    assert 'Did you mean "words"' in refusal("word:words.txt")
+    assert "names no file or folder" in refusal("words:")
+    assert "more than once" in refusal("words:words.txt,lowercase=true,lowercase=true")
+    assert 'Did you mean "lowercase"' in refusal("words:words.txt,lowercas=true")
+    assert "true or false" in refusal("transformer:.,normalize=perhaps")
+    assert "a whole number" in refusal("transformer:.,max_length=long")
+    assert "Name an encoder" in refusal()
 
 
 def test_files_are_taken_for_what_they_are() -> None:
     assert load_encoder("words.txt").specification.startswith("words:")
-    assert load_encoder("made.npz").specification.startswith("precomputed:")
+    assert load_encoder("vectors.npz").specification.startswith("precomputed:")
 
 
 def test_several_encoders_are_put_one_after_the_other() -> None:
-    both = load_encoders(["words:words.txt", "precomputed:made.npz"])
+    both = load_encoders(["words:words.txt", "precomputed:vectors.npz"])
     assert isinstance(both, Concatenation)
     assert both.encode(["cat sat", "cat"]).tolist() == [[2, 3.5, 0, 9], [1, 2, 9, 0]]
     assert both.encode([]).shape == (0, 4)
@@ -69,32 +69,35 @@ def test_several_encoders_are_put_one_after_the_other() -> None:
 
 
 def test_a_concatenation_has_the_coverage_of_the_part_that_has_one() -> None:
-    made, words = load_encoder("made.npz"), load_encoder("words.txt")
-    assert isinstance(made, Encoder)
+    precomputed, words = load_encoder("vectors.npz"), load_encoder("words.txt")
+    assert isinstance(precomputed, Encoder)
     assert isinstance(words, Encoder)
-    coverage = Concatenation([made, words]).coverage(["cat Brno"])
+    coverage = Concatenation([precomputed, words]).coverage(["cat Brno"])
     assert coverage is not None
     assert coverage.unknown == (("brno",),)
-    assert Concatenation([made]).coverage(["cat"]) is None
-    prints = {Concatenation(parts).fingerprint for parts in ([made, words], [words, made], [made])}
+    assert Concatenation([precomputed]).coverage(["cat"]) is None
+    prints = {
+        Concatenation(parts).fingerprint
+        for parts in ([precomputed, words], [words, precomputed], [precomputed])
+    }
     assert len(prints) == 3
     with pytest.raises(AdequaError, match="no encoders"):
         Concatenation([])
 
 
 @pytest.mark.parametrize(
-    ("place", "found"),
+    ("path", "expected"),
     [
         ("elsewhere/mpnet", "transformer:elsewhere/mpnet,pooling=cls,layers=1+2"),
         ("a,b", "transformer:a,b,pooling=cls,layers=1+2"),
         ("words:words.txt", "words:words.txt"),
         ("transformer:x", "transformer:x"),  # in full: without the settings it had
-        ("made.npz", "made.npz"),
+        ("vectors.npz", "vectors.npz"),
         ("absent.parquet", "absent.parquet"),
     ],
 )
-def test_an_encoder_that_was_moved(place: str, found: str) -> None:
-    assert with_path("transformer:models/mpnet,pooling=cls,layers=1+2", place) == found
+def test_a_specification_with_another_path(path: str, expected: str) -> None:
+    assert with_path("transformer:models/mpnet,pooling=cls,layers=1+2", path) == expected
 
 
 def test_a_moved_encoder_gives_the_same_vectors() -> None:

@@ -25,13 +25,13 @@ SENTENCES = ["the cat sleep.", "Cat", "", "the zebra sleep", "cat cat the cat th
 
 
 def shapes(*units: str) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+    result: dict[str, tuple[int, ...]] = {}
     for each in units:
-        found[f"{each}.gates.kernel"] = (WORD_SIZE + SIZE, 2 * SIZE)
-        found[f"{each}.gates.bias"] = (2 * SIZE,)
-        found[f"{each}.candidate.kernel"] = (WORD_SIZE + SIZE, SIZE)
-        found[f"{each}.candidate.bias"] = (SIZE,)
-    return found
+        result[f"{each}.gates.kernel"] = (WORD_SIZE + SIZE, 2 * SIZE)
+        result[f"{each}.gates.bias"] = (2 * SIZE,)
+        result[f"{each}.candidate.kernel"] = (WORD_SIZE + SIZE, SIZE)
+        result[f"{each}.candidate.bias"] = (SIZE,)
+    return result
 
 
 BOTH_WAYS = ("f.forward", "f.backward", "g.forward", "g.backward")
@@ -48,23 +48,23 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A bi-directional model that learned word vectors of its own, for f and for g."""
-    made = tmp_path / "quick"
-    made.mkdir()
-    write_arrays(made / "quick_thought.npz", WEIGHTS)
-    (made / "words.txt").write_text("\n".join(WORDS), encoding="utf-8")
-    np.save(made / "f_words.npy", TABLES["f"])
-    np.save(made / "g_words.npy", TABLES["g"])
-    return made
+    folder = tmp_path / "quick"
+    folder.mkdir()
+    write_arrays(folder / "quick_thought.npz", WEIGHTS)
+    (folder / "words.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    np.save(folder / "f_words.npy", TABLES["f"])
+    np.save(folder / "g_words.npy", TABLES["g"])
+    return folder
 
 
 @pytest.fixture
 def fixed(tmp_path: Path) -> Path:
     """A model that reads forwards only, and word vectors from a file of the user's."""
-    made = tmp_path / "fixed"
-    made.mkdir()
-    write_arrays(made / "quick_thought.npz", ONE_WAY)
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    write_arrays(folder / "quick_thought.npz", ONE_WAY)
     write_glove(tmp_path / "glove.txt", dict(zip(WORDS[1:], TABLES["f"][1:], strict=True)))
-    return made
+    return folder
 
 
 def vectors(encoder: str, words: str) -> list[Array]:
@@ -95,16 +95,16 @@ def test_one_way_with_fixed_vectors(fixed: Path, tmp_path: Path) -> None:
     read = vectors("f", "the zebra sleep")
     read[1] = np.float64(WEIGHTS["unknown"])
     expected = [tensorflow_gru(read, WEIGHTS, f"{each}.forward") for each in ("f", "g")]
-    found = encoder.encode(["the zebra sleep"])[0]
-    np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-6)
+    encoded = encoder.encode(["the zebra sleep"])[0]
+    np.testing.assert_allclose(encoded, np.concatenate(expected), atol=1e-6)
 
 
 def test_one_table_for_both(folder: Path) -> None:
     (folder / "g_words.npy").unlink()
-    found = QuickThought.load(str(folder), normalize=False).encode(["the cat"])[0]
+    encoded = QuickThought.load(str(folder), normalize=False).encode(["the cat"])[0]
     read = vectors("f", "the cat")
     expected = tensorflow_gru(read, WEIGHTS, "g.forward")
-    np.testing.assert_allclose(found[2 * SIZE : 3 * SIZE], expected, atol=1e-6)
+    np.testing.assert_allclose(encoded[2 * SIZE : 3 * SIZE], expected, atol=1e-6)
 
 
 def test_batches_equal_single_sentences(folder: Path) -> None:
@@ -136,13 +136,13 @@ def test_registry_and_fingerprint(folder: Path, fixed: Path, tmp_path: Path) -> 
     plain = QuickThought.load(str(folder)).fingerprint
     moved = shutil.copytree(folder, tmp_path / "elsewhere")
     assert QuickThought.load(str(moved)).fingerprint == plain
-    found = {plain, encoder.fingerprint, other.fingerprint}
+    fingerprints = {plain, encoder.fingerprint, other.fingerprint}
     np.save(moved / "g_words.npy", TABLES["f"])
-    found.add(QuickThought.load(str(moved)).fingerprint)
-    found.add(QuickThought.load(str(folder), lowercase=True).fingerprint)
+    fingerprints.add(QuickThought.load(str(moved)).fingerprint)
+    fingerprints.add(QuickThought.load(str(folder), lowercase=True).fingerprint)
     write_arrays(moved / "quick_thought.npz", WEIGHTS | {"f.forward.gates.bias": np.zeros(8)})
-    found.add(QuickThought.load(str(moved)).fingerprint)
-    assert len(found) == 6
+    fingerprints.add(QuickThought.load(str(moved)).fingerprint)
+    assert len(fingerprints) == 6
 
 
 def test_wrong_folders_in_a_sentence(folder: Path, fixed: Path, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_wrong_weights_in_a_sentence(fixed: Path, tmp_path: Path) -> None:
 
 def variables(arrays: Mapping[str, Array], *, old: bool = False) -> dict[str, Array]:
     """The weights as the authors' graph names them, amid what training leaves beside them."""
-    named: dict[str, Array] = {"global_step": np.array(7)}
+    variables: dict[str, Array] = {"global_step": np.array(7)}
     kinds = {"kernel": "weights", "bias": "biases"} if old else {}
     two_ways = any(".backward." in name for name in arrays)
     for name, array in arrays.items():
@@ -201,8 +201,8 @@ def variables(arrays: Mapping[str, Array], *, old: bool = False) -> dict[str, Ar
         way = {"forward": "fw/", "backward": "bw/"}[direction] if two_ways else ""
         scope = {"f": "encoder", "g": "encoder_out"}[encoder]
         variable = f"{scope}/{way}gru_cell/{part}/{kinds.get(kind, kind)}"
-        named |= {variable: array, f"{variable}/Adam": array * 0, f"{variable}/Adam_1": array}
-    return named
+        variables |= {variable: array, f"{variable}/Adam": array * 0, f"{variable}/Adam_1": array}
+    return variables
 
 
 LEARNED = {"word_embedding": TABLES["f"], "word_embedding_out": TABLES["g"]}
@@ -217,8 +217,8 @@ def checkpoint(arrays: Mapping[str, Array]) -> Checkpoint:
 def test_converter_with_a_vocabulary(folder: Path, tmp_path: Path, old: bool) -> None:
     read = checkpoint(variables(WEIGHTS, old=old) | LEARNED)
     convert(read, tmp_path / "new", vocabulary=folder / "words.txt")
-    found = QuickThought.load(str(tmp_path / "new")).encode(SENTENCES)
-    np.testing.assert_array_equal(found, QuickThought.load(str(folder)).encode(SENTENCES))
+    encoded = QuickThought.load(str(tmp_path / "new")).encode(SENTENCES)
+    np.testing.assert_array_equal(encoded, QuickThought.load(str(folder)).encode(SENTENCES))
 
 
 def test_converter_with_an_expanded_vocabulary(folder: Path, tmp_path: Path) -> None:
@@ -230,8 +230,8 @@ def test_converter_with_an_expanded_vocabulary(folder: Path, tmp_path: Path) -> 
     np.save(f"{start}_out.npy", TABLES["g"][::-1])
     small = {name: table[:2] for name, table in LEARNED.items()}
     convert(checkpoint(variables(WEIGHTS) | small), tmp_path / "new", expanded=str(start))
-    found = QuickThought.load(str(tmp_path / "new")).encode(SENTENCES)
-    np.testing.assert_array_equal(found, QuickThought.load(str(folder)).encode(SENTENCES))
+    encoded = QuickThought.load(str(tmp_path / "new")).encode(SENTENCES)
+    np.testing.assert_array_equal(encoded, QuickThought.load(str(folder)).encode(SENTENCES))
     Path(f"{start}_out.txt").write_text("\n".join(["<unk>", *WORDS[1:5], "!"]), encoding="utf-8")
     with pytest.raises(AdequaError, match="hold different words"):
         convert(checkpoint(variables(WEIGHTS) | small), tmp_path / "no", expanded=str(start))
@@ -292,8 +292,8 @@ def test_converter_as_a_command(
     stand_in.__dict__["train"] = SimpleNamespace(load_checkpoint=load_checkpoint)
     monkeypatch.setitem(sys.modules, "tensorflow", stand_in)
     assert main(["nowhere", str(new)]) == 2
-    shown = capsys.readouterr().err
-    assert shown == ("Error: nowhere cannot be read as a TensorFlow checkpoint: Unsuccessful.\n")
+    printed = capsys.readouterr().err
+    assert printed == ("Error: nowhere cannot be read as a TensorFlow checkpoint: Unsuccessful.\n")
     assert main(["train", str(new), "--vocabulary", str(folder / "words.txt")]) == 0
     assert capsys.readouterr().out == f"Use it as quick-thought:{new}\n"
     np.testing.assert_array_equal(

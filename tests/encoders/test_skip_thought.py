@@ -48,15 +48,15 @@ TABLES = random_arrays(3, dict.fromkeys(("uni", "bi"), (len(WORDS), WORD_SIZE)))
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder as the authors publish it, other parameters of their training included."""
-    made = tmp_path / "published"
-    made.mkdir()
-    (made / "dictionary.txt").write_bytes("".join(f"{word}\n" for word in WORDS).encode())
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "dictionary.txt").write_bytes("".join(f"{word}\n" for word in WORDS).encode())
     other: dict[str, Any] = {"Wemb": np.ones((3, 5)), "history_errs": np.array([{}], dtype=object)}
-    np.savez(made / "uni_skip.npz", **{**other, **WEIGHTS["uni"]})
-    np.savez(made / "bi_skip.npz", **{**other, **WEIGHTS["bi"]})
-    np.save(made / "utable.npy", TABLES["uni"])
-    np.save(made / "btable.npy", TABLES["bi"])
-    return made
+    np.savez(folder / "uni_skip.npz", **{**other, **WEIGHTS["uni"]})
+    np.savez(folder / "bi_skip.npz", **{**other, **WEIGHTS["bi"]})
+    np.save(folder / "utable.npy", TABLES["uni"])
+    np.save(folder / "btable.npy", TABLES["bi"])
+    return folder
 
 
 def vectors(model: str, words: str) -> list[Array]:
@@ -89,9 +89,9 @@ def test_modes(folder: Path) -> None:
 
 def test_end_of_sentence_and_no_scaling(folder: Path) -> None:
     encoder = SkipThought.load(str(folder), mode="uni", normalize=False, use_eos=True)
-    found = encoder.encode(["the cat", ""])
-    np.testing.assert_allclose(found[0], uni("the cat <eos>"), atol=1e-6)
-    np.testing.assert_allclose(found[1], uni("<eos>"), atol=1e-6)
+    encoded = encoder.encode(["the cat", ""])
+    np.testing.assert_allclose(encoded[0], uni("the cat <eos>"), atol=1e-6)
+    np.testing.assert_allclose(encoded[1], uni("<eos>"), atol=1e-6)
 
 
 def test_unit_is_the_gru_of_pytorch(folder: Path) -> None:
@@ -137,16 +137,16 @@ def test_registry_and_fingerprint(folder: Path, tmp_path: Path) -> None:
     plain = SkipThought.load(str(folder)).fingerprint
     moved = shutil.copytree(folder, tmp_path / "elsewhere")
     assert SkipThought.load(str(moved)).fingerprint == plain
-    found = {plain, encoder.fingerprint}
+    fingerprints = {plain, encoder.fingerprint}
     for settings in ({"mode": "uni"}, {"normalize": False}, {"use_eos": True}):
-        found.add(SkipThought.load(str(folder), **settings).fingerprint)
+        fingerprints.add(SkipThought.load(str(folder), **settings).fingerprint)
     np.save(moved / "utable.npy", TABLES["uni"] + np.float32(0.5))
-    found.add(SkipThought.load(str(moved)).fingerprint)
+    fingerprints.add(SkipThought.load(str(moved)).fingerprint)
     shutil.copy(folder / "utable.npy", moved)
     words = (moved / "dictionary.txt").read_bytes().replace(b"sleep", b"slept")
     (moved / "dictionary.txt").write_bytes(words)
-    found.add(SkipThought.load(str(moved)).fingerprint)
-    assert len(found) == 7
+    fingerprints.add(SkipThought.load(str(moved)).fingerprint)
+    assert len(fingerprints) == 7
 
 
 def test_wrong_folders_in_a_sentence(folder: Path, tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ def parsed(tmp_path: Path) -> Path:
 
 
 def _encoder(specification: str) -> Encoder:
-    found = load_encoder(specification)
-    assert isinstance(found, Encoder)
-    return found
+    encoder = load_encoder(specification)
+    assert isinstance(encoder, Encoder)
+    return encoder
 
 
 def test_depths_and_sizes_by_hand() -> None:

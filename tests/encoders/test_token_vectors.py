@@ -1,4 +1,4 @@
-"""Vectors of words: from a file, drawn from the spelling, by a transformer, several together."""
+"""Vectors of words: from a file, from the spelling, by a transformer, and concatenated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sentence(*words: str) -> Parses:
     return Parses.of([(words, [-1, *[0] * (len(words) - 1)])])
 
 
-def found(vectors: WordTable, *words: str) -> list[list[float]]:
+def look_up(vectors: WordTable, *words: str) -> list[list[float]]:
     lexicon = vectors.look_up(sentence(*words))
     rounded: list[list[float]] = lexicon.table[lexicon.rows].round(6).tolist()
     return rounded
@@ -44,13 +44,13 @@ def found(vectors: WordTable, *words: str) -> list[list[float]]:
 
 def test_a_table_of_lower_case_words(tmp_path: Path) -> None:
     vectors = WordTable.load(written(tmp_path, LOWER))
-    assert found(vectors, "The", "BRNO", "the") == [[1, 0], [0, 1], [1, 0]]
+    assert look_up(vectors, "The", "BRNO", "the") == [[1, 0], [0, 1], [1, 0]]
 
 
 def test_a_table_with_upper_case(tmp_path: Path) -> None:
     vectors = WordTable.load(written(tmp_path, CASED), unknown="0")
-    assert found(vectors, "Brno", "brno", "The", "USA") == [[0, 1], [0, 1], [1, 0], [2, 2]]
-    assert found(vectors, "BRNO", "usa") == [[0, 1], [0, 0]]  # capitalised; not all in capitals
+    assert look_up(vectors, "Brno", "brno", "The", "USA") == [[0, 1], [0, 1], [1, 0], [2, 2]]
+    assert look_up(vectors, "BRNO", "usa") == [[0, 1], [0, 0]]  # capitalised; not all in capitals
 
 
 def test_unknown_words_are_the_same_for_the_same_spelling(tmp_path: Path) -> None:
@@ -62,10 +62,10 @@ def test_unknown_words_are_the_same_for_the_same_spelling(tmp_path: Path) -> Non
     assert known.tolist() == [1, 0]
     assert lexicon.known.tolist() == [False, True, False, False]
     assert np.abs(first).max() <= 0.5 * 0.5 * 3**0.5  # the spread of the table is 0.5
-    assert found(WordTable.load(written(tmp_path, LOWER), unknown="0"), "Hetin") == [[0, 0]]
+    assert look_up(WordTable.load(written(tmp_path, LOWER), unknown="0"), "Hetin") == [[0, 0]]
 
 
-def test_numbers_drawn_from_a_spelling_are_even_and_never_change() -> None:
+def test_spelling_vectors_are_uniform_and_never_change() -> None:
     numbers = spelling_vectors([f"word{number}" for number in range(200)], 100)
     assert numbers.mean() == pytest.approx(0, abs=0.03)
     assert numbers.std() == pytest.approx(1, abs=0.02)
@@ -80,7 +80,7 @@ def test_numbers_drawn_from_a_spelling_are_even_and_never_change() -> None:
     assert spelling_vectors([], 3).shape == (0, 3)
 
 
-def test_several_are_put_one_after_the_other(tmp_path: Path) -> None:
+def test_vectors_of_several_sources_are_concatenated(tmp_path: Path) -> None:
     first = f"words:{written(tmp_path, LOWER)},unknown=0"
     second = f"words:{written(tmp_path, 'the 7' + chr(10) + 'cat 8' + chr(10), 'b.txt')},unknown=0"
     both = load_token_vectors([first, second])
@@ -96,7 +96,7 @@ def test_several_are_put_one_after_the_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("specifications", "message"),
     [
         ([], "Name vectors as KIND:PATH; the kinds are words, transformer."),
         (["wrods:a.txt"], 'no word vectors of the kind "wrods".*"words"'),
@@ -109,10 +109,12 @@ def test_several_are_put_one_after_the_other(tmp_path: Path) -> None:
     ],
     ids=["none", "kind", "encoder", "unknown", "word", "lowercase", "setting", "file"],
 )
-def test_words_that_name_nothing(given: list[str], message: str, tmp_path: Path) -> None:
+def test_wrong_specifications_are_refused(
+    specifications: list[str], message: str, tmp_path: Path
+) -> None:
     file = written(tmp_path, LOWER)
     with pytest.raises(AdequaError, match=message):
-        load_token_vectors([each.format(file=file) for each in given])
+        load_token_vectors([each.format(file=file) for each in specifications])
 
 
 def test_what_changes_the_vectors_changes_the_fingerprint(tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_sentences_of_as_many_pieces_are_read_together(
     vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
     shapes: list[tuple[int, ...]] = []
     vectors._network.register_forward_pre_hook(  # type: ignore[attr-defined]
-        lambda _, __, given: shapes.append(tuple(given["input_ids"].shape)), with_kwargs=True
+        lambda _, __, inputs: shapes.append(tuple(inputs["input_ids"].shape)), with_kwargs=True
     )
     monkeypatch.setattr("adequa.encoders.token_vectors._BATCH_TOKENS", 16)
     # Two words each: of 2, 8, 2 and 8 pieces, and those at the ends of the sentence.
@@ -194,8 +196,8 @@ def test_words_begin_with_a_space_for_a_tokenizer_over_bytes(kind: str, tmp_path
     with torch.no_grad():
         states = network(torch.tensor([pieces.ids])).last_hidden_state[0].numpy()
     expected = [states[1], states[2], states[3], states[4:6].mean(0)]
-    found = vectors.look_up(sentence("the", "cat", "sat", "."))
-    assert found.table[found.rows] == pytest.approx(np.array(expected), abs=5e-3)  # 16 bits
+    lexicon = vectors.look_up(sentence("the", "cat", "sat", "."))
+    assert lexicon.table[lexicon.rows] == pytest.approx(np.array(expected), abs=5e-3)  # 16 bits
 
 
 def test_a_tokenizer_that_takes_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +217,8 @@ def test_a_tokenizer_that_takes_no_words(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_last_word_without_pieces_is_not_cut_off(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="transformers need PyTorch")
     vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
-    found = vectors.look_up(sentence("cat", "sat", "\u00a0"))  # white space to the tokenizer
-    assert found.known.tolist() == [True, True, False]
+    lexicon = vectors.look_up(sentence("cat", "sat", "\u00a0"))  # white space to the tokenizer
+    assert lexicon.known.tolist() == [True, True, False]
     assert vectors.remarks() == ()
 
 

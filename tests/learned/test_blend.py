@@ -38,9 +38,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def examples(rows: int = 36) -> Ratings:
-    found = load_dataset(EXAMPLES / "ratings.tsv")
-    assert isinstance(found, Ratings)
-    return found.select(range(0, len(found), len(found) // rows))
+    ratings = load_dataset(EXAMPLES / "ratings.tsv")
+    assert isinstance(ratings, Ratings)
+    return ratings.select(range(0, len(ratings), len(ratings) // rows))
 
 
 def texts(ratings: Ratings) -> Segments:
@@ -76,11 +76,11 @@ def features(monkeypatch: pytest.MonkeyPatch) -> list[Features]:
     """What the regressor gets to see."""
     seen: list[Features] = []
 
-    def told(features: Features, *others: Any, **settings: Any) -> Any:
+    def spy(features: Features, *others: Any, **settings: Any) -> Any:
         seen.append(features)
         return fit_svr(features, *others, **settings)
 
-    monkeypatch.setattr(blend_module, "fit_svr", told)
+    monkeypatch.setattr(blend_module, "fit_svr", spy)
     return seen
 
 
@@ -98,8 +98,8 @@ def test_features_are_the_scores_of_the_metrics(features: list[Features]) -> Non
 
 def test_a_lexical_part_cannot_be_swapped_for_another() -> None:
     fitted(examples(), "chrf", "ter").save("outer")
-    said = sentence(lambda: load_metric("outer:metric2=chrf"))
-    assert said.startswith("chrf is not the metric that outer was trained with, which was ter|")
+    message = sentence(lambda: load_metric("outer:metric2=chrf"))
+    assert message.startswith("chrf is not the metric that outer was trained with, which was ter|")
 
 
 def test_a_corpus_is_a_language_pair_of_a_dataset(features: list[Features]) -> None:
@@ -144,12 +144,12 @@ def test_columns_are_read_from_ratings_and_tables(features: list[Features]) -> N
     assert "|metrics:wer,qe|" in str(metric.signature(1))
     metric.save("mine")
     table = written(ratings, Path("table.tsv"), qe=quality)
-    shown = adequa(
+    process = adequa(
         "score", "-i", table, "-m", "./mine", "--segments", "--format", "json", cwd=Path()
     )
-    assert shown.stderr == ""
-    (found,) = json.loads(shown.stdout)["metrics"]
-    by_system = {system["name"]: system["segments"] for system in found["systems"]}
+    assert process.stderr == ""
+    (result,) = json.loads(process.stdout)["metrics"]
+    by_system = {system["name"]: system["segments"] for system in result["systems"]}
     of = {name: iter(scores) for name, scores in by_system.items()}
     in_order = [next(of[name]) for name in ratings.ids["system"]]
     assert in_order == pytest.approx(expected.segments.tolist(), abs=1e-9)
@@ -191,17 +191,17 @@ def test_columns_that_are_missing_or_no_numbers() -> None:
         lambda: fitted(beside(ratings, qe=cells), columns=("qe",), name="mine")
     )
     Path("t.txt").write_text("a b\n")
-    shown = adequa("score", "-t", "t.txt", "-r", "t.txt", "-m", "./mine", cwd=Path())
-    assert (shown.returncode, len(shown.stderr.splitlines()), shown.stdout) == (2, 1, "")
-    assert 'a column "qe" beside the texts' in shown.stderr
+    process = adequa("score", "-t", "t.txt", "-r", "t.txt", "-m", "./mine", cwd=Path())
+    assert (process.returncode, len(process.stderr.splitlines()), process.stdout) == (2, 1, "")
+    assert 'a column "qe" beside the texts' in process.stderr
 
 
-def test_a_blend_with_a_saved_metric_is_found_from_anywhere(
+def test_a_blend_with_a_saved_metric_loads_in_any_working_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ratings = examples()
-    some = texts(ratings)
-    sentences = [*some.hypotheses, *(references[0] for references in some.references)]
+    segments = texts(ratings)
+    sentences = [*segments.hypotheses, *(references[0] for references in segments.references)]
     write_vectors(Path("vectors.npz"), sentences)
     inner = fitted(ratings, "chrf", name="inner").save("inner")
     from adequa.encoders.registry import load_encoder
@@ -210,11 +210,11 @@ def test_a_blend_with_a_saved_metric_is_found_from_anywhere(
     EmbeddingRegressor(load_encoder("vectors.npz"), folds=2, workers=1).fit(ratings).save("vec")
     Path("vectors.npz").rename("moved.npz")
     outer = fitted(ratings, "inner", "vec:encoder=moved.npz", "wer", name="outer").save("outer")
-    expected = outer.score(some)
+    expected = outer.score(segments)
     monkeypatch.chdir("/")
     again = load_metric(str(tmp_path / "outer"))
     assert isinstance(again, Blend)
-    assert again.score(some).segments.tolist() == expected.segments.tolist()
+    assert again.score(segments).segments.tolist() == expected.segments.tolist()
     assert str(again.signature(1)) == str(expected.signature)
     assert f"|metrics:inner@{inner.digest_[:12]},embedding-regressor@" in str(expected.signature)
     assert ",wer|weights:" in str(expected.signature)
@@ -229,24 +229,24 @@ def test_parts_are_those_that_the_blend_was_trained_with() -> None:
     shutil.rmtree("inner")
     assert "inner is no metric: there is no such folder" in sentence(lambda: load_metric("outer"))
     fitted(ratings, "wer", name="inner").save("inner")
-    said = sentence(lambda: load_metric("outer"))
-    assert "inner is not the metric that outer was trained with, which was inner|" in said
+    message = sentence(lambda: load_metric("outer"))
+    assert "inner is not the metric that outer was trained with, which was inner|" in message
 
 
-def test_parts_are_found_elsewhere() -> None:
+def test_parts_may_be_moved() -> None:
     ratings = examples()
-    some = texts(ratings)
+    segments = texts(ratings)
     fitted(ratings, "chrf", name="inner").save("inner")
     outer = fitted(ratings, "wer", "inner", name="outer").save("outer")
     Path("inner").rename("moved")
     again = load_metric("outer:metric2=moved")
-    assert again.score(some).segments.tolist() == outer.score(some).segments.tolist()
+    assert again.score(segments).segments.tolist() == outer.score(segments).segments.tolist()
     assert str(again.signature(1)) == str(outer.signature(1))
     fitted(ratings, "ter", name="inner").save("inner")
-    said = sentence(lambda: load_metric("outer:metric2=inner"))
-    assert "inner is not the metric that outer was trained with, which was inner|" in said
-    said = sentence(lambda: load_metric("outer:metric3=moved"))
-    assert 'outer has no setting named "metric3". Did you mean "metric' in said
+    message = sentence(lambda: load_metric("outer:metric2=inner"))
+    assert "inner is not the metric that outer was trained with, which was inner|" in message
+    message = sentence(lambda: load_metric("outer:metric3=moved"))
+    assert 'outer has no setting named "metric3". Did you mean "metric' in message
     assert sentence(lambda: load_metric("outer:cache=no")) == (
         'outer has no setting named "cache". Its settings: metric1, metric2.'
     )
@@ -254,16 +254,16 @@ def test_parts_are_found_elsewhere() -> None:
 
 def test_too_many_references_are_refused_before_any_metric_scores() -> None:
     ratings = examples()
-    some = texts(ratings)
-    references = tuple((*several, f"{several[0]} too") for several in some.references)
-    two = Segments(some.hypotheses, references)
+    segments = texts(ratings)
+    references = tuple((*each, f"{each[0]} too") for each in segments.references)
+    two = Segments(segments.hypotheses, references)
     stages: list[str] = []
     metric = Blend(("chrf", "character"), folds=2, workers=1)
     assert metric.max_references == 1
-    said = sentence(
+    message = sentence(
         lambda: metric.fit(Ratings(ratings.scores, ratings.ids, two), Training(stages.append))
     )
-    assert said == (
+    assert message == (
         "character takes 1 reference a segment, and the ratings have up to 2; name the metrics to "
         "blend, without it."
     )
@@ -272,8 +272,8 @@ def test_too_many_references_are_refused_before_any_metric_scores() -> None:
 
 def test_folds_are_checked_before_any_metric_scores() -> None:
     stages: list[str] = []
-    said = sentence(lambda: Blend(FEW, folds=40).fit(examples(), Training(stages.append)))
-    assert "40 folds need at least 40 groups of rows" in said
+    message = sentence(lambda: Blend(FEW, folds=40).fit(examples(), Training(stages.append)))
+    assert "40 folds need at least 40 groups of rows" in message
     assert not stages
 
 
@@ -298,7 +298,7 @@ def test_joined_ratings_keep_what_was_not_used() -> None:
     assert "rows_not_used" not in fitted(ratings, "chrf").training_
 
 
-def test_a_blend_that_is_made_of_itself() -> None:
+def test_a_recursive_blend_is_refused() -> None:
     fitted(examples(), "chrf", name="mine").save("mine")
     path = Path("mine/metric.json")
     described = json.loads(path.read_text())

@@ -101,37 +101,37 @@ def describe(path: str, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def test_the_mean_by_hand() -> None:
-    made = both()
+    ensemble = both()
     assert scores("one") == pytest.approx([3, 1, 1])
     assert scores("two") == pytest.approx([4, 4, 4])
     assert scores("both") == pytest.approx([3.5, 2.5, 2.5])
-    found = made.score(SOME)
-    assert found.segments.tolist() == scores("both")
-    assert found.system == pytest.approx(8.5 / 3)
+    result = ensemble.score(SOME)
+    assert result.segments.tolist() == scores("both")
+    assert result.system == pytest.approx(8.5 / 3)
     assert adequa.Ensemble is Ensemble
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=5), st.floats(-1e6, 1e6))
 def test_the_squared_error_is_never_above_the_mean_of_the_parts(
-    said: list[float], judged: float
+    part_scores: list[float], judged: float
 ) -> None:
     parts = []
-    for number, score in enumerate(said):
+    for number, score in enumerate(part_scores):
         constant = SupportVectors(np.zeros((1, 1), np.float32), np.zeros(1), score, 1.0)
         metric = learnt(Blend(metrics=("wer",)), constant, "mine.tsv")
         parts.append(Part(metric, Path(str(number)), str(number)))
     mean = Ensemble(tuple(parts)).score(SOME).segments[0]
-    assert mean == pytest.approx(math.fsum(said) / len(said), abs=1e-6)
-    errors = [(score - judged) ** 2 for score in said]
-    assert (mean - judged) ** 2 <= math.fsum(errors) / len(said) * (1 + 1e-9) + 1e-6
+    assert mean == pytest.approx(math.fsum(part_scores) / len(part_scores), abs=1e-6)
+    errors = [(score - judged) ** 2 for score in part_scores]
+    assert (mean - judged) ** 2 <= math.fsum(errors) / len(part_scores) * (1 + 1e-9) + 1e-6
 
 
 def test_shares_by_hand() -> None:
     both()
-    made = Ensemble.of(["one", "two"], "shared", shares=[3, 1]).save("shared")
+    ensemble = Ensemble.of(["one", "two"], "shared", shares=[3, 1]).save("shared")
     assert scores("shared") == pytest.approx([(3 * 3 + 4) / 4, (3 + 4) / 4, (3 + 4) / 4])
-    assert "|parts:one,two|shares:3,1|" in str(made.signature(1))
-    assert str(load_metric("shared").signature(1)) == str(made.signature(1))
+    assert "|parts:one,two|shares:3,1|" in str(ensemble.signature(1))
+    assert str(load_metric("shared").signature(1)) == str(ensemble.signature(1))
     equal = Ensemble.of(["one", "two"], "both", shares=[2, 2])
     assert equal.score(SOME).segments.tolist() == scores("both")
     assert str(equal.signature(1)) == str(load_metric("both").signature(1))
@@ -155,16 +155,16 @@ def test_a_saved_share_that_makes_no_sense(share: float) -> None:
 
 
 def test_the_signature_names_the_parts() -> None:
-    made = both()
+    ensemble = both()
     one, two = (load_metric(name) for name in ("one", "two"))
     assert isinstance(one, LearnedMetric)
     assert isinstance(two, LearnedMetric)
-    _, _, names, settings, weights, _ = str(made.signature(1)).split("|")
+    _, _, names, settings, weights, _ = str(ensemble.signature(1)).split("|")
     assert names == "parts:one,two"
     assert weights == f"weights:{one.digest_[:12]}.{two.digest_[:12]}"
-    said = json.dumps([[["metrics", "wer"]], [["metrics", "wer"]]]).encode()
-    assert settings == f"settings:{hashlib.sha256(said).hexdigest()[:8]}"
-    assert str(load_metric("both").signature(1)) == str(made.signature(1))
+    fields = json.dumps([[["metrics", "wer"]], [["metrics", "wer"]]]).encode()
+    assert settings == f"settings:{hashlib.sha256(fields).hexdigest()[:8]}"
+    assert str(load_metric("both").signature(1)) == str(ensemble.signature(1))
 
 
 def test_the_same_weights_with_other_settings_have_another_signature() -> None:
@@ -177,7 +177,7 @@ def test_the_same_weights_with_other_settings_have_another_signature() -> None:
 
 
 def test_what_is_in_the_folder() -> None:
-    made = both()
+    ensemble = both()
     assert sorted(str(path.relative_to("both")) for path in Path("both").rglob("*.*")) == [
         "README.md", "metric.json", "parts/1/README.md", "parts/1/metric.json",
         "parts/1/weights.npz", "parts/2/README.md", "parts/2/metric.json", "parts/2/weights.npz",
@@ -192,7 +192,7 @@ def test_what_is_in_the_folder() -> None:
         assert digest == hashlib.sha256(Path("both", name).read_bytes()).hexdigest()
     again = load_metric("both")
     assert isinstance(again, Ensemble)
-    assert again.digest_ == made.digest_ != ""
+    assert again.digest_ == ensemble.digest_ != ""
 
 
 def test_a_folder_that_was_moved_needs_nothing_of_where_it_was() -> None:
@@ -223,11 +223,11 @@ def test_an_ensemble_of_an_ensemble() -> None:
 
 
 def test_an_ensemble_is_no_part_of_itself() -> None:
-    made = both()
-    said = sentence(lambda: Ensemble.of(["both", "one"]).save("both/more"))
-    assert "both/more lies in" in said
+    ensemble = both()
+    message = sentence(lambda: Ensemble.of(["both", "one"]).save("both/more"))
+    assert "both/more lies in" in message
     assert len(list(Path("both").iterdir())) == 4
-    assert "both is there already" in sentence(lambda: made.save("both"))
+    assert "both is there already" in sentence(lambda: ensemble.save("both"))
     # By hand it cannot be done either: it would have to hold a digest of what holds the digest.
     shutil.rmtree("both/parts/2")
     Path("both/parts/2").symlink_to(Path("both").resolve(), target_is_directory=True)
@@ -238,7 +238,7 @@ def test_metrics_that_cannot_be_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     blend("one", 1.0)
     blend("two", 4.0)
     shutil.copytree("one", "copy")
-    for metrics, said in {
+    for metrics, message in {
         (): "An ensemble needs at least two metrics.",
         ("one",): "An ensemble needs at least two metrics.",
         ("one", "chrf"): "chrf is no saved metric",
@@ -248,7 +248,7 @@ def test_metrics_that_cannot_be_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         ("one", "copy"): "copy are one; an ensemble takes a metric once",
         ("one", "two:cache=no"): 'two has no setting named "cache"',
     }.items():
-        assert said in sentence(partial(Ensemble.of, metrics))
+        assert message in sentence(partial(Ensemble.of, metrics))
     monkeypatch.setattr(LearnedMetric, "higher_is_better", False)
     assert "one gives lower scores to better translations" in sentence(
         lambda: Ensemble.of(["one", "two"])
@@ -258,8 +258,10 @@ def test_metrics_that_cannot_be_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_packed_metric_is_no_part() -> None:
     blend("one", 1.0)
     tiny_packed(Path("packed"))
-    said = sentence(lambda: Ensemble.of(["one", "packed"]))
-    assert said.startswith("packed is a packed metric, whose scores lie from 0 to 1 and not on the")
+    message = sentence(lambda: Ensemble.of(["one", "packed"]))
+    assert message.startswith(
+        "packed is a packed metric, whose scores lie from 0 to 1 and not on the"
+    )
 
 
 def test_parts_that_are_damaged_missing_or_others() -> None:
@@ -275,10 +277,10 @@ def test_parts_that_are_damaged_missing_or_others() -> None:
 
     part = Path("both/parts/2")
     weights = part / "weights.npz"
-    said = after(lambda: shutil.rmtree(part))
-    assert "both/parts/2/metric.json cannot be read: No such file" in said
-    said = after(lambda: weights.write_bytes(weights.read_bytes()[:-1]))
-    assert said == (
+    message = after(lambda: shutil.rmtree(part))
+    assert "both/parts/2/metric.json cannot be read: No such file" in message
+    message = after(lambda: weights.write_bytes(weights.read_bytes()[:-1]))
+    assert message == (
         "Part 2 of both cannot be loaded; settings for it alone are written -m both:part2.NAME="
         "VALUE. The reason: both/parts/2/weights.npz is not the file that metric.json describes: "
         "it is damaged, or of another metric."
@@ -293,18 +295,18 @@ def test_parts_that_are_damaged_missing_or_others() -> None:
     others: list[Any] = [None, [], {}, [{}, {}], [{"settings": 3}] * 2, [{"settings": {}}] * 3]
     all_settings: list[Any] = [{}, *({"parts": other} for other in others)]
     for change in ({"files": {}}, *({"settings": each} for each in all_settings)):
-        said = after(partial(describe, "both/metric.json", partial(dict.update, **change)))
-        assert "both is a damaged metric" in said
+        message = after(partial(describe, "both/metric.json", partial(dict.update, **change)))
+        assert "both is a damaged metric" in message
 
 
 def test_a_part_of_another_version() -> None:
     """A digest that fits does not make a part readable that a later version wrote."""
-    made = both()
+    ensemble = both()
     describe("two/metric.json", lambda d: d.update(format=2))
     assert "two/metric.json was written by a later version" in sentence(
         lambda: Ensemble.of(["one", "two"])
     )
-    assert "two has changed since it was loaded" in sentence(lambda: made.save("late"))
+    assert "two has changed since it was loaded" in sentence(lambda: ensemble.save("late"))
     assert not Path("late").exists()
 
 
@@ -344,13 +346,15 @@ def test_a_disk_without_links_takes_copies(monkeypatch: pytest.MonkeyPatch) -> N
 def test_nothing_is_left_where_a_part_cannot_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     blend("one", 1.0)
     blend("two", 4.0)
-    made = Ensemble.of(["one", "two"])
+    ensemble = Ensemble.of(["one", "two"])
     Path("one/nowhere").symlink_to("absent")
-    assert "one/nowhere is neither a file nor a folder" in sentence(lambda: made.save("deep/new"))
+    assert "one/nowhere is neither a file nor a folder" in sentence(
+        lambda: ensemble.save("deep/new")
+    )
     Path("one/nowhere").unlink()
     Path("one/loop").symlink_to(".", target_is_directory=True)
     assert "one/loop is a link to a folder that it lies in" in sentence(
-        lambda: made.save("deep/new")
+        lambda: ensemble.save("deep/new")
     )
     Path("one/loop").unlink()
 
@@ -359,8 +363,8 @@ def test_nothing_is_left_where_a_part_cannot_be_copied(monkeypatch: pytest.Monke
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfile", full)
-        said = sentence(lambda: made.save("deep/new"))
-    assert said.endswith("one/README.md cannot be copied: No space left on device.")
+        message = sentence(lambda: ensemble.save("deep/new"))
+    assert message.endswith("one/README.md cannot be copied: No space left on device.")
     assert not Path("deep").exists()
 
 
@@ -370,8 +374,10 @@ def test_settings_go_to_the_parts_that_know_them(monkeypatch: pytest.MonkeyPatch
     Ensemble.of(["one", "three"], "both").save("both")
     assert scores("both:cache=false") == pytest.approx([4, 3, 3])
     Path("words.txt").rename("moved.txt")
-    said = refused("both")
-    assert said.startswith("Part 2 of both cannot be loaded; settings for it alone are written -m ")
+    message = refused("both")
+    assert message.startswith(
+        "Part 2 of both cannot be loaded; settings for it alone are written -m "
+    )
     for key in ("encoder", "part2.encoder"):
         assert scores(f"both:{key}=moved.txt") == pytest.approx([4, 3, 3])
     assert scores("both:cache=no,encoder=moved.txt,metric1=wer") == pytest.approx([4, 3, 3])
@@ -419,18 +425,22 @@ def test_parts_that_need_the_whole_corpus_one_reference_or_columns() -> None:
     learnt(metric, column, "mine.tsv").save("column")
     plain = Ensemble.of(["one", "./character"])
     assert (plain.needs_whole_corpus, plain.max_references) == (False, 1)
-    made = Ensemble.of(["./nist", "column"])
-    assert (made.needs_whole_corpus, made.max_references, made.columns) == (True, None, ("qe",))
-    some = Segments(SOME.hypotheses, SOME.references, ids={"qe": ("0", "1", "9")})
-    expected = load_metric("./nist").score(some).segments + np.exp([0.0, -1.0, -81.0])
-    np.testing.assert_allclose(made.score(some).segments, expected / 2)
-    assert 'column "qe" beside the texts' in sentence(lambda: made.score(SOME))
+    ensemble = Ensemble.of(["./nist", "column"])
+    assert (ensemble.needs_whole_corpus, ensemble.max_references, ensemble.columns) == (
+        True,
+        None,
+        ("qe",),
+    )
+    with_column = Segments(SOME.hypotheses, SOME.references, ids={"qe": ("0", "1", "9")})
+    expected = load_metric("./nist").score(with_column).segments + np.exp([0.0, -1.0, -81.0])
+    np.testing.assert_allclose(ensemble.score(with_column).segments, expected / 2)
+    assert 'column "qe" beside the texts' in sentence(lambda: ensemble.score(SOME))
 
 
 def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     blend("one", 1.0, lexical="chrf")
     blend("two", 4.0, lexical="chrf")
-    made = Ensemble.of(["one", "two"])
-    assert made.remarks() == ()
+    ensemble = Ensemble.of(["one", "two"])
+    assert ensemble.remarks() == ()
     monkeypatch.setattr(Chrf, "noticed", lambda _: plain(["texts were cut"]))
-    assert made.remarks() == ("texts were cut",)  # both say the same
+    assert ensemble.remarks() == ("texts were cut",)  # both say the same

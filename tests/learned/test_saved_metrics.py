@@ -132,13 +132,13 @@ DESCRIPTIONS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_descriptions_that_are_none(name: str) -> None:
-    text, said = DESCRIPTIONS[name]
+    text, message = DESCRIPTIONS[name]
     Path("one/metric.json").write_bytes(text.encode(errors="surrogateescape"))
-    assert said in sentence("one")
+    assert message in sentence("one")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"kind": "blent"}, 'of the kind "blent", which this version of adequa does not know'),
         ({"kind": "os:system"}, 'of the kind "os:system", which'),
@@ -155,9 +155,9 @@ def test_descriptions_that_are_none(name: str) -> None:
     ],
     ids=str,
 )
-def test_descriptions_that_are_wrong(change: dict[str, Any], said: str) -> None:
+def test_descriptions_that_are_wrong(change: dict[str, Any], message: str) -> None:
     describe(lambda described: described.update(change))
-    assert said in sentence("one")
+    assert message in sentence("one")
 
 
 @pytest.mark.parametrize(
@@ -211,13 +211,13 @@ def test_pickled_code_is_not_run() -> None:
     objects = np.empty(1, dtype=object)
     objects[0] = _Code()
     with_arrays(vectors=objects)
-    said = sentence("one")
-    assert "weights.npz holds no arrays that can be read" in said
-    assert "pickle" in said
+    message = sentence("one")
+    assert "weights.npz holds no arrays that can be read" in message
+    assert "pickle" in message
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"vectors": None}, 'one has no array named "vectors"'),
         ({"gamma": None}, 'one has no array named "gamma"'),
@@ -235,16 +235,16 @@ def test_pickled_code_is_not_run() -> None:
         "dimensions",
     ],
 )  # fmt: skip
-def test_arrays_that_are_wrong(changed: dict[str, Any], said: str) -> None:
+def test_arrays_that_are_wrong(changed: dict[str, Any], message: str) -> None:
     with_arrays(**changed)
-    assert said in sentence("one")
+    assert message in sentence("one")
 
 
 def test_features_of_another_dimension() -> None:
     arrays = {"vectors": np.ones((1, 8)), "coefficients": np.ones(1), "mean": None, "scale": None}
     with_arrays(**arrays)
-    said = sentence("one")
-    assert "one was trained on 8 features, and words.txt.mean gives 12" in said
+    message = sentence("one")
+    assert "one was trained on 8 features, and words.txt.mean gives 12" in message
     write_vectors(Path("wide.npz"), SENTENCES, dimension=5)
     name = load_encoder("wide.npz").name
     assert f"{name} gives vectors of 5 numbers" in sentence("one:encoder=wide.npz")
@@ -253,13 +253,13 @@ def test_features_of_another_dimension() -> None:
 def test_vectors_are_named_by_their_content() -> None:
     prints = []
     for dimension in (5, 5, 4):
-        found = load_encoder(str(write_vectors(Path("wide.npz"), SENTENCES, dimension)))
-        assert found.name == f"wide.npz@{found.fingerprint[:8]}"
-        prints.append(found.fingerprint)
+        encoder = load_encoder(str(write_vectors(Path("wide.npz"), SENTENCES, dimension)))
+        assert encoder.name == f"wide.npz@{encoder.fingerprint[:8]}"
+        prints.append(encoder.fingerprint)
     assert prints[0] == prints[1] != prints[2]
 
 
-def test_the_encoder_is_found_elsewhere(original: Path) -> None:
+def test_the_encoder_may_be_moved(original: Path) -> None:
     expected = load_metric("two").score(SOME).segments.tolist()
     shutil.copy(original / "words.txt", "moved.txt")
     shutil.copy(original / "vectors.npz", "moved.npz")
@@ -267,16 +267,16 @@ def test_the_encoder_is_found_elsewhere(original: Path) -> None:
         assert load_metric(f"two:{written}").score(SOME).segments.tolist() == expected
     assert load_metric("two", encoder="moved.txt").score(SOME).segments.tolist() == expected
     vectors = load_encoder(str(original / "words.txt"))
-    found = vectors.encode(SENTENCES)  # type: ignore[union-attr]
-    np.savez("made.npz", sentences=np.array(SENTENCES), vectors=found)
-    made = load_metric("two:encoder=made.npz").score(SOME).segments
-    np.testing.assert_allclose(made, expected, atol=1e-6)
+    table = vectors.encode(SENTENCES)  # type: ignore[union-attr]
+    np.savez("made.npz", sentences=np.array(SENTENCES), vectors=table)
+    scores = load_metric("two:encoder=made.npz").score(SOME).segments
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 
 def test_an_encoder_that_is_missing_or_another() -> None:
     describe(lambda d: d["settings"]["encoder"][0].update(specification="words:absent.txt"))
-    said = sentence("one")
-    assert said == (
+    message = sentence("one")
+    assert message == (
         "The encoder words.txt.mean that this metric was trained with cannot be loaded, which "
         "-m one:encoder=PATH may help with. The reason: absent.txt is not there; name a GloVe or "
         "word2vec file, text or binary."
@@ -293,11 +293,11 @@ def test_an_encoder_is_not_downloaded(written: str, monkeypatch: pytest.MonkeyPa
     hub = pytest.importorskip("huggingface_hub", reason="downloads are by huggingface_hub")
     offline: list[bool] = []
 
-    def told(*_: object, local_files_only: bool, **__: object) -> str:
+    def spy(*_: object, local_files_only: bool, **__: object) -> str:
         offline.append(local_files_only)
         raise FileNotFoundError("no such model")
 
-    monkeypatch.setattr(hub, "snapshot_download", told)
+    monkeypatch.setattr(hub, "snapshot_download", spy)
     written = f"transformer:nobody/model{written}"
     describe(lambda d: d["settings"]["encoder"][0].update(specification=written))
     assert sentence("one") == (
@@ -309,7 +309,7 @@ def test_an_encoder_is_not_downloaded(written: str, monkeypatch: pytest.MonkeyPa
     assert offline == [True]
 
 
-def test_word_vectors_of_an_encoder_are_found_elsewhere() -> None:
+def test_the_word_vectors_of_an_encoder_may_be_moved() -> None:
     pytest.importorskip("torch", reason="InferSent runs on PyTorch")
     from tiny_infersent import ARRAYS, WORD_SIZE, save
 
@@ -361,18 +361,18 @@ def test_the_command_line_says_one_sentence(verb: str) -> None:
     Path("r.tsv").write_text("mt\tref\tscore\na\tb\t1\nb\tb\t2\n")
     describe(lambda described: described.update(digest="0"))
     table = ("-i", "r.tsv") if verb == "score" else ("r.tsv",)
-    for metric, said in (("one", "is damaged"), ("absent/dir", "absent/dir")):
-        shown = adequa(verb, *table, "-m", metric, cwd=Path())
-        assert (shown.returncode, shown.stdout) == (2, "")
-        assert len(shown.stderr.splitlines()) == 1
-        assert shown.stderr.startswith("adequa: error: ")
-        assert said in shown.stderr
+    for metric, message in (("one", "is damaged"), ("absent/dir", "absent/dir")):
+        process = adequa(verb, *table, "-m", metric, cwd=Path())
+        assert (process.returncode, process.stdout) == (2, "")
+        assert len(process.stderr.splitlines()) == 1
+        assert process.stderr.startswith("adequa: error: ")
+        assert message in process.stderr
 
 
 def test_what_cannot_be_evaluated_with() -> None:
     Path("empty").mkdir()
     describe(lambda described: described.update(kind="other"))
-    for written, said in {
+    for written, message in {
         "one": 'of the kind "other"',
         "./one:cache=no": 'of the kind "other"',
         "two:encodr=x": 'Did you mean "encoder"',
@@ -381,7 +381,7 @@ def test_what_cannot_be_evaluated_with() -> None:
     }.items():
         with pytest.raises(AdequaError) as caught:
             sources([written])
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
 
 def test_nothing_is_left_behind_where_saving_fails(monkeypatch: pytest.MonkeyPatch) -> None:

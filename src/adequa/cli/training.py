@@ -129,7 +129,7 @@ def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
                 stage=work.stage,
                 advance=work.done,
                 scored=work.scored,
-                told=work.told,
+                status=work.told,
                 note=lambda note: None if quiet else tell(f"note: {note}"),
             ),
         )

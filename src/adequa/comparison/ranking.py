@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.learned.base import UNSEEN, Training
+from adequa.learned.base import SILENT, Training
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.contract import Metric
@@ -58,7 +58,7 @@ class Ranking:
 
 
 def win_probabilities(
-    metric: Metric, outputs: Sequence[Segments], training: Training = UNSEEN
+    metric: Metric, outputs: Sequence[Segments], training: Training = SILENT
 ) -> FloatArray:
     """How likely each system's output is better than each other's: (segments, systems, systems).
 

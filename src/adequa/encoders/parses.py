@@ -1,7 +1,7 @@
 """Dependency parses of segments: the Parser contract, parses from CoNLL-U files, and a cache.
 
-A segment has one tree, whatever is in it. Where a parser finds several sentences, the roots of the
-later ones hang from the root of the first; a text without words has a tree without words.
+Every segment has one tree. Where a parser finds several sentences, the roots of the later ones are
+attached to the root of the first; a text without words has a tree without words.
 
 A parser is written `spacy:MODEL` or `conllu:FILE`.
 """
@@ -30,24 +30,24 @@ from adequa.io.trees import ROOT, Parents, Starts, first_fault, starts_of
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import PARSES_LIMIT, ParseCache, Tree, text_key
 
-# A kind of parser, and where it lives; each class has `load(*paths)`.
+# The class of each kind of parser; each has `load(*paths)`.
 PARSERS = {
     "spacy": "adequa.encoders.spacy_parser:SpacyParser",
     "conllu": "adequa.encoders.parses:ParsedFiles",
 }
-# Told how many texts were just parsed; those found in the cache do not count.
+# Called with the number of texts that were parsed; texts from the cache do not count.
 Progress = Callable[[int], None]
 
 _CHUNK = 1024  # texts between two writes: what an interruption costs
-_SHOWN = 60  # characters of a text in an error
+_QUOTED = 60  # characters of a text in an error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parses:
-    """One tree a segment: the words of all, and for each word the word that it hangs from.
+    """One tree a segment: the words of all segments, and the parent of each word.
 
     Segment i has the words from `starts[i]` to `starts[i + 1]`, in the order of the text. Parents
-    are positions in the segment, from 0; -1 is the root.
+    are positions in the segment, from 0; the root has -1.
 
     >>> parses = Parses.of([(("Dogs", "bark"), (1, -1)), ((), ())])
     >>> parses.words, parses.parents.tolist(), parses.starts.tolist()
@@ -69,7 +69,7 @@ class Parses:
 
     @classmethod
     def of(cls, trees: Iterable[tuple[Sequence[str], Sequence[int] | Parents]]) -> Parses:
-        """Parses from words and parents, segment by segment."""
+        """Build parses from the words and parents of each segment."""
         pairs = list(trees)
         starts = np.array([0, *accumulate(len(words) for words, _ in pairs)])
         words = tuple(chain.from_iterable(words for words, _ in pairs))
@@ -80,21 +80,21 @@ class Parses:
         return len(self.starts) - 1
 
     def tree(self, row: int) -> Tree:
-        """The words and the parents of one segment."""
+        """Return the words and the parents of one segment."""
         start, end = int(self.starts[row]), int(self.starts[row + 1])
         return self.words[start:end], self.parents[start:end]
 
     def take(self, rows: Sequence[int] | npt.NDArray[np.integer]) -> Parses:
-        """The segments of these rows, in this order and as often as named."""
-        chosen = np.asarray(rows, dtype=np.intp)
-        lengths = np.diff(self.starts)[chosen]
+        """Return the segments of these rows, in this order; a row may come more than once."""
+        segments = np.asarray(rows, dtype=np.intp)
+        lengths = np.diff(self.starts)[segments]
         starts = starts_of(lengths)
-        at = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
-        words = tuple(map(self.words.__getitem__, at.tolist()))
-        return Parses(words, self.parents[at], starts)
+        index = np.arange(starts[-1]) + np.repeat(self.starts[segments] - starts[:-1], lengths)
+        words = tuple(map(self.words.__getitem__, index.tolist()))
+        return Parses(words, self.parents[index], starts)
 
     def join(self, counts: Sequence[int] | npt.NDArray[np.integer]) -> Parses:
-        """Each so many trees in a row as one, as sentences become a segment.
+        """Join consecutive trees, `counts` at a time, as the sentences of one segment.
 
         >>> parses = Parses.of([(("Stop",), (-1,)), (("Dogs", "bark"), (1, -1)), ((), ())])
         >>> joined = parses.join([2, 1])
@@ -109,7 +109,7 @@ class Parses:
         return Parses(self.words, one_root(parents, starts), starts)
 
     def write(self, path: FilePath, texts: Iterable[str] | None = None) -> None:
-        """Write a CoNLL-U file, in which `ParsedFiles` finds the parses by the texts, if given."""
+        """Write a CoNLL-U file, with the texts by which `ParsedFiles` looks the parses up."""
         trees = map(self.tree, range(len(self)))
         write_conllu(path, ((words, parents.tolist()) for words, parents in trees), texts)
 
@@ -138,43 +138,43 @@ def _check_layout(words: tuple[str, ...], parents: Parents, starts: Starts) -> N
 
 
 def one_root(parents: npt.NDArray[np.integer], starts: Starts) -> Parents:
-    """The same trees, with all roots of a segment but the first hung from the first.
+    """Attach all roots of a segment but the first to the first.
 
     >>> one_root(np.array([-1, 0, -1, -1, -1]), np.array([0, 4, 5])).tolist()
     [-1, 0, 0, 0, -1]
     """
     roots = np.flatnonzero(parents == ROOT)
     segments = np.searchsorted(starts, roots, side="right") - 1
-    first, which = np.unique(segments, return_index=True)
-    hung = np.array(parents, dtype=np.int32)
-    hung[roots] = roots[which][np.searchsorted(first, segments)] - starts[segments]
-    hung[roots[which]] = ROOT
-    return hung
+    rooted, first = np.unique(segments, return_index=True)
+    attached = np.array(parents, dtype=np.int32)
+    attached[roots] = roots[first][np.searchsorted(rooted, segments)] - starts[segments]
+    attached[roots[first]] = ROOT
+    return attached
 
 
 class Parser(ABC):
     """Turns texts into trees."""
 
-    # The words that `load_parser` makes the same parser from, with paths in full.
+    # The arguments from which `load_parser` loads the same parser, with full paths.
     specifications: tuple[str, ...]
     # A short name for tables and signatures.
     name: str
-    # A hexadecimal digest of all that changes the parses.
+    # Hexadecimal digest of everything that changes the parses.
     fingerprint: str
-    # Whether parsing takes no longer than looking parses up, so that a cache is of no use.
+    # Whether parsing is as fast as a lookup in a cache, which is then not used.
     is_quick: bool = False
 
     @abstractmethod
     def parse(self, texts: Sequence[str]) -> Parses:
-        """One tree a text; the same text always has the same."""
+        """Return one tree a text; the same text always has the same tree."""
 
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know of the parses."""
+        """Return notes for the user about the parses."""
         return ()
 
 
 def load_parser(*specifications: str) -> Parser:
-    """The parser that command-line words name; several CoNLL-U files are read as one."""
+    """Load the parser of a specification; several CoNLL-U files are read as one."""
     if not specifications:
         raise AdequaError("Name a parser as spacy:MODEL or conllu:FILE.")
     kinds, paths = zip(*map(_kind_and_path, specifications), strict=True)
@@ -205,9 +205,9 @@ def _kind_and_path(specification: str) -> tuple[str, str]:
 class ParsedFiles(Parser):
     """Looks parses up in CoNLL-U files, by text.
 
-    The text of a sentence is what `# text` says, or its words. A segment is found as a sentence
-    with the same words, or else whatever the white space, as one sentence or as several. Of a
-    sentence that occurs again, the first tree counts.
+    The text of a sentence is that of its `# text` line, or its words. A segment is looked up as a
+    sentence with the same words, or else without regard to white space, as one sentence or as
+    several. Where a sentence occurs again, the first tree counts.
     """
 
     is_quick = True
@@ -217,15 +217,15 @@ class ParsedFiles(Parser):
         self.specifications = tuple(f"conllu:{path}" for path in paths)
         keys = list(map(_single_spaced, texts))
         self._exact: dict[str, int] = {}
-        again = [row for row, key in enumerate(keys) if self._exact.setdefault(key, row) != row]
-        self._unlike = sum(_unlike(parses, row, self._exact[keys[row]]) for row in again)
+        repeated = [row for row, key in enumerate(keys) if self._exact.setdefault(key, row) != row]
+        self._conflicts = sum(_differ(parses, row, self._exact[keys[row]]) for row in repeated)
         self._rows: dict[str, int] = {}
         for key, row in self._exact.items():
             self._rows.setdefault(key.replace(" ", ""), row)
         self._lengths = sorted({len(key) for key in self._rows} - {0})
         self._parses = parses
         self.fingerprint = _digest(self._exact, parses)
-        # Under one name a file may hold other parses the next day, and signatures show the name.
+        # A file may change under the same name, and signatures show the name.
         self.name = f"{'+'.join(path.name for path in paths)}@{self.fingerprint[:8]}"
 
     @classmethod
@@ -244,57 +244,57 @@ class ParsedFiles(Parser):
         return cls([Path(path).resolve() for path in paths], texts, parses)
 
     def parse(self, texts: Sequence[str]) -> Parses:
-        different, at = distinct(texts)
-        found = [self._found(_single_spaced(text)) for text in different]
-        lacking = [text for text, rows in zip(different, found, strict=True) if rows is None]
-        if lacking:
+        unique, index = distinct(texts)
+        matches = [self._sentences(_single_spaced(text)) for text in unique]
+        missing = [text for text, rows in zip(unique, matches, strict=True) if rows is None]
+        if missing:
             raise AdequaError(
-                f"{' and '.join(map(str, self.paths))}: there is no parse of {len(lacking)} of "
-                f'{len(different)} different texts, the first being "{_shortened(lacking[0])}"; '
+                f"{' and '.join(map(str, self.paths))}: there is no parse of {len(missing)} of "
+                f'{len(unique)} different texts, the first being "{_shortened(missing[0])}"; '
                 "parse them too, with each text after `# text =`."
             )
-        rows = [rows or [] for rows in found]
+        rows = [rows or [] for rows in matches]
         sentences = self._parses.take(list(chain.from_iterable(rows)))
-        return sentences.join(list(map(len, rows))).take(at)
+        return sentences.join(list(map(len, rows))).take(index)
 
-    def _found(self, text: str) -> list[int] | None:
-        """The sentences that make up a text; None where none do."""
+    def _sentences(self, text: str) -> list[int] | None:
+        """Return the sentences that make up a text; None where there are none."""
         row = self._exact.get(text)
-        return self._pieces(text.replace(" ", "")) if row is None else [row]
+        return self._segmentation(text.replace(" ", "")) if row is None else [row]
 
-    def _pieces(self, key: str) -> list[int] | None:
-        """The same for a text without white space, by long sentences rather than short ones."""
-        reached: dict[int, tuple[int, int]] = {0: (0, -1)}  # from where, and by which sentence
-        ahead = [0]
-        while ahead and (at := ahead.pop()) < len(key):
+    def _segmentation(self, key: str) -> list[int] | None:
+        """Split a text without white space into sentences, long ones before short ones."""
+        reached: dict[int, tuple[int, int]] = {0: (0, -1)}  # by end: the start and the sentence
+        stack = [0]
+        while stack and (start := stack.pop()) < len(key):
             for length in self._lengths:
-                end = at + length
+                end = start + length
                 if end > len(key):
                     break
-                row = self._rows.get(key[at:end])
+                row = self._rows.get(key[start:end])
                 if row is not None and end not in reached:
-                    reached[end] = (at, row)
-                    ahead.append(end)
+                    reached[end] = (start, row)
+                    stack.append(end)
         if len(key) not in reached:
             return None
-        rows, at = [], len(key)
-        while at:
-            at, row = reached[at]
+        rows, end = [], len(key)
+        while end:
+            end, row = reached[end]
             rows.append(row)
         return rows[::-1]
 
     def remarks(self) -> tuple[str, ...]:
-        if not self._unlike:
+        if not self._conflicts:
             return ()
-        times = "sentence occurs" if self._unlike == 1 else "sentences occur"
-        return (f"{self._unlike} {times} again with another tree, and the first is used.",)
+        times = "sentence occurs" if self._conflicts == 1 else "sentences occur"
+        return (f"{self._conflicts} {times} again with another tree, and the first is used.",)
 
 
 def _single_spaced(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
-def _unlike(parses: Parses, row: int, other: int) -> bool:
+def _differ(parses: Parses, row: int, other: int) -> bool:
     (words, parents), (others, other_parents) = parses.tree(row), parses.tree(other)
     return words != others or not np.array_equal(parents, other_parents)
 
@@ -308,8 +308,8 @@ def _digest(rows: dict[str, int], parses: Parses) -> str:
 
 
 def _shortened(text: str) -> str:
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return shown.encode("utf-8", "replace").decode()
+    quoted = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+    return quoted.encode("utf-8", "replace").decode()
 
 
 def cached_parser(
@@ -319,14 +319,14 @@ def cached_parser(
     limit: int = PARSES_LIMIT,
     progress: Progress | None = None,
 ) -> Parser:
-    """The same parser, with its parses kept in a folder (by default in the cache folder).
+    """Return a parser that caches its parses in a folder (by default in the cache folder).
 
-    Quick parsers come back as they are. `limit` is in bytes a file.
+    Quick parsers are returned as they are. `limit` is in bytes per file.
     """
     if parser.is_quick or isinstance(parser, CachedParser):
         return parser
-    place = cache_folder() / "parses" if folder is None else folder
-    cache = ParseCache(place / f"{parser.fingerprint}.db", limit)
+    folder = cache_folder() / "parses" if folder is None else folder
+    cache = ParseCache(folder / f"{parser.fingerprint}.db", limit)
     return CachedParser(parser, cache, progress)
 
 
@@ -342,20 +342,19 @@ class CachedParser(Parser):
         self._progress = progress
 
     def parse(self, texts: Sequence[str]) -> Parses:
-        different, at = distinct(texts)
-        keys = [text_key(text) for text in different]
+        unique, index = distinct(texts)
+        keys = [text_key(text) for text in unique]
         trees = self.cache.get(keys)
         missing = [row for row, key in enumerate(keys) if key not in trees]
         for start in range(0, len(missing), _CHUNK):
             rows = missing[start : start + _CHUNK]
-            parsed = self.parser.parse([different[row] for row in rows])
-            new = {keys[row]: parsed.tree(place) for place, row in enumerate(rows)}
+            parsed = self.parser.parse([unique[row] for row in rows])
+            new = {keys[row]: parsed.tree(i) for i, row in enumerate(rows)}
             self.cache.put(new)
             trees |= new
             if self._progress is not None:
                 self._progress(len(rows))
-        return Parses.of(trees[key] for key in keys).take(at)
+        return Parses.of(trees[key] for key in keys).take(index)
 
     def remarks(self) -> tuple[str, ...]:
-        notes = self.cache.notes
-        return (*self.parser.remarks(), *notes)
+        return (*self.parser.remarks(), *self.cache.notes)

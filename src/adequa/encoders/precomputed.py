@@ -1,8 +1,8 @@
-"""Precomputed vectors of any origin: a file of sentences with one vector each.
+"""Precomputed vectors of any origin, from a file of sentences with one vector each.
 
 An `.npz` file holds an array `sentences` of text and an array `vectors` with one row each; a
-Parquet file holds a column `sentence` and a column `vector` of lists of numbers. A sentence is
-found by its exact characters.
+Parquet file holds a column `sentence` and a column `vector` of lists of numbers. Sentences are
+looked up by their exact characters.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from adequa.encoders.base import Encoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable
 
-_SHOWN = 60  # characters of a sentence in an error
-_TABLE = 2  # axes
-_ROWS = 1 << 14  # of Parquet at a time
+_QUOTED = 60  # characters of a sentence in an error
+_MATRIX = 2  # axes
+_ROWS = 1 << 14  # read from Parquet at a time
 
 
 class Precomputed(Encoder):
@@ -37,7 +37,7 @@ class Precomputed(Encoder):
         self._rows = _index(path, sentences, vectors)
         self._vectors = vectors
         self.fingerprint = _digest(self._rows, vectors)
-        # Under one name a file may hold other vectors the next day, and signatures show the name.
+        # A file may change under the same name, and signatures show the name.
         self.name = f"{path.name}@{self.fingerprint[:8]}"
 
     @classmethod
@@ -53,26 +53,26 @@ class Precomputed(Encoder):
             sentences, vectors = _read_parquet(file)
         else:
             raise AdequaError(f"{file} is neither .npz nor .parquet; precomputed vectors are.")
-        return cls(file, sentences, _checked(file, len(sentences), vectors))
+        return cls(file, sentences, _check_vectors(file, len(sentences), vectors))
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         rows = [self._rows.get(sentence, -1) for sentence in sentences]
-        lacking = {text for text, row in zip(sentences, rows, strict=True) if row < 0}
-        if lacking:
-            first = next(text for text in sentences if text in lacking)
+        missing = {text for text, row in zip(sentences, rows, strict=True) if row < 0}
+        if missing:
+            first = next(text for text in sentences if text in missing)
             raise AdequaError(
-                f"{self.path} has no vector for {len(lacking)} of {len(set(sentences))} different "
+                f"{self.path} has no vector for {len(missing)} of {len(set(sentences))} different "
                 f'sentences, the first being "{_shortened(first)}"; add them to the file.'
             )
         return self._vectors[rows]
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
 
 
 def _index(path: Path, sentences: Sequence[str], vectors: Vectors) -> dict[str, int]:
-    """The first row of each sentence; a repeated one must have the same vector again."""
+    """Return the first row of each sentence; a repeated one must have the same vector."""
     rows: dict[str, int] = {}
     for row, sentence in enumerate(sentences):
         first = rows.setdefault(sentence, row)
@@ -93,10 +93,10 @@ def _digest(rows: dict[str, int], vectors: Vectors) -> str:
     return digest.hexdigest()
 
 
-def _checked(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> Vectors:
+def _check_vectors(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> Vectors:
     if not count:
         raise AdequaError(f"{path} holds no sentences.")
-    if vectors.ndim != _TABLE or len(vectors) != count or not vectors.shape[1]:
+    if vectors.ndim != _MATRIX or len(vectors) != count or not vectors.shape[1]:
         raise AdequaError(
             f"{path} holds {count} sentences but vectors of shape "
             f"{' × '.join(map(str, vectors.shape))}; there must be one row a sentence."
@@ -109,14 +109,14 @@ def _checked(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> Vector
 
 
 def _read_npz(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
-    if not zipfile.is_zipfile(path):  # NumPy would take it for a pickle
+    if not zipfile.is_zipfile(path):  # NumPy takes other files for pickles
         raise AdequaError(f"{path} cannot be read as .npz: it is cut short or something else.")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            lacking = {"sentences", "vectors"} - set(archive.files)
-            if lacking:
+            missing = {"sentences", "vectors"} - set(archive.files)
+            if missing:
                 raise AdequaError(
-                    f"{path} lacks the array {min(lacking)}; it must hold sentences and vectors."
+                    f"{path} lacks the array {min(missing)}; it must hold sentences and vectors."
                 )
             sentences, vectors = archive["sentences"], archive["vectors"]
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -130,15 +130,15 @@ def _read_npz(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
         raise AdequaError(f"{path}: sentences must be one row of text, such as np.array(TEXTS).")
     if vectors.dtype.kind not in "fiu":
         raise AdequaError(f"{path}: vectors must be numbers, not {vectors.dtype}.")
-    return sentences.tolist(), _single(vectors)
+    return sentences.tolist(), _to_float32(vectors)
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).partition("\n")[0] or type(error).__name__).rstrip(".")
 
 
-def _single(numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused below
+def _to_float32(numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # overflow becomes infinite and is refused later
         return np.ascontiguousarray(numbers, dtype=np.float32)
 
 
@@ -154,14 +154,14 @@ def _read_parquet(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
     parts: list[npt.NDArray[np.float32]] = []
     try:
         with parquet.ParquetFile(path) as file:
-            lacking = {"sentence", "vector"} - set(file.schema_arrow.names)
-            if lacking:
+            missing = {"sentence", "vector"} - set(file.schema_arrow.names)
+            if missing:
                 raise AdequaError(
-                    f"{path} lacks the column {min(lacking)}; it must have sentence and vector."
+                    f"{path} lacks the column {min(missing)}; it must have sentence and vector."
                 )
             for batch in file.iter_batches(batch_size=_ROWS, columns=["sentence", "vector"]):
                 texts = batch.column("sentence").to_pylist()
-                parts.append(_rows_of_lists(path, batch.column("vector"), len(sentences)))
+                parts.append(_list_rows(path, batch.column("vector"), len(sentences)))
                 if not all(isinstance(text, str) for text in texts):
                     raise AdequaError(f"{path}: the column sentence must hold text in every row.")
                 sentences += texts
@@ -172,15 +172,17 @@ def _read_parquet(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
     return sentences, np.concatenate(parts) if parts else np.empty((0, 0), dtype=np.float32)
 
 
-def _rows_of_lists(path: Path, column: object, before: int) -> npt.NDArray[np.float32]:
-    """A column of lists of numbers as an array, without a Python object a number."""
-    import pyarrow as pa  # noqa: PLC0415  # it is there by now
+def _list_rows(path: Path, column: object, before: int) -> npt.NDArray[np.float32]:
+    """Convert a column of lists of numbers to an array, without Python objects."""
+    import pyarrow as pa  # noqa: PLC0415  # imported by the caller
     from pyarrow import compute, types  # noqa: PLC0415
 
-    kind = column.type  # type: ignore[attr-defined]  # pyarrow has no types
-    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    if not listed or not (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)):
-        raise AdequaError(f"{path}: the column vector must hold lists of numbers, not {kind}.")
+    dtype = column.type  # type: ignore[attr-defined]  # pyarrow has no types
+    is_list = types.is_list(dtype) or types.is_large_list(dtype) or types.is_fixed_size_list(dtype)
+    if not is_list or not (
+        types.is_floating(dtype.value_type) or types.is_integer(dtype.value_type)
+    ):
+        raise AdequaError(f"{path}: the column vector must hold lists of numbers, not {dtype}.")
     lengths = compute.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
     if len(lengths) and (lengths != max(lengths[0], 1)).any():
         row = before + int(np.flatnonzero(lengths != max(lengths[0], 1))[0]) + 1
@@ -188,4 +190,4 @@ def _rows_of_lists(path: Path, column: object, before: int) -> npt.NDArray[np.fl
             f"{path}, row {row}: the vector is absent, empty or of another length than the first."
         )
     values = column.flatten().cast(pa.float64()).fill_null(np.nan)  # type: ignore[attr-defined]
-    return _single(values.to_numpy(zero_copy_only=False).reshape(len(lengths), -1))
+    return _to_float32(values.to_numpy(zero_copy_only=False).reshape(len(lengths), -1))

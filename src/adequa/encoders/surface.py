@@ -1,20 +1,20 @@
-"""What the surface of a hypothesis shares with its reference: letters, case, spacing, word order.
+"""Surface features of a hypothesis and its reference: letters, case, spacing and word order.
 
-An encoder that lower-cases its input cannot see case, and one that cuts texts at spaces cannot see
-spacing. These few numbers can, and they cost little. They are meant for the skip arcs of Guzmán et
-al. (2015, Pairwise Neural Machine Translation Evaluation, §3.2), which lead similarities of a
-hypothesis and its reference straight to the output: the letter ψ there.
+An encoder that lower-cases its input cannot see case, and one that splits texts at spaces cannot
+see spacing. These few numbers can, and they cost little. They are meant for the skip arcs of Guzmán
+et al. (2015, Pairwise Neural Machine Translation Evaluation, §3.2), which lead similarities of a
+hypothesis and its reference straight to the output: ψ in the paper.
 
-Texts are compared as they are written, but for white space around them. A word is a run of letters
-and digits between spaces and signs; a sign is a word, and so is each Chinese, Japanese or Korean
-letter. Bigrams count the edges of a text as a symbol: a text of n characters has n + 1 of them,
-and an empty text has one, which no other text has. So precision and recall always have something
-to divide by; they are 1 where both texts are empty and 0 where one is.
+Texts are compared as they are written, without the white space around them. A word is a run of
+letters and digits between spaces and punctuation; a punctuation mark is a word, and so is each
+Chinese, Japanese or Korean letter. Bigrams count the edges of a text as a symbol: a text of n
+characters has n + 1 of them, and an empty text has one, which no other text has. So precision and
+recall never divide by zero; they are 1 where both texts are empty and 0 where one is.
 
-The features were chosen by ridge regression on the direct assessments of WMT15 and WMT16, to which
-overlaps of numbers and of punctuation, longer n-grams, the first letter, the last sign, and whether
-the texts are the same added nothing. Nor does precision there; it is kept beside recall so that a
-hypothesis that says too much shows as one that says too little does.
+The features were selected by ridge regression on the direct assessments of WMT15 and WMT16, where
+the overlap of numbers and of punctuation, longer n-grams, the first letter, the last punctuation
+mark and the identity of the texts added nothing. Nor did precision; it is included so that a
+hypothesis with too many words is seen like one with too few.
 """
 
 from __future__ import annotations
@@ -35,39 +35,37 @@ from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray
 
 SURFACE: Final = (
-    # 1 less the insertions and deletions between the texts, over the characters of both.
+    # 1 minus insertions and deletions over the characters of both texts.
     "character_similarity",
-    # Common bigrams over those of the hypothesis, and over those of the reference.
+    # Common bigrams over those of the hypothesis (precision) and of the reference (recall).
     "character_bigram_precision",
     "character_bigram_recall",
     "word_bigram_precision",
     "word_bigram_recall",
-    # What the F1 of words, and of their bigrams, would gain if case did not count; 0 is ideal.
+    # Gain in the F1 of words, and of their bigrams, if case is ignored; 0 is ideal.
     "word_case_loss",
     "word_bigram_case_loss",
-    # The F1 of words that begin with a capital; 1 where neither text has any.
+    # F1 of words that begin with a capital; 1 where neither text has any.
     "capitalised_overlap",
     # Characters of the shorter text over those of the longer; 1 where both are empty.
     "length_ratio",
-    # The logarithm of the mean length of both, 0 for no text and 1 from 1000 characters on.
+    # Logarithm of the mean length, scaled: 0 for empty texts and 1 from 1000 characters on.
     "length",
 )
 
-# Texts are taken in parts of about so many characters, so that memory does not grow with the whole.
-_PART: Final = 1 << 18
-# Edits are counted in the first so many characters: the time for them grows with the square.
-_EDITED: Final = 10_000
+_CHUNK: Final = 1 << 18  # characters processed at a time, which bounds memory
+_EDITED: Final = 10_000  # first characters compared by edits, whose time is quadratic
 _LONG: Final = 1000
 
-# Kinds of characters. From _LETTER on they join with their neighbours to words.
-_SPACE, _ALONE, _LETTER, _CAPITAL = range(4)
+# Kinds of characters. Letters and capitals form words with their neighbours.
+_SPACE, _SINGLE, _LETTER, _CAPITAL = range(4)
 
 
 def surface_features(hypotheses: Sequence[str], references: Sequence[str]) -> Vectors:
-    """The features of `SURFACE`, one row a pair; all are from 0 to 1.
+    """Return the features of `SURFACE`, one row a pair; all are between 0 and 1.
 
-    A row depends on its own pair alone. Where the texts are the same, every feature is 1, except
-    the two losses, which are 0, and the length.
+    A row depends on its own pair alone. For identical texts every feature is 1, except the two
+    losses, which are 0, and the length.
 
     >>> row = surface_features(["the Cat sat"], ["The cat sat"])[0]
     >>> for name, value in zip(SURFACE, row.tolist()):
@@ -83,42 +81,42 @@ def surface_features(hypotheses: Sequence[str], references: Sequence[str]) -> Ve
     length_ratio               1.000
     length                     0.360
     """
-    # Hypothesis and reference by turns: the pair of a text is its place over 2, its side the rest.
+    # Hypotheses have even indices and references odd ones: text // 2 is the pair.
     texts = [
         side.strip() for pair in paired("The surface", hypotheses, references) for side in pair
     ]
     lengths = np.fromiter(map(len, texts), dtype=np.intp, count=len(texts))
     rows = np.empty((len(texts) // 2, len(SURFACE)), dtype=np.float32)
-    for first, last in _parts(lengths):
-        rows[first:last] = _features(texts[2 * first : 2 * last], lengths[2 * first : 2 * last])
+    for start, end in _chunks(lengths):
+        rows[start:end] = _features(texts[2 * start : 2 * end], lengths[2 * start : 2 * end])
     return rows
 
 
-def _parts(lengths: IntArray) -> Iterator[tuple[int, int]]:
-    """Runs of pairs of about `_PART` characters; a longer pair is a part by itself."""
-    up_to = np.cumsum(lengths[::2] + lengths[1::2] + 2)  # with the edges, which take room too
-    first = 0
-    while first < len(up_to):
-        before = up_to[first - 1] if first else 0
-        last = max(int(np.searchsorted(up_to, before + _PART, side="right")), first + 1)
-        yield first, last
-        first = last
+def _chunks(lengths: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield ranges of pairs of about `_CHUNK` characters; a longer pair is a chunk by itself."""
+    total = np.cumsum(lengths[::2] + lengths[1::2] + 2)  # 2 edges
+    start = 0
+    while start < len(total):
+        before = total[start - 1] if start else 0
+        end = max(int(np.searchsorted(total, before + _CHUNK, side="right")), start + 1)
+        yield start, end
+        start = end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Items:
-    """Characters, words or bigrams of many texts in a row: a number each, and its text."""
+    """Characters, words or bigrams of many texts: the id and the text of each."""
 
-    numbers: IntArray
+    ids: IntArray
     text: IntArray
 
     def bigrams(self, texts: int) -> _Items:
-        """Neighbours in a text; every text has an edge, of number 0, before it and behind it.
+        """Return the bigrams of each text, with an edge, of id 0, at its start and at its end.
 
-        The edge between two texts belongs to both, so any two neighbours belong to one.
+        Two texts share the edge between them, so that any two neighbours belong to one text.
         """
-        symbols = np.zeros(len(self.numbers) + texts + 1, dtype=np.int64)
-        symbols[np.arange(1, len(self.numbers) + 1) + self.text] = self.numbers + 1
+        symbols = np.zeros(len(self.ids) + texts + 1, dtype=np.int64)
+        symbols[np.arange(1, len(self.ids) + 1) + self.text] = self.ids + 1
         lengths = np.bincount(self.text, minlength=texts)
         pairs = symbols[:-1] * (symbols.max() + 1) + symbols[1:]
         return _Items(pairs, np.repeat(np.arange(texts), lengths + 1))
@@ -126,7 +124,7 @@ class _Items:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Overlap:
-    """How many items the texts of each pair have in common, and how many each has."""
+    """The number of common items of each pair, and of the items of each side."""
 
     common: FloatArray
     hypothesis: IntArray
@@ -134,31 +132,31 @@ class _Overlap:
 
     @classmethod
     def of(cls, items: _Items, texts: int) -> _Overlap:
-        """The overlap in each of the pairs, where the same item counts as often as in both texts.
+        """Count the overlap of each pair; an item counts as often as it is in both texts.
 
-        Sorted by pair, number and side, the same items of a pair stand together.
+        Sorted by pair, id and side, the same items of a pair are adjacent.
         """
         counts = np.bincount(items.text, minlength=texts)
-        span = int(items.numbers.max(initial=0)) + 1
-        # Less than 2**63 for bigrams too: a part has at most 2**17 pairs of texts, whose
-        # characters number less than 2**21, or a single pair of texts, of less than 2**31 words.
-        ordered = np.sort(((items.text >> 1) * span + items.numbers) * 2 + (items.text & 1))
-        same = ordered >> 1
-        first = np.flatnonzero(np.diff(same, prepend=-1))
-        of_reference = np.add.reduceat(ordered & 1, first) if len(first) else first
-        of_hypothesis = np.diff(first, append=len(same)) - of_reference
-        fewer = np.minimum(of_hypothesis, of_reference)
-        common = np.bincount(same[first] // span, weights=fewer, minlength=texts // 2)
+        span = int(items.ids.max(initial=0)) + 1
+        # Below 2**63 for bigrams too: a chunk has at most 2**17 pairs, with character ids below
+        # 2**21, or a single pair with less than 2**31 words.
+        ordered = np.sort(((items.text >> 1) * span + items.ids) * 2 + (items.text & 1))
+        keys = ordered >> 1
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        in_reference = np.add.reduceat(ordered & 1, first) if len(first) else first
+        in_hypothesis = np.diff(first, append=len(keys)) - in_reference
+        matches = np.minimum(in_hypothesis, in_reference)
+        common = np.bincount(keys[first] // span, weights=matches, minlength=texts // 2)
         return cls(common.astype(np.float64, copy=False), counts[::2], counts[1::2])
 
-    def shares(self) -> tuple[FloatArray, FloatArray]:
-        """Precision and recall, of items that every text has."""
+    def precision_recall(self) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall; every text must have items."""
         return self.common / self.hypothesis, self.common / self.reference
 
     def f1(self) -> FloatArray:
-        """Twice the common items over the items of both; 1 where there are none at all."""
-        both = self.hypothesis + self.reference
-        return np.where(both > 0, 2 * self.common / np.maximum(both, 1), 1.0)
+        """Return twice the common items over the items of both; 1 where there are none."""
+        total = self.hypothesis + self.reference
+        return np.where(total > 0, 2 * self.common / np.maximum(total, 1), 1.0)
 
 
 def _features(texts: Sequence[str], lengths: IntArray) -> FloatArray:
@@ -171,8 +169,8 @@ def _features(texts: Sequence[str], lengths: IntArray) -> FloatArray:
     lower_cased_bigrams = _Overlap.of(lower_cased.bigrams(count), count)
     columns = (
         _similarity(texts),
-        *letters.shares(),
-        *bigrams.shares(),
+        *letters.precision_recall(),
+        *bigrams.precision_recall(),
         _Overlap.of(lower_cased, count).f1() - _Overlap.of(words, count).f1(),
         lower_cased_bigrams.f1() - bigrams.f1(),
         _Overlap.of(capitalised, count).f1(),
@@ -183,9 +181,9 @@ def _features(texts: Sequence[str], lengths: IntArray) -> FloatArray:
 
 
 def _similarity(texts: Sequence[str]) -> FloatArray:
-    starts = [text[:_EDITED] for text in texts]
-    score = Indel.normalized_similarity
-    return cpdist(starts[::2], starts[1::2], scorer=score, dtype=np.float64)
+    compared = [text[:_EDITED] for text in texts]
+    scorer = Indel.normalized_similarity
+    return cpdist(compared[::2], compared[1::2], scorer=scorer, dtype=np.float64)
 
 
 def _length_ratio(hypothesis: IntArray, reference: IntArray) -> FloatArray:
@@ -194,34 +192,35 @@ def _length_ratio(hypothesis: IntArray, reference: IntArray) -> FloatArray:
 
 
 def _characters(joined: str, lengths: IntArray) -> _Items:
-    """The code points of texts. Surrogates without a partner, which do occur, are taken as well."""
+    """Return the code points of texts, unpaired surrogates included."""
     encoded = joined.encode("utf-32-le", "surrogatepass")
     points = np.frombuffer(encoded, dtype="<u4").astype(np.int64)
     return _Items(points, np.repeat(np.arange(len(lengths)), lengths))
 
 
 def _words(joined: str, characters: _Items) -> tuple[_Items, _Items, _Items]:
-    """The words of texts: all of them, those that begin with a capital, and all in lower case."""
-    kinds, text = _kinds(characters.numbers), characters.text
-    joins = kinds >= _LETTER
-    linked = joins[1:] & joins[:-1] & (text[1:] == text[:-1])  # each with the character before it
-    begin, end = (kinds > _SPACE for _ in range(2))
-    begin[1:] &= ~linked
-    end[:-1] &= ~linked
-    begins, ends = np.flatnonzero(begin), np.flatnonzero(end) + 1
-    spans = zip(begins.tolist(), ends.tolist(), strict=True)
-    vocabulary, numbers = distinct([joined[first:last] for first, last in spans])
-    lower_cased = distinct([word.lower() for word in vocabulary])[1][numbers]
-    of_word, capitals = text[begins], kinds[begins] == _CAPITAL
+    """Return the words of texts: all, those that begin with a capital, and all in lower case."""
+    kinds, text = _kinds(characters.ids), characters.text
+    in_word = kinds >= _LETTER
+    # Whether each character but the first continues the word of the character before.
+    continues = in_word[1:] & in_word[:-1] & (text[1:] == text[:-1])
+    is_start, is_end = (kinds > _SPACE for _ in range(2))
+    is_start[1:] &= ~continues
+    is_end[:-1] &= ~continues
+    starts, ends = np.flatnonzero(is_start), np.flatnonzero(is_end) + 1
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    vocabulary, ids = distinct([joined[start:end] for start, end in spans])
+    lower_ids = distinct([word.lower() for word in vocabulary])[1][ids]
+    word_text, capitals = text[starts], kinds[starts] == _CAPITAL
     return (
-        _Items(numbers, of_word),
-        _Items(numbers[capitals], of_word[capitals]),
-        _Items(lower_cased, of_word),
+        _Items(ids, word_text),
+        _Items(ids[capitals], word_text[capitals]),
+        _Items(lower_ids, word_text),
     )
 
 
 def _kinds(points: IntArray) -> npt.NDArray[np.uint8]:
-    """The kind of each code point, each different one looked up once."""
+    """Return the kind of each code point; each different one is looked up once."""
     kinds = np.zeros(int(points.max(initial=0)) + 1, dtype=np.uint8)
     kinds[points] = 1
     present = np.flatnonzero(kinds)
@@ -231,7 +230,7 @@ def _kinds(points: IntArray) -> npt.NDArray[np.uint8]:
 
 @lru_cache(maxsize=1 << 14)
 def _kind(point: int) -> int:
-    """Whether a character parts words, is one by itself, or is part of one, and then its case.
+    """Classify a character: a space, a word by itself, a letter of a word, or a capital.
 
     >>> [_kind(ord(character)) for character in " ,猫aÉ7"]
     [0, 1, 1, 2, 3, 2]
@@ -243,5 +242,5 @@ def _kind(point: int) -> int:
     if category[0] in "PS" or (
         category == "Lo" and unicodedata.east_asian_width(character) in "FW"
     ):
-        return _ALONE
+        return _SINGLE
     return _CAPITAL if category in {"Lu", "Lt"} else _LETTER

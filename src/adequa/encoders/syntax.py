@@ -1,9 +1,9 @@
-"""Sentences as small vectors of their dependency trees: a syntactic vector of 25 numbers.
+"""Syntactic vectors: 25 numbers of the dependency tree of a sentence.
 
 The pairwise ranker's paper (Guzmán et al., 2015, §4.1) takes such vectors from a parser that is a
 recursive network. Here they come from any parser, in one of two ways:
 
-- `shape`: figures of the tree (its depth, how wide it is, how long and which way its arcs are);
+- `shape`: statistics of the tree (its depth, its width, the length and direction of its arcs);
 - `composed`: word vectors composed over the tree without any training. With fixed random matrices,
   h = tanh(P x + Q mean of the h of its dependents) for every word, and the vector is that of the
   root.
@@ -32,9 +32,9 @@ from adequa.runtime.batching import distinct
 DIMENSION = 25
 FEATURES = ("shape", "composed")
 _TEXTS = 4096  # parsed at a time, which bounds the memory that their words take
-_LONG = 5  # words that an arc may span without being a long one
-_MANY = 3  # dependents from which a word has many
-_VERSION = 1  # raised when the numbers are made in another way
+_LONG = 5  # words that an arc spans at most unless it is long
+_MANY = 3  # dependents at least of a word that has many
+_VERSION = 1  # increment when the numbers are computed in another way
 
 Numbers = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
@@ -57,8 +57,8 @@ class Syntax(Encoder):
         self.name = f"{parser.name}.{features}"
         vectors = "" if words is None else f",words={words.path}"
         self.specification = f"syntax:{parser.specifications[0]},features={features}{vectors}"
-        described = [_VERSION, parser.fingerprint, features, words and words.fingerprint]
-        self.fingerprint = hashlib.sha256(json.dumps(described).encode()).hexdigest()
+        content = [_VERSION, parser.fingerprint, features, words and words.fingerprint]
+        self.fingerprint = hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @classmethod
     def load(cls, path: str, *, features: str = "shape", words: str = "") -> Syntax:
@@ -70,19 +70,20 @@ class Syntax(Encoder):
         return plain(self.parser.remarks())
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
-        texts, at = distinct(sentences)
-        found = np.zeros((len(texts), DIMENSION), np.float32)
+        texts, index = distinct(sentences)
+        vectors = np.zeros((len(texts), DIMENSION), np.float32)
         for start in range(0, len(texts), _TEXTS):
             parses = self.parser.parse(texts[start : start + _TEXTS])
             trees = Trees.of(parses)
-            vectors = trees.shape() if self.words is None else composed(trees, parses, self.words)
-            found[start : start + len(parses)] = vectors
-        return checked_vectors(self.name, found, len(texts), DIMENSION)[at]
+            vectors[start : start + len(parses)] = (
+                trees.shape() if self.words is None else composed(trees, parses, self.words)
+            )
+        return checked_vectors(self.name, vectors, len(texts), DIMENSION)[index]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trees:
-    """Trees of many sentences in one row of words; parents are rows, -1 for a root."""
+    """The trees of many sentences: the words of all, with parents as rows, -1 for a root."""
 
     parents: Positions
     starts: Positions
@@ -91,24 +92,24 @@ class Trees:
 
     @classmethod
     def of(cls, parses: Parses) -> Trees:
-        """The trees of parses."""
+        """Return the trees of parses."""
         starts = np.asarray(parses.starts, np.intp)
         sentence = np.repeat(np.arange(len(parses)), np.diff(starts))
         local = np.asarray(parses.parents, np.intp)
         parents = np.where(local == ROOT, -1, local + starts[sentence])
-        depth, over = np.zeros(len(parents), np.intp), parents.copy()
-        while (below := over >= 0).any():
+        depth, ancestors = np.zeros(len(parents), np.intp), parents.copy()
+        while (below := ancestors >= 0).any():
             depth += below
-            over = np.where(below, parents[over], -1)
+            ancestors = np.where(below, parents[ancestors], -1)
         return cls(parents, starts, sentence, depth)
 
     @property
     def lengths(self) -> Positions:
-        """Words of each sentence."""
+        """Number of words of each sentence."""
         return np.diff(self.starts)
 
     def sizes(self) -> Positions:
-        """Words below each word, and itself."""
+        """Return the number of words in the subtree of each word, itself included."""
         sizes = np.ones(len(self.parents), np.intp)
         for level in range(int(self.depth.max(initial=0)), 0, -1):
             rows = np.flatnonzero(self.depth == level)
@@ -116,80 +117,78 @@ class Trees:
         return sizes
 
     def shape(self) -> Numbers:
-        """25 figures of each tree; all 0 for a sentence without words."""
-        inside = self.parents >= 0
-        place = np.arange(len(self.parents))
-        children = np.bincount(self.parents[inside], minlength=len(self.parents))
-        span = np.where(inside, np.abs(place - self.parents), 0)
-        leftwards = inside & (place < self.parents)
-        under_root = inside & (self.depth == 1)
-        root = ~inside
-        within = place - self.starts[self.sentence]
-        biggest = np.where(under_root, self.sizes(), 0)
+        """Return 25 statistics of each tree; all 0 for a sentence without words."""
+        has_parent = self.parents >= 0
+        row = np.arange(len(self.parents))
+        children = np.bincount(self.parents[has_parent], minlength=len(self.parents))
+        span = np.where(has_parent, np.abs(row - self.parents), 0)
+        leftwards = has_parent & (row < self.parents)
+        under_root = has_parent & (self.depth == 1)
+        position = row - self.starts[self.sentence]
+        root_subtrees = np.where(under_root, self.sizes(), 0)
         columns = [
             np.log1p(self.lengths),
-            self._largest(self.depth),
-            *self._spread(self.depth),
-            self._largest(children),
+            self._maximum(self.depth),
+            *self._mean_and_std(self.depth),
+            self._maximum(children),
             self._mean(children, where=children > 0),
-            *(self._share(mark) for mark in (children == 0, children == 1, children >= _MANY)),
-            self._largest(span),
-            *self._spread(span),
-            self._share(span == 1),
-            self._share(span > _LONG),
-            self._share(leftwards),
+            *(self._fraction(mask) for mask in (children == 0, children == 1, children >= _MANY)),
+            self._maximum(span),
+            *self._mean_and_std(span),
+            self._fraction(span == 1),
+            self._fraction(span > _LONG),
+            self._fraction(leftwards),
             self._sum(under_root & leftwards),
             self._sum(under_root & ~leftwards),
-            self._mean(within, where=root) / np.maximum(self.lengths, 1),
-            self._largest(biggest) / np.maximum(self.lengths, 1),
-            self._sum(biggest * biggest) / np.maximum(self.lengths, 1) ** 2,
-            self._mean(self.depth, where=within == 0),
-            self._mean(self.depth, where=within == self.lengths[self.sentence] - 1),
-            *(self._share(self.depth == level) for level in (1, 2, 3)),
+            self._mean(position, where=~has_parent) / np.maximum(self.lengths, 1),
+            self._maximum(root_subtrees) / np.maximum(self.lengths, 1),
+            self._sum(root_subtrees * root_subtrees) / np.maximum(self.lengths, 1) ** 2,
+            self._mean(self.depth, where=position == 0),
+            self._mean(self.depth, where=position == self.lengths[self.sentence] - 1),
+            *(self._fraction(self.depth == level) for level in (1, 2, 3)),
         ]
         return np.stack(columns, axis=1).astype(np.float64)
 
     def _sum(self, values: npt.NDArray[np.generic]) -> Numbers:
         weights = np.asarray(values, np.float64)
-        found = np.bincount(self.sentence, weights, minlength=len(self.lengths))
-        return found.astype(np.float64)  # also where there is no word at all
+        sums = np.bincount(self.sentence, weights, minlength=len(self.lengths))
+        return sums.astype(np.float64)  # integers where there are no words
 
-    def _share(self, marks: npt.NDArray[np.bool_]) -> Numbers:
-        return self._sum(marks) / np.maximum(self.lengths, 1)
+    def _fraction(self, mask: npt.NDArray[np.bool_]) -> Numbers:
+        return self._sum(mask) / np.maximum(self.lengths, 1)
 
     def _mean(self, values: Positions, where: npt.NDArray[np.bool_]) -> Numbers:
         return self._sum(np.where(where, values, 0)) / np.maximum(self._sum(where), 1)
 
-    def _spread(self, values: Positions) -> tuple[Numbers, Numbers]:
-        """Mean and standard deviation."""
+    def _mean_and_std(self, values: Positions) -> tuple[Numbers, Numbers]:
         mean = self._sum(values) / np.maximum(self.lengths, 1)
         square = self._sum(values * values) / np.maximum(self.lengths, 1)
         return mean, np.sqrt(np.maximum(square - mean * mean, 0))
 
-    def _largest(self, values: Positions) -> Numbers:
-        found = np.zeros(len(self.lengths))
-        np.maximum.at(found, self.sentence, values)
-        return found
+    def _maximum(self, values: Positions) -> Numbers:
+        maximum = np.zeros(len(self.lengths))
+        np.maximum.at(maximum, self.sentence, values)
+        return maximum
 
 
 def composed(trees: Trees, parses: Parses, words: WordVectors) -> Numbers:
-    """Word vectors composed from the leaves to the root; words without a vector count as 0."""
-    spelled = [word if words.cased else word.lower() for word in parses.words]
-    different, at = distinct(spelled)
-    rows = words.rows(different)
+    """Compose word vectors from the leaves to the root; words without a vector count as 0."""
+    spellings = [word if words.cased else word.lower() for word in parses.words]
+    unique, index = distinct(spellings)
+    rows = words.rows(unique)
     table = np.where(rows[:, None] >= 0, words.vectors[np.maximum(rows, 0)], 0.0)
     random = np.random.default_rng(0)
-    inward = random.normal(size=(words.dimension, DIMENSION)) / np.sqrt(words.dimension)
-    onward = np.linalg.qr(random.normal(size=(DIMENSION, DIMENSION)))[0]
-    x = (table @ inward)[at]
-    h, below = np.zeros_like(x), np.zeros_like(x)
+    p = random.normal(size=(words.dimension, DIMENSION)) / np.sqrt(words.dimension)
+    q = np.linalg.qr(random.normal(size=(DIMENSION, DIMENSION)))[0]
+    x = (table @ p)[index]
+    h, child_sums = np.zeros_like(x), np.zeros_like(x)
     children = np.bincount(trees.parents[trees.parents >= 0], minlength=len(x))
     for level in range(int(trees.depth.max(initial=0)), -1, -1):
-        some = np.flatnonzero(trees.depth == level)
-        mean = below[some] / np.maximum(children[some], 1)[:, None]
-        h[some] = np.tanh(x[some] + mean @ onward)
-        inner = some[trees.parents[some] >= 0]
-        np.add.at(below, trees.parents[inner], h[inner])
+        rows = np.flatnonzero(trees.depth == level)
+        mean = child_sums[rows] / np.maximum(children[rows], 1)[:, None]
+        h[rows] = np.tanh(x[rows] + mean @ q)
+        attached = rows[trees.parents[rows] >= 0]
+        np.add.at(child_sums, trees.parents[attached], h[attached])
     vectors = np.zeros((len(parses), DIMENSION))
     roots = np.flatnonzero(trees.parents < 0)
     vectors[trees.sentence[roots]] = h[roots]

@@ -30,11 +30,11 @@ class Training:
     stage: Callable[[str], None] = lambda _: None  # what is being done
     advance: Callable[[int, int], None] = lambda *_: None  # settings or steps done, and in all
     scored: Callable[[int], None] = lambda _: None  # number of texts that were just scored
-    told: Callable[[str], None] = lambda _: None  # how well it goes: the loss, agreement so far
+    status: Callable[[str], None] = lambda _: None  # the loss and the agreement so far
     note: Callable[[str], None] = lambda _: None  # what a user should know about the data
 
 
-UNSEEN = Training()
+SILENT = Training()
 
 
 class LearnedMetric(MeanMetric):
@@ -50,7 +50,7 @@ class LearnedMetric(MeanMetric):
     agreement_: Mapping[str, Any]  # with people, measured on held-out data of the training
 
     @abstractmethod
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> LearnedMetric:
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> LearnedMetric:
         """Train on ratings with texts; return the metric itself."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
@@ -63,7 +63,7 @@ class Blend(LearnedMetric):
         limits = [p.max_references for p in self.parts if p.max_references is not None]
         self.max_references = min(limits, default=None)
 
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> Blend:
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> Blend:
         check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
         groups = reference_groups(texts)
@@ -91,7 +91,7 @@ class Blend(LearnedMetric):
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
-        return self.regressor_.predict(self._features(segments, UNSEEN))
+        return self.regressor_.predict(self._features(segments, SILENT))
 
     def _check_references(self, texts: Segments) -> None:
         """Raise what a metric would raise about too many references, before any has scored."""

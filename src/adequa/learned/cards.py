@@ -146,11 +146,3 @@ def _selection(report: Mapping[str, Any]) -> str:
         f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
         f"good: {EVALUATE_YOURSELF}"
     )
-
-
-shown = three_digits
-
-
-def cell(text: str) -> str:
-    """Return a text as a table cell."""
-    return _cell(text)

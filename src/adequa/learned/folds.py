@@ -3,8 +3,8 @@
 Rows that share a reference, or a source sentence, look alike; where one is trained on and the
 other one held out, the held-out figure flatters. Rows of one group therefore stay together.
 
-Written by hand: scikit-learn's GroupKFold breaks ties between groups of equal size in an order that
-no seed decides, and its GroupShuffleSplit draws a fraction of the groups, not of the rows.
+Written by hand: scikit-learn's GroupKFold balances the folds without a seed or shuffles without
+balancing them, and its GroupShuffleSplit samples a fraction of the groups, not of the rows.
 """
 
 from __future__ import annotations

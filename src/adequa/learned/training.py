@@ -239,7 +239,6 @@ class _Loop:
         optimizer = trial.optimizer()
         base_rates = [group["lr"] for group in optimizer.param_groups]
         _restore_optimizer(optimizer, state.optimizer)
-        parameters = [each for group in optimizer.param_groups for each in group["params"]]
         since_report = _MeanLoss()
         network.train()
         for step in range(state.step, trial.steps):
@@ -251,7 +250,7 @@ class _Loop:
             since_report.add(loss, weight)
             state.losses.add(loss, weight)
             if trial.max_norm is not None:
-                nn.utils.clip_grad_norm_(parameters, trial.max_norm)
+                nn.utils.clip_grad_norm_(network.parameters(), trial.max_norm)
             optimizer.step()
             optimizer.zero_grad()
             if step >= trial.steps - trial.averaged_steps:

@@ -135,7 +135,7 @@ def pairwise(*inputs: Named, hidden: int = 4, loss: str = "logistic", **further:
             stage=progress.stage,
             advance=progress.done,
             scored=progress.scored,
-            told=progress.told,
+            status=progress.told,
         )
         ranker = recipe.trained(training)
         better = ranker.decide_preferences(judgements, training)

@@ -263,7 +263,7 @@ def _reported(progress: Progress, name: str) -> Training:
         stage=progress.stage,
         advance=advance,
         scored=progress.scored,
-        told=lambda how: progress.told(f"{name}: {at}{how}"),
+        status=lambda how: progress.told(f"{name}: {at}{how}"),
     )
 
 

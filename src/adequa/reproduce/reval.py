@@ -130,7 +130,7 @@ class _Reval:
                 stage=progress.stage,
                 advance=progress.done,
                 scored=progress.scored,
-                told=progress.told,
+                status=progress.told,
             )
             self._trained[alone] = _fitted(self._recipe, training, alone=alone)
         return self._trained[alone]

@@ -94,7 +94,7 @@ def _fitted(
         stage=lambda stage: progress.stage(stage + where),
         advance=progress.done,
         scored=progress.scored,
-        told=progress.told,
+        status=progress.told,
     )
     return metric.fit(ratings, training)
 

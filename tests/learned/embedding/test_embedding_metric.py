@@ -24,7 +24,6 @@ from adequa.learned.embedding import mlp, svr
 from adequa.learned.embedding.features import feature_count, pair_features
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.folds import FittedRegressor, grouped_folds
-from adequa.learned.references import reference_groups
 from adequa.metrics.registry import load_metric
 from adequa.remarks import Remark
 from adequa.segments import IntArray, Segments
@@ -59,27 +58,27 @@ def fitted(ratings: Ratings, **settings: Any) -> EmbeddingRegressor:
 
 
 def scores(metric: EmbeddingRegressor, segments: Segments) -> list[float]:
-    found: list[float] = metric.score(segments).segments.tolist()
-    return found
+    result: list[float] = metric.score(segments).segments.tolist()
+    return result
 
 
 def test_features_by_hand_and_each_text_encoded_once() -> None:
     encoder = Counting()
     hypotheses, references = ["a", "b", "a", "same"], ["x", "x", "x", "same"]
-    found = pair_features(encoder, hypotheses, references)
+    result = pair_features(encoder, hypotheses, references)
     assert encoder.seen == ["a", "b", "same", "x"]
     t, r = vectors(hypotheses), vectors(references)
-    assert found.shape == (4, feature_count(encoder)) == (4, 4 * DIMENSION)
+    assert result.shape == (4, feature_count(encoder)) == (4, 4 * DIMENSION)
     expected = [[*t[row], *r[row], *(t[row] * r[row]), *(abs(t[row] - r[row]))] for row in range(4)]
-    np.testing.assert_array_equal(found, np.array(expected, np.float32))
-    assert not found[3, 3 * DIMENSION :].any()
+    np.testing.assert_array_equal(result, np.array(expected, np.float32))
+    assert not result[3, 3 * DIMENSION :].any()
 
 
 def test_a_pair_of_sentences_that_were_read_together_is_taken_as_it_is() -> None:
     encoder = Together()
     assert isinstance(encoder, PairEncoder)
-    found = pair_features(encoder, ["a", "b"], ["x", "x"])
-    np.testing.assert_array_equal(found, encoder.encode_pairs(["a", "b"], ["x", "x"]))
+    result = pair_features(encoder, ["a", "b"], ["x", "x"])
+    np.testing.assert_array_equal(result, encoder.encode_pairs(["a", "b"], ["x", "x"]))
     assert feature_count(encoder) == DIMENSION
 
 
@@ -93,7 +92,9 @@ def test_the_regressor_is_that_of_scikit_learn(grid: str) -> None:
     assert ratings.segments is not None
     unseen = texts(60).select(range(36, 60))
     seen, new = (
-        pair_features(Counting(), part.hypotheses, [several[0] for several in part.references])
+        pair_features(
+            Counting(), part.hypotheses, [references[0] for references in part.references]
+        )
         for part in (ratings.segments, unseen)
     )
     mean, scale = 0.0, 1.0
@@ -120,8 +121,7 @@ def test_scores_are_on_the_scale_of_the_ratings() -> None:
     other = fitted(replace(ratings, scores=ratings.scores * 100 + 50), folds=2)
     expected = np.array(scores(plain, ratings.segments)) * 100 + 50
     np.testing.assert_allclose(scores(other, ratings.segments), expected, atol=1e-5, rtol=0)
-    found = np.corrcoef(expected, ratings.scores)[0, 1]
-    assert found > 0.9  # the relation was learnt
+    assert np.corrcoef(expected, ratings.scores)[0, 1] > 0.9  # the relation was learnt
     assert plain.score(ratings.segments).system == pytest.approx(
         np.mean(scores(plain, ratings.segments))
     )
@@ -157,15 +157,15 @@ def test_what_is_saved_scores_the_same_without_scikit_learn_and_torch(tmp_path: 
     assert str(metric.signature(1)).endswith(f"|weights:unsaved|version:{__version__}")
     assert metric.save(tmp_path / "metric") is metric
     (tmp_path / "vectors.npz").rename(tmp_path / "moved.npz")
-    shown = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", ALONE, f"{tmp_path / 'metric'}:encoder={tmp_path / 'moved.npz'}"],
         input=json.dumps([segments.hypotheses, segments.references]),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert shown.stderr == ""
-    assert json.loads(shown.stdout) == before
+    assert process.stderr == ""
+    assert json.loads(process.stdout) == before
     again = load_metric(str(tmp_path / "metric"), encoder=tmp_path / "moved.npz")
     digest = json.loads((tmp_path / "metric" / "metric.json").read_text())["digest"]
     assert str(again.signature(2)) == (
@@ -184,28 +184,28 @@ def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
     assert len(digests.pop()) == 64
 
 
-@pytest.mark.parametrize("several", ["best", "mean"])
-def test_several_references(several: str) -> None:
-    metric = fitted(rated(), folds=2, references=several)
-    some = Segments(("hypothesis 1", "hypothesis 2"), (("x", "y", "z"), ("y",)))
-    found = scores(metric, some)
+@pytest.mark.parametrize("reduction", ["best", "mean"])
+def test_multiple_references(reduction: str) -> None:
+    metric = fitted(rated(), folds=2, references=reduction)
+    segments = Segments(("hypothesis 1", "hypothesis 2"), (("x", "y", "z"), ("y",)))
+    result = scores(metric, segments)
     alone = [
         scores(metric, Segments((hypothesis,), ((reference,),)))[0]
-        for hypothesis, references in zip(some.hypotheses, some.references, strict=True)
+        for hypothesis, references in zip(segments.hypotheses, segments.references, strict=True)
         for reference in references
     ]
-    first = max(alone[:3]) if several == "best" else sum(alone[:3]) / 3
-    assert found == pytest.approx([first, alone[3]], abs=1e-12)
+    first = max(alone[:3]) if reduction == "best" else sum(alone[:3]) / 3
+    assert result == pytest.approx([first, alone[3]], abs=1e-12)
 
 
 def test_rows_of_one_reference_never_part(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[IntArray] = []
 
-    def told(*arguments: Any) -> IntArray:
+    def spy(*arguments: Any) -> IntArray:
         seen.append(grouped_folds(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(svr, "grouped_folds", told)
+    monkeypatch.setattr(svr, "grouped_folds", spy)
     references: tuple[tuple[str, ...], ...]
     references = tuple((f"r{row // 3}", f"r{row // 3 + 20}") for row in range(30))
     references = (*references, ("r0", "alone"), ("r20",))  # these share one of the two
@@ -213,21 +213,13 @@ def test_rows_of_one_reference_never_part(monkeypatch: pytest.MonkeyPatch) -> No
     fitted(Ratings(np.arange(32.0), {}, Segments(hypotheses, references)), folds=4)
     before_encoding, folds = seen
     np.testing.assert_array_equal(before_encoding, folds)
-    pairs = [reference for several in references for reference in several]
+    pairs = [reference for each in references for reference in each]
     by_reference: dict[str, set[int]] = {}
     for reference, fold in zip(pairs, folds.tolist(), strict=True):
         by_reference.setdefault(reference, set()).add(fold)
-    assert all(len(found) == 1 for found in by_reference.values())
+    assert all(len(folds_) == 1 for folds_ in by_reference.values())
     assert by_reference["r0"] == by_reference["r20"] == by_reference["alone"]
     assert len(set(folds.tolist())) == 4
-
-
-def test_groups_are_joined_through_a_third_segment() -> None:
-    found = reference_groups(
-        Segments(("a",) * 5, (("p",), ("q",), ("r", "s"), ("s", "p", "q"), ("t",)))
-    )
-    assert len(set(found[:4])) == 1
-    assert found[4] not in found[:4]
 
 
 def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
@@ -244,26 +236,26 @@ def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
     assert metric.training_["rows_by_language_pair"] == {"cs-en": 18, "de-en": 18}
 
 
-@pytest.mark.parametrize("several", ["best", "mean"])
-def test_held_out_agreement_is_by_segment(several: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("reduction", ["best", "mean"])
+def test_held_out_agreement_is_by_segment(reduction: str, monkeypatch: pytest.MonkeyPatch) -> None:
     by_row: list[float] = []
 
-    def told(*arguments: Any, **settings: Any) -> FittedRegressor[Any]:
-        found = svr.fit_svr(*arguments, **settings)
-        by_row.extend(found.predictions.tolist())
-        return found
+    def spy(*arguments: Any, **settings: Any) -> FittedRegressor[Any]:
+        result = svr.fit_svr(*arguments, **settings)
+        by_row.extend(result.predictions.tolist())
+        return result
 
-    monkeypatch.setattr(metric_module, "fit_svr", told)
+    monkeypatch.setattr(metric_module, "fit_svr", spy)
     ratings = rated(36, references=3)
     assert ratings.segments is not None
     counts = [1 + row % 3 for row in range(36)]
-    kept = tuple(r[:n] for r, n in zip(ratings.segments.references, counts, strict=True))
-    ratings = replace(ratings, segments=replace(ratings.segments, references=kept))
-    report = fitted(ratings, folds=3, references=several).agreement_
+    references = tuple(r[:n] for r, n in zip(ratings.segments.references, counts, strict=True))
+    ratings = replace(ratings, segments=replace(ratings.segments, references=references))
+    report = fitted(ratings, folds=3, references=reduction).agreement_
     assert len(by_row) == sum(counts)
     rows = iter(by_row)
     alone = [[next(rows) for _ in range(count)] for count in counts]
-    expected = [max(each) if several == "best" else sum(each) / len(each) for each in alone]
+    expected = [max(each) if reduction == "best" else sum(each) / len(each) for each in alone]
     assert report["held_out_rows"] == report["all"]["rows"] == 36
     czech = [row for row in range(36) if row % 4 < 2]
     for name, chosen in {"all": list(range(36)), "cs-en": czech}.items():
@@ -282,20 +274,20 @@ class Remarking(Counting):
 
 
 def test_remarks_are_those_of_the_encoders_and_of_their_caches(tmp_path: Path) -> None:
-    some = rated()
+    ratings = rated()
     for encoder in (Remarking(), Concatenation([Remarking(), Counting()])):
-        metric = fitted(some, encoder=encoder, folds=2)
+        metric = fitted(ratings, encoder=encoder, folds=2)
         assert metric.remarks() == ("54 texts",)  # 36 hypotheses and 18 references
     (tmp_path / "file").write_text("")
     remark, problem = fitted(
-        some, encoder=cached(Remarking(), tmp_path / "file"), folds=2
+        ratings, encoder=cached(Remarking(), tmp_path / "file"), folds=2
     ).remarks()
     assert remark == "54 texts"
     assert "is of no use as a cache" in problem
-    assert fitted(some, folds=2).remarks() == ()
+    assert fitted(ratings, folds=2).remarks() == ()
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     stages: list[str] = []
     done: list[tuple[int, int]] = []
     metric = EmbeddingRegressor(Counting(), folds=2, workers=1)
@@ -306,7 +298,7 @@ def test_progress_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratings", "settings", "said"),
+    ("ratings", "settings", "message"),
     [
         (Ratings(np.arange(9.0), {}), {}, 'columns "mt" and "ref"'),
         (rated().select([]), {}, "no ratings to learn from"),
@@ -326,13 +318,13 @@ def test_progress_is_told() -> None:
         "references",
     ],
 )  # fmt: skip
-def test_what_cannot_be_learnt_from(ratings: Ratings, settings: Any, said: str) -> None:
+def test_ratings_that_cannot_be_trained_on(ratings: Ratings, settings: Any, message: str) -> None:
     if settings.get("model") == "mlp":
         pytest.importorskip("torch", reason="perceptrons are trained with PyTorch")
     encoder = Counting()
     with pytest.raises(AdequaError) as caught:
         EmbeddingRegressor(encoder, **settings).fit(ratings)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not encoder.seen  # encoding may take hours
 

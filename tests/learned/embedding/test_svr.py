@@ -68,15 +68,15 @@ def test_distances_are_those_of_scipy(block: int, monkeypatch: pytest.MonkeyPatc
     # Far from the origin and near each other: what single precision would get wrong.
     features = (30 + generator.normal(size=(23, 17)) / 10).astype(np.float32)
     features[5] = features[9]
-    found = squared_distances(features)
+    result = squared_distances(features)
     wide = features.astype(np.float64)
-    np.testing.assert_allclose(found, cdist(wide, wide, "sqeuclidean"), rtol=0, atol=1e-10)
-    assert (found >= 0).all()
-    assert (found == found.T).all()
-    assert not found.diagonal().any()
+    np.testing.assert_allclose(result, cdist(wide, wide, "sqeuclidean"), rtol=0, atol=1e-10)
+    assert (result >= 0).all()
+    assert (result == result.T).all()
+    assert not result.diagonal().any()
 
 
-def test_too_many_rows_for_the_memory_are_refused_before_any_is_taken() -> None:
+def test_too_many_rows_for_the_memory_are_refused_before_allocation() -> None:
     features = np.zeros((40_000, 1), np.float32)
     with pytest.raises(AdequaError, match="between 40,000 rows would take 11.9 GiB .* 8.0 GiB"):
         squared_distances(features, 8 * GIBIBYTE)
@@ -88,7 +88,7 @@ def test_too_many_rows_for_the_memory_are_refused_before_any_is_taken() -> None:
         search_svr(*problem, max_bytes=5 * GIBIBYTE)
 
 
-def test_there_are_as_many_workers_as_have_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_workers_fits_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     shared, each = 8 * 100 * 100, 8 * 100 * 90 + 4 * 90 * 90  # distances; a kernel, and a cache
     for count in (1, 2, 3, 4):
@@ -134,14 +134,14 @@ def test_held_out_predictions_are_those_of_a_model_that_has_not_seen_them() -> N
     from sklearn.svm import SVR
 
     features, targets, fold_of_row = search_data()
-    found = search_svr(features, targets, fold_of_row, SMALL, workers=1)
-    best, expected = found.best, np.empty(len(targets))
+    result = search_svr(features, targets, fold_of_row, SMALL, workers=1)
+    best, expected = result.best, np.empty(len(targets))
     for fold in range(3):
         seen = fold_of_row != fold
         model = SVR(C=best.C, epsilon=best.epsilon, gamma=best.gamma)
         model.fit(features[seen], targets[seen])
         expected[~seen] = model.predict(features[~seen])
-    np.testing.assert_allclose(found.best_predictions, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result.best_predictions, expected, rtol=0, atol=1e-6)
 
 
 def test_any_number_of_workers_finds_the_same() -> None:
@@ -164,7 +164,7 @@ def test_a_scaled_grid_is_a_plain_one_on_standardised_features() -> None:
     assert (scaled.correlations == expected.correlations).all()
 
 
-def test_a_tube_around_all_targets_is_known_without_a_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tube_around_all_targets_needs_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     from sklearn.svm import SVR
 
     features, targets, fold_of_row = search_data()
@@ -200,18 +200,16 @@ def test_equal_means_go_to_the_simplest_model() -> None:
 def test_constant_predictions_do_not_agree() -> None:
     targets = np.array([1.0, 2.0, 4.0])
     nearly = 0.1 + 1e-16 * np.array([1, 0, 2])
-    found = held_out_pearson(targets, np.array([[3.0, 3, 3], nearly, [2, 4, 8]]))
-    np.testing.assert_allclose(found, [0, 0, 1])
+    result = held_out_pearson(targets, np.array([[3.0, 3, 3], nearly, [2, 4, 8]]))
+    np.testing.assert_allclose(result, [0, 0, 1])
     assert held_out_pearson(np.ones(3), targets) == 0
     assert held_out_pearson(np.ones(1), np.ones(1)) == 0
 
 
-def test_progress_is_told_in_fits() -> None:
-    told: list[tuple[int, int]] = []
-    search_svr(
-        *search_data(30), SMALL, workers=2, advance=lambda done, total: told.append((done, total))
-    )
-    assert told == [(done, 36) for done in range(6, 37, 6)]
+def test_progress_counts_fits() -> None:
+    progress: list[tuple[int, int]] = []
+    search_svr(*search_data(30), SMALL, workers=2, advance=lambda *counts: progress.append(counts))
+    assert progress == [(done, 36) for done in range(6, 37, 6)]
 
 
 def test_the_paper_has_64_settings() -> None:
@@ -219,10 +217,10 @@ def test_the_paper_has_64_settings() -> None:
 
 
 def test_the_scaled_grid_has_32_settings() -> None:
-    found = SCALED.settings(10)
-    assert len(set(found)) == 4 * 2 * 4
-    assert found[0] == SVRSetting(0.3, 0.1, 0.03 / 10)
-    assert found[-1] == SVRSetting(10, 0.4, 1 / 10)
+    result = SCALED.settings(10)
+    assert len(set(result)) == 4 * 2 * 4
+    assert result[0] == SVRSetting(0.3, 0.1, 0.03 / 10)
+    assert result[-1] == SVRSetting(10, 0.4, 1 / 10)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +237,7 @@ def test_the_scaled_grid_has_32_settings() -> None:
     ],
     ids=["rows", "one column", "none", "NaN", "infinite", "folds", "numbers", "one fold"],
 )
-def test_bad_input_is_told_in_a_sentence(spoil: Any, sentence: str) -> None:
+def test_bad_input_is_refused(spoil: Any, sentence: str) -> None:
     features, targets, fold_of_row = spoil(*search_data())
     with pytest.raises(AdequaError, match=sentence):
         search_svr(features, targets, fold_of_row, SMALL)
@@ -328,7 +326,7 @@ def test_a_tube_around_all_targets_leaves_a_constant() -> None:
 
 
 @pytest.mark.parametrize("width", [9, 11])
-def test_another_number_of_features_is_told_with_both_numbers(width: int) -> None:
+def test_another_number_of_features_is_refused(width: int) -> None:
     ours = fit_support_vectors(*model_data(), SETTING, scaled=False)
     with pytest.raises(AdequaError, match=f"rows of 10 features, but these have {width}"):
         ours.predict(np.zeros((2, width), np.float32))
@@ -351,9 +349,7 @@ def test_another_number_of_features_is_told_with_both_numbers(width: int) -> Non
         "no gamma", "no scale", "flat", "coefficients", "mean", "NaN", "text", "negative", "zero"
     ],
 )  # fmt: skip
-def test_arrays_that_do_not_fit_are_told_in_a_sentence(
-    name: str, spoil: Any, sentence: str
-) -> None:
+def test_arrays_that_do_not_fit_are_refused(name: str, spoil: Any, sentence: str) -> None:
     arrays = fit_support_vectors(*model_data(), SETTING, scaled=True).arrays()
     spoilt = spoil(arrays.pop(name))
     if spoilt is not None:

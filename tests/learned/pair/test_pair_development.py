@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from adequa.judgements import Judgements, Ratings
 from adequa.learned.pair.subsets import SegmentJudgements
+from adequa.statistics.correlation import pearson
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
+from adequa.learned.pair.development import Development, criterion
 from adequa.learned.pair.plan import DevelopmentPlan, StagePlan
 from tiny_pair_data import (  # needs PyTorch
     NONE_HELD_OUT,
@@ -176,3 +178,70 @@ def test_what_cannot_differ_is_nothing_to_choose_by() -> None:
     for each in (stage, replace(PREFERENCES, epochs=(1.0, 2.0))):
         collected(each, given=ours, files=files, development=development)
     assert "Stage 2" in sentence(RATINGS, stage, given=ours, development=NONE_HELD_OUT)
+
+
+def development(**columns: list[float]) -> Development:
+    none: list[float] = []
+    whole = ("rated", "rating_groups", "better", "worse")
+    found = {name: np.array(columns.get(name, none), np.intp) for name in whole}
+    return Development(ratings=np.array(columns.get("ratings", none)), **found)
+
+
+def test_development_figures_by_hand() -> None:
+    given = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 3.0])
+    asked: list[list[int]] = []
+
+    def scores_of(pairs: np.ndarray) -> np.ndarray:
+        asked.append(pairs.tolist())
+        return np.asarray(given[pairs])
+
+    held_out = development(
+        rated=[5, 0, 1, 2, 3], ratings=[9, 1, 2, 2, 7], rating_groups=[2, 0, 0, 1, 1],
+        better=[3, 4, 0], worse=[2, 5, 1],
+    )  # fmt: skip
+    figures = held_out.figures(scores_of)
+    # Two language pairs of two ratings each, and one of a single rating, which has none.
+    assert figures["pearson"] == pytest.approx((1 + 1) / 2)
+    assert figures["accuracy"] == 1 / 3  # a tie is not ordered rightly
+    assert asked == [[0, 1, 2, 3, 4, 5]]  # each text is scored once
+
+
+def test_development_means_over_language_pairs() -> None:
+    random = np.random.default_rng(0)
+    scores, ratings = random.normal(size=20), random.normal(size=20)
+    groups = [0] * 6 + [1] * 14
+    held_out = development(
+        rated=list(range(20)), ratings=ratings.tolist(), rating_groups=[float(g) for g in groups]
+    )
+    each = [float(pearson(ratings[part], scores[part])) for part in (slice(6), slice(6, 20))]
+    expected = np.average(each, weights=[6, 14])
+    assert held_out.figures(lambda pairs: scores[pairs]) == {"pearson": pytest.approx(expected)}
+
+
+def test_undefined_correlations_count_as_none() -> None:
+    held_out = development(rated=[0, 1], ratings=[1, 2], rating_groups=[0, 0])
+    assert held_out.figures(lambda pairs: np.zeros(len(pairs))) == {"pearson": 0.0}
+    assert development().figures(lambda _: np.empty(0)) == {}
+
+
+def test_the_figure_that_chooses() -> None:
+    both = {"pearson": 0.5, "accuracy": 0.7}
+    assert criterion(both, ("preferences",)) == 0.7
+    assert criterion(both, ("ratings",)) == 0.5
+    assert criterion(both, ("preferences", "ratings")) == 0.5
+    assert criterion({"accuracy": 0.7}, ("ratings",)) == 0.7
+    assert criterion({}, ("ratings",)) == 0
+
+
+def test_a_few_ratings_do_not_outweigh_many() -> None:
+    """Of two ratings the correlation is 1 or -1, whatever a network has learnt."""
+    random = np.random.default_rng(0)
+    human = random.normal(size=206)
+    groups = [0] * 200 + [1, 1, 2, 2, 3, 3]
+    held_out = development(
+        rated=list(range(206)), ratings=human.tolist(), rating_groups=[float(g) for g in groups]
+    )
+    good = np.concatenate([human[:200], -human[200:]])
+    lucky = np.concatenate([random.normal(size=200), human[200:]])
+    assert held_out.figures(lambda _: good)["pearson"] > 0.9
+    assert held_out.figures(lambda _: lucky)["pearson"] < 0.3

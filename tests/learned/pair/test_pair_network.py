@@ -1,4 +1,4 @@
-"""The network of the pair regressor against plain sums, its scale, and what watches it."""
+"""The network of the pair regressor against plain sums, its scale, and its attention masks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.statistics.correlation import pearson
 from tiny_transformer import random_rows, tiny_network
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
-pytest.importorskip("transformers", reason="transformers is not installed")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair import devices  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair.development import Development, criterion  # noqa: E402
-from adequa.learned.pair.devices import check_training_memory  # noqa: E402
-from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402  # noqa: E402
+from adequa.learned.pair import network as pair_network  # noqa: E402
+from adequa.learned.pair.network import (  # noqa: E402
+    Head,
+    PairInputs,
+    PairNetwork,
+    attention_mask,
+    predict,
+)
 
 ROWS = random_rows(12)
 INPUTS = PairInputs(ROWS)
@@ -132,85 +135,122 @@ def test_constant_scores_can_be_calibrated() -> None:
     assert np.isfinite(predict(made, INPUTS, EVERY)).all()
 
 
-def development(**columns: list[float]) -> Development:
-    none: list[float] = []
-    whole = ("rated", "rating_groups", "better", "worse")
-    found = {name: np.array(columns.get(name, none), np.intp) for name in whole}
-    return Development(ratings=np.array(columns.get("ratings", none)), **found)
+NAMES = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+    "vocab_size": 20, "max_position_embeddings": 24, "initializer_range": 0.2, "pad_token_id": 0,
+    "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+}  # fmt: skip
+DISTILBERT = {
+    "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "vocab_size": 20, "dropout": 0.0,
+    "attention_dropout": 0.0, "max_position_embeddings": 24, "initializer_range": 0.2,
+}  # fmt: skip
+PADDED = np.array([3, 0, 7, 5])
+MASKED_ROWS = random_rows(8)
+SAME_LENGTH = np.flatnonzero(MASKED_ROWS.lengths == np.bincount(MASKED_ROWS.lengths).argmax())
+READY = sorted(pair_network._BIDIRECTIONAL)
 
 
-def test_development_figures_by_hand() -> None:
-    given = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 3.0])
-    asked: list[list[int]] = []
-
-    def scores_of(pairs: np.ndarray) -> np.ndarray:
-        asked.append(pairs.tolist())
-        return np.asarray(given[pairs])
-
-    held_out = development(
-        rated=[5, 0, 1, 2, 3], ratings=[9, 1, 2, 2, 7], rating_groups=[2, 0, 0, 1, 1],
-        better=[3, 4, 0], worse=[2, 5, 1],
-    )  # fmt: skip
-    figures = held_out.figures(scores_of)
-    # Two language pairs of two ratings each, and one of a single rating, which has none.
-    assert figures["pearson"] == pytest.approx((1 + 1) / 2)
-    assert figures["accuracy"] == 1 / 3  # a tie is not ordered rightly
-    assert asked == [[0, 1, 2, 3, 4, 5]]  # each text is scored once
+def encoder(kind: str, attention: str, **settings: Any) -> Any:
+    """A tiny random encoder of this architecture."""
+    named = (DISTILBERT if kind == "distilbert" else NAMES) | settings
+    config = transformers.AutoConfig.for_model(kind, **named)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(3)
+        return transformers.AutoModel.from_config(config, attn_implementation=attention)
 
 
-def test_development_means_over_language_pairs() -> None:
-    random = np.random.default_rng(0)
-    scores, ratings = random.normal(size=20), random.normal(size=20)
-    groups = [0] * 6 + [1] * 14
-    held_out = development(
-        rated=list(range(20)), ratings=ratings.tolist(), rating_groups=[float(g) for g in groups]
-    )
-    each = [float(pearson(ratings[part], scores[part])) for part in (slice(6), slice(6, 20))]
-    expected = np.average(each, weights=[6, 14])
-    assert held_out.figures(lambda pairs: scores[pairs]) == {"pearson": pytest.approx(expected)}
+def attentions(kind: str) -> list[str]:
+    return ["eager"] if kind == "mpnet" else ["sdpa", "eager"]
 
 
-def test_undefined_correlations_count_as_none() -> None:
-    held_out = development(rated=[0, 1], ratings=[1, 2], rating_groups=[0, 0])
-    assert held_out.figures(lambda pairs: np.zeros(len(pairs))) == {"pearson": 0.0}
-    assert development().figures(lambda _: np.empty(0)) == {}
+def found(network: PairNetwork, pairs: np.ndarray, precision: Any) -> dict[str, np.ndarray]:
+    """The scores, and the gradient of every weight that has one."""
+    network.zero_grad()
+    scores = PairInputs(MASKED_ROWS, precision=precision).scores(network, pairs)
+    (scores * torch.arange(1, len(pairs) + 1)).sum().backward()
+    named = network.named_parameters()
+    each = {name: p.grad.numpy().copy() for name, p in named if p.grad is not None}
+    return {"scores": scores.detach().numpy()} | each
 
 
-def test_the_figure_that_chooses() -> None:
-    both = {"pearson": 0.5, "accuracy": 0.7}
-    assert criterion(both, ("preferences",)) == 0.7
-    assert criterion(both, ("ratings",)) == 0.5
-    assert criterion(both, ("preferences", "ratings")) == 0.5
-    assert criterion({"accuracy": 0.7}, ("ratings",)) == 0.7
-    assert criterion({}, ("ratings",)) == 0
+def assert_as_without(
+    made: Any, pairs: np.ndarray, monkeypatch: pytest.MonkeyPatch, precision: str = "fp32"
+) -> None:
+    """Scores and gradients are those of the mask that the encoder makes."""
+    network = PairNetwork(made, Head(dropout=0.0), seed=1)
+    ours = found(network, pairs, precision)
+    with monkeypatch.context() as patched:
+        patched.setattr(pair_network, "attention_mask", lambda _, there: there)
+        plain = found(network, pairs, precision)
+    assert len(set(plain["scores"].tolist())) > 1
+    assert ours.keys() == plain.keys()
+    for name, values in plain.items():
+        np.testing.assert_allclose(ours[name], values, rtol=1e-4, atol=2e-5, err_msg=name)
 
 
-def test_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = torch.nn.Linear(3000, 1000, bias=False)  # 3 * 10**6 weights, of 4 * (4 + 3) bytes each
-    monkeypatch.setattr(devices, "_total_memory", lambda _: 84 * 10**6)
-    check_training_memory(layer, torch.device("cpu"))
-    monkeypatch.setattr(devices, "_total_memory", lambda _: 56 * 10**6)
-    with pytest.raises(AdequaError) as caught:
-        check_training_memory(layer, torch.device("cpu"))
-    assert str(caught.value) == (
-        "Training 3 million weights takes 0.1 GiB and more, and cpu has 0.1 GiB; an encoder of up "
-        "to 2 million weights would fit."
-    )
+@pytest.mark.parametrize("pairs", [PADDED, SAME_LENGTH], ids=["padded", "same-length"])
+@pytest.mark.parametrize(
+    ("kind", "attention"), [(kind, name) for kind in READY for name in attentions(kind)]
+)
+def test_ready_masks_change_nothing(
+    kind: str, attention: str, pairs: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_as_without(encoder(kind, attention), pairs, monkeypatch)
 
 
-def test_the_memory_of_this_machine_is_known() -> None:
-    assert devices._total_memory(torch.device("cpu")) > 1 << 20
+@pytest.mark.parametrize(("kind", "attention"), [("bert", "sdpa"), ("mpnet", "eager")])
+def test_ready_masks_in_half_precision(
+    kind: str, attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_as_without(encoder(kind, attention), PADDED, monkeypatch, "bf16")
 
 
-def test_a_few_ratings_do_not_outweigh_many() -> None:
-    """Of two ratings the correlation is 1 or -1, whatever a network has learnt."""
-    random = np.random.default_rng(0)
-    human = random.normal(size=206)
-    groups = [0] * 200 + [1, 1, 2, 2, 3, 3]
-    held_out = development(
-        rated=list(range(206)), ratings=human.tolist(), rating_groups=[float(g) for g in groups]
-    )
-    good = np.concatenate([human[:200], -human[200:]])
-    lucky = np.concatenate([random.normal(size=200), human[200:]])
-    assert held_out.figures(lambda _: good)["pearson"] > 0.9
-    assert held_out.figures(lambda _: lucky)["pearson"] < 0.3
+@pytest.mark.parametrize(
+    ("kind", "attention"), [(kind, name) for kind in READY for name in attentions(kind)]
+)
+def test_nothing_waits_for_what_a_mask_holds(
+    kind: str, attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    masking = pytest.importorskip("transformers.masking_utils", reason="transformers is too old")
+    plain = masking._ignore_bidirectional_mask_sdpa
+
+    def watched(*given: Any, **settings: Any) -> Any:
+        asked.append(given)
+        return plain(*given, **settings)
+
+    monkeypatch.setattr(masking, "_ignore_bidirectional_mask_sdpa", watched)
+    made = encoder(kind, attention)
+    inputs = {name: torch.from_numpy(table) for name, table in MASKED_ROWS.padded(PADDED).items()}
+    made(**inputs)
+    assert asked  # by the encoder alone
+    asked.clear()
+    PairNetwork(made, Head(), seed=1)(inputs)
+    assert not asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        # Attention to neighbours alone in some layers, a mask that scales what is read, tokens that
+        # look back only, and attention that makes other masks.
+        ("modernbert", {"local_attention": 4}),
+        ("esm", {"token_dropout": True, "mask_token_id": 1}),
+        ("bert", {"is_decoder": True}),
+        ("bert", {"attention": "flex_attention"}),
+    ],
+    ids=["modernbert", "esm", "decoder", "flex-attention"],
+)
+def test_other_encoders_are_given_what_there_is(kind: str, settings: dict[str, Any]) -> None:
+    attention = settings.pop("attention", "eager")
+    there = torch.ones(2, 5, dtype=torch.int64)
+    assert attention_mask(encoder(kind, attention, **settings), there) is there
+
+
+def test_encoders_that_make_masks_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of older versions of transformers do, which refuse ready masks."""
+    there = torch.ones(2, 5, dtype=torch.int64)
+    made = encoder("bert", "sdpa")
+    assert attention_mask(made, there).shape == (2, 1, 5, 5)
+    monkeypatch.delattr("transformers.models.bert.modeling_bert.create_bidirectional_mask")
+    assert attention_mask(made, there) is there

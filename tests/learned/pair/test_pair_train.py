@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
-pytest.importorskip("transformers", reason="transformers is not installed")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-import tiny_training as tiny  # noqa: E402  # it needs PyTorch
+import tiny_training as tiny  # noqa: E402
 from adequa.learned import training  # noqa: E402
 from adequa.learned.checkpoints import Checkpoints, Snapshot  # noqa: E402
 from adequa.learned.pair.devices import Processes  # noqa: E402
-from adequa.learned.pair.network import PairInputs, predict  # noqa: E402
-from adequa.learned.pair.train import PairStage, PairTrial, Run, StageObjective, train  # noqa: E402
-from adequa.learned.training import Keep, Progress  # noqa: E402
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402
+from adequa.learned.pair.train import (  # noqa: E402
+    LearningRates,
+    PairStage,
+    PairTrial,
+    Run,
+    StageObjective,
+    _calibrate,
+    adamw,
+    shuffled_steps,
+    step_count,
+    train,
+)
+from adequa.learned.training import Keep, Progress, isolated_randomness  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
 
 
@@ -325,3 +339,175 @@ def test_checkpoints_come_by_the_clock_of_the_whole(
     train(network(), [PairStage("ratings", (trial(epochs=1),) * 4)], run)
     assert written[-1] == 3
     assert len(set(written)) > 1
+
+
+INPUTS = PairInputs(tiny.ROWS)
+
+
+def calibrated(dropout: float) -> tuple[PairNetwork, float]:
+    """A network that knows nothing, after that, and its squared error while it is trained."""
+    network = tiny.network(dropout=dropout)
+    pairs = np.arange(tiny.LEARNT)
+    targets = tiny.QUALITY[pairs]
+    targets = (targets - targets.mean()) / targets.std()
+    with isolated_randomness(network.device):
+        _calibrate(network, INPUTS, pairs=pairs, targets=targets, scale=(3.0, 2.0), new_head=False)
+        scores = predict(network, INPUTS, pairs, dropout=True)
+    return network, float(np.mean((scores - targets) ** 2))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_the_error_is_no_larger_than_that_of_the_mean(dropout: float) -> None:
+    network, error = calibrated(dropout)
+    assert error < 1.01  # scores against the ratings would stay as they are, which are small here
+    assert (float(network.shift), float(network.scale)) == (3.0, 2.0)
+
+
+LENGTHS = st.lists(st.integers(1, 90), min_size=1, max_size=300)
+
+
+@given(lengths=LENGTHS, batch=st.integers(1, 20), seed=st.integers(0, 9))
+def test_every_item_is_in_one_step(lengths: list[int], batch: int, seed: int) -> None:
+    steps = shuffled_steps(np.array(lengths), batch, 50, (seed,))
+    assert sorted(np.concatenate(steps).tolist()) == list(range(len(lengths)))
+    assert len(steps) == step_count(len(lengths), batch, 1)
+    assert all(1 <= len(step) <= batch for step in steps)
+    assert sum(len(step) < batch for step in steps) <= 1
+
+
+@given(lengths=LENGTHS, batch=st.integers(1, 20), seed=st.integers(0, 9))
+def test_steps_depend_on_the_seed_alone(lengths: list[int], batch: int, seed: int) -> None:
+    np.random.seed(1)  # noqa: NPY002  # that it does not matter is what is tested
+    once = shuffled_steps(np.array(lengths), batch, 50, (seed, 3))
+    np.random.seed(2)  # noqa: NPY002
+    again = shuffled_steps(np.array(lengths), batch, 50, (seed, 3))
+    assert [step.tolist() for step in once] == [step.tolist() for step in again]
+
+
+def test_another_pass_draws_other_steps() -> None:
+    lengths = np.arange(1, 65)
+    passes = [shuffled_steps(lengths, 4, 50, (0, turn)) for turn in range(3)]
+    orders = {tuple(np.concatenate(steps).tolist()) for steps in passes}
+    assert len(orders) == 3
+
+
+def test_items_of_a_step_are_of_similar_length() -> None:
+    lengths = np.random.default_rng(0).integers(1, 100, 3000)
+    steps = shuffled_steps(lengths, 10, 50, (0,))
+    padding = sum(len(step) * int(lengths[step].max()) for step in steps) / lengths.sum() - 1
+    assert padding < 0.05
+    # Long and short ones come in turns, not sorted through the pass.
+    longest = np.array([int(lengths[step].max()) for step in steps])
+    assert abs(np.corrcoef(np.arange(len(longest)), longest)[0, 1]) < 0.2
+
+
+def test_step_counts() -> None:
+    assert step_count(1, 100, 0.01) == 1  # never none
+    assert step_count(100, 10, 3) == 30
+    assert step_count(101, 10, 1) == 11
+
+
+SMALL = {"vocab_size": 20, "num_attention_heads": 2}
+
+
+def encoder(kind: str) -> Any:
+    """An encoder of three layers of 16 numbers."""
+    names = {"hidden_size": 16, "num_hidden_layers": 3, "intermediate_size": 24}
+    if kind == "distilbert":
+        config = transformers.DistilBertConfig(
+            vocab_size=20, dim=16, n_layers=3, n_heads=2, hidden_dim=24
+        )
+        return transformers.DistilBertModel(config)
+    made = {
+        "bert": (transformers.BertConfig, transformers.BertModel),
+        "mpnet": (transformers.MPNetConfig, transformers.MPNetModel),
+        "roberta": (transformers.RobertaConfig, transformers.RobertaModel),
+        "electra": (transformers.ElectraConfig, transformers.ElectraModel),
+    }
+    config_of, model_of = made[kind]
+    return model_of(config_of(**SMALL, **names))
+
+
+LAYER = {"distilbert": "encoder.transformer.layer.{}.", "others": "encoder.encoder.layer.{}."}
+
+
+@pytest.mark.parametrize("kind", ["bert", "mpnet", "roberta", "electra", "distilbert"])
+def test_each_layer_further_down_learns_slower(kind: str) -> None:
+    network = PairNetwork(encoder(kind), Head(), seed=0)
+    optimiser = adamw(network, LearningRates(1.0, layer_decay=0.5, head_rate=3.0), 0.01)
+    factor_of = {id(p): g["lr"] for g in optimiser.param_groups for p in g["params"]}
+    seen = set()
+    for name, weight in network.named_parameters():
+        layer = next(
+            (n for n in range(3) if name.startswith(LAYER.get(kind, LAYER["others"]).format(n))),
+            None,
+        )
+        if name.startswith("output."):
+            expected = 3.0
+        elif layer is not None:
+            expected = 0.5 ** (3 - layer)
+        elif "embeddings." in name:
+            expected = 0.5**4
+        else:
+            continue  # poolers and the like, of which little depends
+        seen.add(expected)
+        assert factor_of[id(weight)] == expected, name
+    assert seen == {3.0, 0.5, 0.25, 0.125, 0.0625}
+
+
+def test_all_weights_learn_and_only_matrices_decay() -> None:
+    network = PairNetwork(encoder("bert"), Head(hidden_layers=1, units=4), seed=0)
+    optimiser = adamw(network, LearningRates(1e-3, layer_decay=0.9), 0.2)
+    decays = {id(p): g["weight_decay"] for g in optimiser.param_groups for p in g["params"]}
+    assert len(decays) == len(list(network.parameters()))
+    for weight in network.parameters():
+        assert decays[id(weight)] == (0.2 if weight.ndim > 1 else 0)
+
+
+def test_rates_rise_and_fall() -> None:
+    linear = LearningRates(1.0, warmup=0.2)
+    assert [linear.factor(step, 10) for step in (0, 1)] == pytest.approx([1 / 3, 2 / 3])
+    assert [linear.factor(step, 10) for step in (2, 6, 9)] == pytest.approx([1, 0.5, 1 / 8])
+    cosine = LearningRates(1.0, warmup=0.2, schedule="cosine")
+    assert [cosine.factor(step, 10) for step in (2, 6, 8)] == pytest.approx(
+        [1, 0.5, 0.5 - 0.5 * 0.5**0.5]
+    )
+    constant = LearningRates(1.0, warmup=0.0, schedule="constant")
+    assert {constant.factor(step, 10) for step in range(10)} == {1.0}
+    assert LearningRates(1.0, warmup=1.0).factor(9, 10) == pytest.approx(10 / 11)
+    assert LearningRates(1.0, warmup=0.0).factor(0, 1) == 1
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+@pytest.mark.parametrize("steps", [1, 2, 7, 100])
+@pytest.mark.parametrize("warmup", [0.0, 0.1, 0.5, 1.0])
+def test_rates_stay_within_bounds(schedule: str, steps: int, warmup: float) -> None:
+    rates = LearningRates(1.0, warmup=warmup, schedule=schedule)  # type: ignore[arg-type]
+    factors = [rates.factor(step, steps) for step in range(steps)]
+    assert all(0 < factor <= 1 for factor in factors)
+    top = int(np.argmax(factors))
+    assert factors[: top + 1] == sorted(factors[: top + 1])
+    assert factors[top:] == sorted(factors[top:], reverse=True)
+
+
+def walked(optimiser: Any, weights: list[Any], steps: range) -> None:
+    for step in steps:
+        generator = torch.Generator().manual_seed(step)
+        for weight in weights:
+            weight.grad = torch.randn(weight.shape, generator=generator)
+        optimiser.step()
+
+
+def linear() -> Any:
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        return torch.nn.Linear(3, 2, bias=False)
+
+
+def test_plain_settings_are_plain_adamw() -> None:
+    ours, theirs = linear(), linear()
+    rates = LearningRates(0.1, warmup=0.0, schedule="constant")
+    walked(adamw(ours, rates, 0.3), list(ours.parameters()), range(8))
+    plain = torch.optim.AdamW(theirs.parameters(), lr=0.1, weight_decay=0.3)
+    walked(plain, list(theirs.parameters()), range(8))
+    assert torch.equal(ours.weight, theirs.weight)

@@ -1,4 +1,4 @@
-"""What a Tree-LSTM learns from: parts of a split, and the figure that chooses an epoch."""
+"""Training data of a Tree-LSTM: splits, the criterion of an epoch, ratings from preferences."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.reval.data import (
     Formula,
     TreeJudgements,
-    collect,
-    rated_preferences,
+    collect_judgements,
+    rate_preferences,
     similarity,
 )
 from adequa.segments import Segments
@@ -34,10 +34,10 @@ def _no_notes() -> None:
 
 
 def collected(
-    given: Sequence[Ratings | Preferences], development: Sequence[Ratings] = ()
+    judgements: Sequence[Ratings | Preferences], development: Sequence[Ratings] = ()
 ) -> TreeJudgements:
-    return collect(
-        given, development, formula="share", fewest=1, share=0.1, seed=0, note=NOTES.append
+    return collect_judgements(
+        judgements, development, formula="share", min_comparisons=1, seed=0, note=NOTES.append
     )
 
 
@@ -50,9 +50,9 @@ def ratings(scores: Sequence[float], pairs: Sequence[str], name: str = "few") ->
 def test_of_development_data_with_a_split_the_part_dev_is_chosen_on() -> None:
     chosen_on = rated(30, seed=1)
     splits = ("train",) * 10 + ("dev",) * 12 + ("test",) * 8
-    found = collected([rated(40)], [replace(chosen_on, ids={"split": splits}), rated(5, seed=2)])
-    assert len(found.development) == 12 + 5
-    assert found.development.scores[:12].tolist() == chosen_on.scores[10:22].tolist()
+    result = collected([rated(40)], [replace(chosen_on, ids={"split": splits}), rated(5, seed=2)])
+    assert len(result.development) == 12 + 5
+    assert result.development.scores[:12].tolist() == chosen_on.scores[10:22].tolist()
     with pytest.raises(AdequaError, match='no row of it is "dev"; leave the column out to choose'):
         collected([rated(40)], [replace(chosen_on, ids={"split": ("test",) * 30})])
 
@@ -60,11 +60,11 @@ def test_of_development_data_with_a_split_the_part_dev_is_chosen_on() -> None:
 def test_pairs_without_ratings_that_differ_do_not_count() -> None:
     pairs = ["cs-en"] * 4 + ["de-en"] + ["fi-en"] * 3
     human = [1, 2, 4, 3, 5, 2, 2, 2]
-    found = collected([rated(40)], [ratings(human, pairs)])
-    assert [[rows.tolist() for rows in each] for each in found.parts] == [[[0, 1, 2, 3]]]
+    result = collected([rated(40)], [ratings(human, pairs)])
+    assert [[rows.tolist() for rows in each] for each in result.groups] == [[[0, 1, 2, 3]]]
     predictions = np.array([1.0, 3.0, 4.0, 2.0, 1.0, 2.0, 3.0, 4.0])
     expected = stats.pearsonr(human[:4], predictions[:4])[0]
-    assert found.criterion(predictions) == pytest.approx(expected)
+    assert result.criterion(predictions) == pytest.approx(expected)
     assert NOTES == []
 
 
@@ -72,17 +72,17 @@ def test_the_figure_is_a_mean_of_means() -> None:
     draw = np.random.default_rng(0)
     human, predictions = draw.random(12), draw.random(12)
     first = ratings(human[:8].tolist(), ["cs-en"] * 4 + ["de-en"] * 4, "one")
-    found = collected([rated(40)], [first, ratings(human[8:].tolist(), ["cs-en"] * 4, "two")])
+    result = collected([rated(40)], [first, ratings(human[8:].tolist(), ["cs-en"] * 4, "two")])
     one, two, three = (stats.pearsonr(human[at : at + 4], predictions[at : at + 4])[0]
                        for at in (0, 4, 8))  # fmt: skip
-    assert found.criterion(predictions) == pytest.approx(((one + two) / 2 + three) / 2)
+    assert result.criterion(predictions) == pytest.approx(((one + two) / 2 + three) / 2)
 
 
 def test_all_ratings_count_together_where_no_pair_has_any_that_differ() -> None:
     human = [1, 1, 4, 5]
-    found = collected([rated(40)], [ratings(human, ["cs-en", "cs-en", "de-en", "fi-en"])])
+    result = collected([rated(40)], [ratings(human, ["cs-en", "cs-en", "de-en", "fi-en"])])
     predictions = np.array([1.0, 2.0, 5.0, 4.0])
-    assert found.criterion(predictions) == pytest.approx(stats.pearsonr(human, predictions)[0])
+    assert result.criterion(predictions) == pytest.approx(stats.pearsonr(human, predictions)[0])
     assert NOTES == [
         "few: no language pair has ratings that differ, so that the epoch is chosen by the "
         "correlation over all of them."
@@ -90,10 +90,10 @@ def test_all_ratings_count_together_where_no_pair_has_any_that_differ() -> None:
 
 
 def test_predictions_that_do_not_differ() -> None:
-    found = collected([rated(40)], [ratings([1, 2, 3, 4], ["cs-en"] * 2 + ["de-en"] * 2)])
-    assert found.criterion(np.full(4, 3.0)) == -1
+    result = collected([rated(40)], [ratings([1, 2, 3, 4], ["cs-en"] * 2 + ["de-en"] * 2)])
+    assert result.criterion(np.full(4, 3.0)) == -1
     # In one pair alone they say nothing, which is better than the opposite.
-    assert found.criterion(np.array([3.0, 3.0, 3.0, 4.0])) == pytest.approx(0.5)
+    assert result.criterion(np.array([3.0, 3.0, 3.0, 4.0])) == pytest.approx(0.5)
 
 
 def test_too_few_are_held_out() -> None:
@@ -133,17 +133,17 @@ def preferences(pairs: Pairs) -> Preferences:
 
 def test_wins_and_losses_by_hand() -> None:
     # a beats b three times and c once, c beats a once; b never wins.
-    given = preferences([("a", "b")] * 3 + [("a", "c"), ("c", "a")])
+    compared = preferences([("a", "b")] * 3 + [("a", "c"), ("c", "a")])
     for formula, expected in (
         ("share", [1 + 4 * 4 / 5, 1 + 4 * 1 / 2, 1.0]),
         ("smoothed", [1 + 4 * 5 / 7, 1 + 4 * 2 / 4, 1 + 4 * 1 / 5]),
     ):
-        found = rated_preferences(given, formula)  # type: ignore[arg-type]
-        assert found.segments is not None
-        assert found.segments.hypotheses == ("a", "c", "b")
-        assert found.scores == pytest.approx(expected)
-        assert found.ids["lp"] == ("cs-en",) * 3
-        assert found.name == "some"
+        result = rate_preferences(compared, formula)  # type: ignore[arg-type]
+        assert result.segments is not None
+        assert result.segments.hypotheses == ("a", "c", "b")
+        assert result.scores == pytest.approx(expected)
+        assert result.ids["lp"] == ("cs-en",) * 3
+        assert result.name == "some"
 
 
 def test_the_same_output_of_another_reference_is_another() -> None:
@@ -152,31 +152,31 @@ def test_the_same_output_of_another_reference_is_another() -> None:
         better=Segments(("a", "b"), (("r",), ("s",))),
         worse=Segments(("b", "a"), (("r",), ("s",))),
     )
-    assert rated_preferences(both, "share").scores.tolist() == [5, 5, 1, 1]
+    assert rate_preferences(both, "share").scores.tolist() == [5, 5, 1, 1]
 
 
 def test_preferences_between_equal_texts_say_nothing() -> None:
-    found = rated_preferences(preferences([("a", "a"), ("a", "b")]), "share")
-    assert found.scores.tolist() == [5, 1]
+    result = rate_preferences(preferences([("a", "a"), ("a", "b")]), "share")
+    assert result.scores.tolist() == [5, 1]
     with pytest.raises(AdequaError, match="no preferences between different texts"):
-        rated_preferences(preferences([("a", "a")]), "share")
+        rate_preferences(preferences([("a", "a")]), "share")
 
 
 def test_preferences_without_texts() -> None:
     bare = Preferences({"lp": ("cs-en",)}, name="bare")
     with pytest.raises(AdequaError, match="no texts in bare"):
-        rated_preferences(bare, "share")
+        rate_preferences(bare, "share")
     with pytest.raises(AdequaError, match='"shares" is not a value of formula.*"share"'):
-        rated_preferences(preferences([("a", "b")]), "shares")  # type: ignore[arg-type]
+        rate_preferences(preferences([("a", "b")]), "shares")  # type: ignore[arg-type]
 
 
 def test_outputs_that_were_hardly_compared_can_be_left_out() -> None:
-    given = preferences([("a", "b")] * 3 + [("a", "c")])
-    found = rated_preferences(given, "share", fewest=3)
-    assert found.segments is not None
-    assert found.segments.hypotheses == ("a", "b")
+    compared = preferences([("a", "b")] * 3 + [("a", "c")])
+    result = rate_preferences(compared, "share", min_comparisons=3)
+    assert result.segments is not None
+    assert result.segments.hypotheses == ("a", "b")
     with pytest.raises(AdequaError, match="No output in some was compared 9 times"):
-        rated_preferences(given, "share", fewest=9)
+        rate_preferences(compared, "share", min_comparisons=9)
 
 
 @given(
@@ -187,13 +187,13 @@ def test_outputs_that_were_hardly_compared_can_be_left_out() -> None:
 )
 def test_they_are_on_the_scale_and_in_balance(pairs: Pairs) -> None:
     for formula in FORMULAS:
-        found = rated_preferences(preferences(pairs), formula)
-        assert ((found.scores >= 1) & (found.scores <= 5)).all()
+        result = rate_preferences(preferences(pairs), formula)
+        assert ((result.scores >= 1) & (result.scores <= 5)).all()
     # Every comparison has one who wins and one who loses: weighted by comparisons, the mean is 3.
-    assert found.segments is not None
-    count = {text: sum(text in pair for pair in pairs) for text in found.segments.hypotheses}
-    weights = [count[text] + 2 for text in found.segments.hypotheses]
-    assert np.average(found.scores, weights=weights) == pytest.approx(3)
+    assert result.segments is not None
+    count = {text: sum(text in pair for pair in pairs) for text in result.segments.hypotheses}
+    weights = [count[text] + 2 for text in result.segments.hypotheses]
+    assert np.average(result.scores, weights=weights) == pytest.approx(3)
 
 
 @given(st.integers(0, 50), st.integers(1, 50))
@@ -207,7 +207,18 @@ def test_smoothing_draws_to_the_middle_and_keeps_the_side(wins: int, losses: int
 
 
 @needs_judgements
-def test_every_output_of_wmt13_that_was_compared_is_rated() -> None:
-    found = rated_preferences(load_dataset("wmt13-rr"), "share")  # type: ignore[arg-type]
-    assert len(found) == 77_790
-    assert (found.scores.min(), found.scores.max()) == (1, 5)
+def test_every_output_of_wmt12_that_was_compared_is_rated() -> None:
+    judged = load_dataset("wmt12-rr")
+    assert isinstance(judged, Preferences)
+    result = rate_preferences(judged, "share")
+    assert judged.better is not None
+    assert judged.worse is not None
+    pairs = judged.ids["lp"]
+    better, worse = (
+        list(zip(side.hypotheses, side.references, pairs, strict=True))
+        for side in (judged.better, judged.worse)
+    )
+    compared = {output for pair in zip(better, worse, strict=True) if pair[0] != pair[1]
+                for output in pair}  # fmt: skip
+    assert len(result) == len(compared) == 19_360
+    assert (result.scores.min(), result.scores.max()) == (1, 5)

@@ -26,7 +26,7 @@ from tiny_trees import LastWord, preferred, rated, table
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.learned.reval import train as tree_training  # noqa: E402
-from adequa.learned.reval.metric import RecentVectors, TreeLstm  # noqa: E402
+from adequa.learned.reval.metric import SentenceCache, TreeLstm  # noqa: E402
 from adequa.learned.reval.network import TreeShape  # noqa: E402
 
 TEXTS = Segments(
@@ -39,94 +39,94 @@ TEXTS = Segments(
 def _small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small network, a quick training, and a cache of its own."""
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
-    setting = tree_training.TreeSetting("adagrad", 0.1, batch=10, epochs=6, penalty=1e-4)
+    setting = tree_training.TreeSettings("adagrad", 0.1, batch=10, epochs=6, penalty=1e-4)
 
     def shape(preset: str, dimension: int, structure: Any) -> TreeShape:
         return TreeShape(dimension, memory=8, hidden=6, structure=structure)
 
     monkeypatch.setattr(tree_training, "PRESETS", {"paper": (setting, {}), "modern": (setting, {})})
-    monkeypatch.setattr(tree_training, "shape_of", shape)
+    monkeypatch.setattr(tree_training, "preset_shape", shape)
 
 
 def metric(folder: Path, **settings: Any) -> TreeLstm:
     return TreeLstm(LastWord(), table(folder), device="cpu", **settings)
 
 
-def scores(found: Any, segments: Segments = TEXTS) -> list[float]:
-    values: list[float] = found.score(segments).segments.tolist()
+def scores(fitted: Any, segments: Segments = TEXTS) -> list[float]:
+    values: list[float] = fitted.score(segments).segments.tolist()
     return values
 
 
 def test_it_learns_from_ratings_and_scores_from_0_to_1(tmp_path: Path) -> None:
-    found = metric(tmp_path).fit(rated())
+    fitted = metric(tmp_path).fit(rated())
     unseen = rated(60, seed=1)
     assert unseen.segments is not None
-    scored = found.score(unseen.segments)
+    scored = fitted.score(unseen.segments)
     assert pearson(unseen.scores, scored.segments) > 0.7
     assert ((scored.segments >= 0) & (scored.segments <= 1)).all()
     assert scored.system == pytest.approx(scored.segments.mean())
-    assert found.agreement_["criterion_pearson"] > 0.7
-    assert len(found.training_["history"]) == 6
-    assert found.training_["rows"] + found.agreement_["held_out_rows"] == 120
+    assert fitted.agreement_["criterion_pearson"] > 0.7
+    assert len(fitted.training_["history"]) == 6
+    assert fitted.training_["rows"] + fitted.agreement_["held_out_rows"] == 120
 
 
 def test_it_learns_from_preferences_too(tmp_path: Path) -> None:
     many = rated(400)
-    found = metric(tmp_path).fit([preferred(many), rated(40, seed=2)], development=[rated(60, 1)])
-    assert found.training_["data"] == "made-up-preferences + made-up"
-    assert set(found.training_["rows_by_dataset"]) == {"made-up-preferences", "made-up"}
-    assert found.training_["development"] == "made-up"
-    assert found.agreement_["criterion_pearson"] > 0.5
+    fitted = metric(tmp_path).fit([preferred(many), rated(40, seed=2)], development=[rated(60, 1)])
+    assert fitted.training_["data"] == "made-up-preferences + made-up"
+    assert set(fitted.training_["rows_by_dataset"]) == {"made-up-preferences", "made-up"}
+    assert fitted.training_["development"] == "made-up"
+    assert fitted.agreement_["criterion_pearson"] > 0.5
 
 
 def test_each_different_text_is_parsed_once(tmp_path: Path) -> None:
-    found = metric(tmp_path).fit(rated(40))
-    parser = found.parser
+    fitted = metric(tmp_path).fit(rated(40))
+    parser = fitted.parser
     assert isinstance(parser, LastWord)
     assert len(parser.asked) == len(set(parser.asked))
 
 
 def test_references_that_come_again_are_not_composed_again(tmp_path: Path) -> None:
-    found = metric(tmp_path).fit(rated(40))
-    parser = found.parser
+    fitted = metric(tmp_path).fit(rated(40))
+    parser = fitted.parser
     assert isinstance(parser, LastWord)
-    before = scores(found)
+    before = scores(fitted)
     parser.asked.clear()
-    assert scores(found) == before
+    assert scores(fitted) == before
     assert parser.asked == []
-    found._recent = RecentVectors(2)
-    assert scores(found, TEXTS.select([3])) == before[3:]
-    assert scores(found) == pytest.approx(before, abs=1e-6)
+    fitted._cache = SentenceCache(2)
+    assert scores(fitted, TEXTS.select([3])) == before[3:]
+    assert scores(fitted) == pytest.approx(before, abs=1e-6)
     assert parser.asked  # only the latest are kept
 
 
 def test_a_metric_can_be_copied_and_scores_in_several_threads(tmp_path: Path) -> None:
-    found = metric(tmp_path).fit(rated(40))
-    before = scores(found)
-    for copied in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+    fitted = metric(tmp_path).fit(rated(40))
+    before = scores(fitted)
+    for copied in (copy.copy(fitted), copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
         assert scores(copied) == pytest.approx(before, abs=1e-6)
-    found._recent = RecentVectors(2)
+    fitted._cache = SentenceCache(2)
     rows = [list(np.random.default_rng(at).permutation(len(TEXTS))) for at in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        scored = pool.map(lambda some: scores(found, TEXTS.select(some)), rows)
+        scored = pool.map(lambda some: scores(fitted, TEXTS.select(some)), rows)
     for some, values in zip(rows, scored, strict=True):
         assert values == pytest.approx([before[row] for row in some], abs=1e-6)
 
 
 def test_long_texts_are_composed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = metric(tmp_path).fit(rated(40))
-    before = scores(found)
-    found._recent = RecentVectors(100)
+    fitted = metric(tmp_path).fit(rated(40))
+    before = scores(fitted)
+    fitted._cache = SentenceCache(100)
     asked: list[int] = []
-    new = TreeLstm._new
+    new = TreeLstm._compose_batch
 
-    def watching(self: TreeLstm, texts: Any) -> Any:
+    def recorded(self: TreeLstm, texts: Any) -> Any:
         asked.append(len(texts))
         return new(self, texts)
 
-    monkeypatch.setattr(TreeLstm, "_new", watching)
-    monkeypatch.setattr("adequa.learned.reval.metric._CHARACTERS", 12)
-    assert scores(found) == pytest.approx(before, abs=1e-6)
+    monkeypatch.setattr(TreeLstm, "_compose_batch", recorded)
+    monkeypatch.setattr("adequa.learned.reval.metric._BATCH_CHARACTERS", 12)
+    assert scores(fitted) == pytest.approx(before, abs=1e-6)
     assert asked == [1, 1, 1, 3]  # three sentences of eleven letters; two of three, and nothing
 
 
@@ -139,7 +139,7 @@ def test_the_same_seed_gives_the_same_metric(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["fixed", "tuned", "learnt", "chain"])
 def test_a_saved_metric_scores_as_before_and_without_the_parser(kind: str, tmp_path: Path) -> None:
-    made = TreeLstm(
+    fitted = TreeLstm(
         LastWord(),
         None if kind == "learnt" else table(tmp_path),
         tuned=kind == "tuned",
@@ -147,9 +147,9 @@ def test_a_saved_metric_scores_as_before_and_without_the_parser(kind: str, tmp_p
         device="cpu",
         name="tiny",
     ).fit(rated(60))
-    before = scores(made)
+    before = scores(fitted)
     folder = tmp_path / "saved"
-    made.save(folder)
+    fitted.save(folder)
     texts = sorted({*TEXTS.hypotheses, *(r for several in TEXTS.references for r in several)})
     LastWord().parse(texts).write(tmp_path / "a.conllu", texts)
     with pytest.raises(AdequaError, match="parser last-word.*cannot be loaded.*parser=conllu:FILE"):
@@ -168,9 +168,9 @@ def test_a_saved_metric_scores_as_before_and_without_the_parser(kind: str, tmp_p
 
 
 def test_several_files_of_parses(tmp_path: Path) -> None:
-    made = metric(tmp_path).fit(rated(40))
-    before = scores(made)
-    made.save(tmp_path / "saved")
+    fitted = metric(tmp_path).fit(rated(40))
+    before = scores(fitted)
+    fitted.save(tmp_path / "saved")
     both = (TEXTS.hypotheses, tuple(r for several in TEXTS.references for r in several))
     for name, texts in zip("ab", both, strict=True):
         LastWord().parse(texts).write(tmp_path / f"{name}.conllu", texts)
@@ -182,12 +182,12 @@ def test_several_files_of_parses(tmp_path: Path) -> None:
 
 
 def test_tuning_moves_the_vectors_of_words_that_occur(tmp_path: Path) -> None:
-    made = metric(tmp_path, tuned=True).fit(rated(60))
-    outside = table(tmp_path).look_up(LastWord().parse(["cat"])).table[0]
-    assert made.words_.learnt is not None
-    learnt = made.words_.learnt[made.words_.words.index("cat")]
-    assert np.abs(learnt - outside).max() > 1e-4
-    assert np.abs(learnt - outside).max() < 1
+    fitted = metric(tmp_path, tuned=True).fit(rated(60))
+    pretrained = table(tmp_path).look_up(LastWord().parse(["cat"])).table[0]
+    assert fitted.words_.trained is not None
+    learnt = fitted.words_.trained[fitted.words_.words.index("cat")]
+    assert np.abs(learnt - pretrained).max() > 1e-4
+    assert np.abs(learnt - pretrained).max() < 1
 
 
 @pytest.mark.parametrize("kind", ["tuned", "learnt"])
@@ -195,34 +195,34 @@ def test_words_of_development_texts_are_not_learnt(kind: str, tmp_path: Path) ->
     other = Segments(("owl saw owl", "cat saw dog"), (("owl ate owl",), ("cat saw dog",)))
     chosen_on = Ratings(np.array([1.0, 5.0]), {}, other, name="others")
     vectors = table(tmp_path) if kind == "tuned" else None
-    made = TreeLstm(LastWord(), vectors, tuned=kind == "tuned", device="cpu")
-    made.fit(rated(40), development=[chosen_on])
-    assert "owl" not in made.words_.words
-    assert "cat" in made.words_.words
-    assert made.words_.learnt is not None
-    assert len(made.words_.learnt) == len(made.words_.words)
+    fitted = TreeLstm(LastWord(), vectors, tuned=kind == "tuned", device="cpu")
+    fitted.fit(rated(40), development=[chosen_on])
+    assert "owl" not in fitted.words_.words
+    assert "cat" in fitted.words_.words
+    assert fitted.words_.trained is not None
+    assert len(fitted.words_.trained) == len(fitted.words_.words)
     # The figure that chose the epoch is that of the metric as it is.
-    assert pearson(chosen_on.scores, made.score(other).segments) == pytest.approx(
-        made.agreement_["criterion_pearson"]
+    assert pearson(chosen_on.scores, fitted.score(other).segments) == pytest.approx(
+        fitted.agreement_["criterion_pearson"]
     )
 
 
 def test_only_vectors_in_use_are_looked_up(tmp_path: Path) -> None:
-    made = metric(tmp_path, tuned=True).fit(rated(60))
+    fitted = metric(tmp_path, tuned=True).fit(rated(60))
     parses = LastWord().parse(["cat saw cat", "owl dog"])
-    assert made.words_.learnt is not None
-    found, whole = made.words_.look_up(parses), made.words_.look_up_for_training(parses)
-    assert (found.table[found.rows] == whole.table[whole.rows]).all()
-    assert (found.known == whole.known).all()
-    assert (len(found.table), len(whole.table)) == (4, len(made.words_.learnt) + 1)
+    assert fitted.words_.trained is not None
+    used, whole = fitted.words_.look_up(parses), fitted.words_.look_up_for_training(parses)
+    assert (used.table[used.rows] == whole.table[whole.rows]).all()
+    assert (used.known == whole.known).all()
+    assert (len(used.table), len(whole.table)) == (4, len(fitted.words_.trained) + 1)
 
 
 def test_vectors_of_a_transformer_stay_as_they_are(tmp_path: Path) -> None:
     folder = write_tiny_encoder(tmp_path / "tiny")
     vectors = load_token_vectors([f"transformer:{folder}"])
-    made = TreeLstm(LastWord(), vectors, device="cpu").fit(rated(40))
-    before = scores(made)
-    made.save(tmp_path / "saved")
+    fitted = TreeLstm(LastWord(), vectors, device="cpu").fit(rated(40))
+    before = scores(fitted)
+    fitted.save(tmp_path / "saved")
     texts = [*TEXTS.hypotheses, "cat", "dog ate mat"]
     LastWord().parse(texts).write(tmp_path / "a.conllu", texts)
     again = load_metric(f"{tmp_path / 'saved'}:parser={tmp_path / 'a.conllu'}")
@@ -232,35 +232,35 @@ def test_vectors_of_a_transformer_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_of_several_references_the_best_or_the_mean_counts(tmp_path: Path) -> None:
-    found = metric(tmp_path).fit(rated(40))
+    fitted = metric(tmp_path).fit(rated(40))
     alone = Segments(("cat ate mat",) * 2, (("dog ate mat",), ("cat ate mat",)))
     both = Segments(("cat ate mat",), (("dog ate mat", "cat ate mat"),))
-    each = scores(found, alone)
-    assert scores(found, both) == pytest.approx([max(each)])
-    found.references = "mean"
-    assert scores(found, both) == pytest.approx([np.mean(each)])
+    each = scores(fitted, alone)
+    assert scores(fitted, both) == pytest.approx([max(each)])
+    fitted.references = "mean"
+    assert scores(fitted, both) == pytest.approx([np.mean(each)])
 
 
 def test_segments_of_any_length_have_a_score(tmp_path: Path) -> None:
-    found = metric(tmp_path).fit(rated(40))
+    fitted = metric(tmp_path).fit(rated(40))
     long = " ".join(["cat saw dog"] * 170)
     hypotheses = ("", "cat", long, "zzz qqq", "", "cat cat")
     references = ("cat", "cat", long, "cat", "zzz", long)
     texts = Segments(hypotheses, tuple((reference,) for reference in references))
-    values = scores(found, texts)
+    values = scores(fitted, texts)
     assert np.isfinite(values).all()
     # Whatever stands beside it, a segment has the same score.
-    alone = [scores(found, texts.select([row]))[0] for row in range(len(texts))]
+    alone = [scores(fitted, texts.select([row]))[0] for row in range(len(texts))]
     assert values == pytest.approx(alone, abs=1e-6)
 
 
 def test_a_split_is_taken_at_its_word(tmp_path: Path) -> None:
     data = rated(60)
     splits = ("train",) * 30 + ("dev",) * 10 + ("test",) * 20
-    found = metric(tmp_path).fit(replace(data, ids={"split": splits}))
-    assert (found.training_["rows"], found.agreement_["held_out_rows"]) == (30, 10)
+    fitted = metric(tmp_path).fit(replace(data, ids={"split": splits}))
+    assert (fitted.training_["rows"], fitted.agreement_["held_out_rows"]) == (30, 10)
     assert data.segments is not None
-    parser = found.parser
+    parser = fitted.parser
     assert isinstance(parser, LastWord)
     shown = {t for row in range(40) for t in (data.segments.hypotheses[row],
                                               *data.segments.references[row])}  # fmt: skip
@@ -294,11 +294,11 @@ def test_ratings_on_another_scale_are_brought_to_it(tmp_path: Path) -> None:
 def test_settings_that_make_no_sense(
     settings: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    made = metric(tmp_path)
+    fitted = metric(tmp_path)
     for name, value in settings.items():
-        setattr(made, name, value)
+        setattr(fitted, name, value)
     with pytest.raises(AdequaError, match=message):
-        made.fit(preferred(rated(80)))
+        fitted.fit(preferred(rated(80)))
 
 
 def test_nothing_to_learn_from(tmp_path: Path) -> None:
@@ -311,8 +311,8 @@ def test_nothing_to_learn_from(tmp_path: Path) -> None:
 
 
 def test_damaged_folders(tmp_path: Path) -> None:
-    made = metric(tmp_path, tuned=True, name="tiny").fit(rated(40))
-    made.save(tmp_path / "saved")
+    fitted = metric(tmp_path, tuned=True, name="tiny").fit(rated(40))
+    fitted.save(tmp_path / "saved")
     LastWord().parse(["cat"]).write(tmp_path / "a.conllu", ["cat"])
     named = f"{tmp_path / 'saved'}:parser={tmp_path / 'a.conllu'}"
     load_metric(named)
@@ -336,8 +336,8 @@ def test_damaged_folders(tmp_path: Path) -> None:
 
 
 def test_a_text_that_was_not_parsed(tmp_path: Path) -> None:
-    made = metric(tmp_path).fit(rated(40))
-    made.save(tmp_path / "saved")
+    fitted = metric(tmp_path).fit(rated(40))
+    fitted.save(tmp_path / "saved")
     LastWord().parse(["cat"]).write(tmp_path / "a.conllu", ["cat"])
     again = load_metric(f"{tmp_path / 'saved'}:parser={tmp_path / 'a.conllu'}")
     with pytest.raises(AdequaError, match='no parse of .* the first being "cat saw dog"'):
@@ -348,35 +348,35 @@ def rows(*numbers: float) -> torch.Tensor:  # type: ignore[name-defined]
     return torch.tensor([[float(number), -float(number)] for number in numbers])
 
 
-def filled(kept: RecentVectors, *texts: str) -> tuple[list[float], list[int]]:
-    """The first number of each text, 0 where it is not there, and the places of these."""
+def filled(cache: SentenceCache, *texts: str) -> tuple[list[float], list[int]]:
+    """The first number of each text, 0 where it is not cached, and the missing rows."""
     vectors = torch.zeros(len(texts), 2)
-    lacking = kept.fill(vectors, texts)
+    missing = cache.fill(vectors, texts)
     assert (vectors[:, 0] == -vectors[:, 1]).all()
-    return vectors[:, 0].tolist(), np.asarray(lacking).tolist()
+    return vectors[:, 0].tolist(), np.asarray(missing).tolist()
 
 
 def test_the_oldest_go_first() -> None:
-    kept = RecentVectors(3)
-    assert filled(kept, "a") == ([0], [0])
-    kept.put(["a", "b", "c"], rows(1, 2, 3))
-    assert filled(kept, "c", "x", "a") == ([3, 0, 1], [1])
-    kept.put(["d"], rows(4))  # in place of b, which was not asked for
-    assert filled(kept, "b", "a", "c", "d") == ([0, 1, 3, 4], [0])
-    kept.put(["a", "e"], rows(5, 6))
-    assert filled(kept, "a", "c", "d", "e") == ([5, 0, 4, 6], [1])
+    cache = SentenceCache(3)
+    assert filled(cache, "a") == ([0], [0])
+    cache.put(["a", "b", "c"], rows(1, 2, 3))
+    assert filled(cache, "c", "x", "a") == ([3, 0, 1], [1])
+    cache.put(["d"], rows(4))  # in place of b, which was not asked for
+    assert filled(cache, "b", "a", "c", "d") == ([0, 1, 3, 4], [0])
+    cache.put(["a", "e"], rows(5, 6))
+    assert filled(cache, "a", "c", "d", "e") == ([5, 0, 4, 6], [1])
 
 
 def test_of_too_many_the_last_stay() -> None:
-    kept = RecentVectors(2)
-    kept.put(["a", "b", "c", "d"], rows(1, 2, 3, 4))
-    assert filled(kept, "a", "b", "c", "d") == ([0, 0, 3, 4], [0, 1])
+    cache = SentenceCache(2)
+    cache.put(["a", "b", "c", "d"], rows(1, 2, 3, 4))
+    assert filled(cache, "a", "b", "c", "d") == ([0, 0, 3, 4], [0, 1])
 
 
 def test_copies_begin_empty() -> None:
-    kept = RecentVectors(2)
-    kept.put(["a"], rows(1))
-    copied = copy.deepcopy(kept)
+    cache = SentenceCache(2)
+    cache.put(["a"], rows(1))
+    copied = copy.deepcopy(cache)
     assert copied.limit == 2
     assert filled(copied, "a") == ([0], [0])
-    assert filled(kept, "a") == ([1], [])
+    assert filled(cache, "a") == ([1], [])

@@ -1,4 +1,4 @@
-"""The Tree-LSTM against recursion, PyTorch's own LSTM, values by hand, and its laws."""
+"""The Tree-LSTM against recursion, PyTorch's LSTM, values by hand, and its invariants."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 from adequa.learned.reval.network import (  # noqa: E402  # it needs PyTorch
     TreeNetwork,
     TreeShape,
+    compose_trees,
     expected_similarity,
     kl_divergence,
     target_distributions,
@@ -31,35 +32,35 @@ TABLE = torch.randn(7, DIMENSION, generator=torch.Generator().manual_seed(2))
 
 
 def network(**shape: Any) -> TreeNetwork:
-    """A small one, with large weights, so that no gate is half open, and a word for nothing."""
-    made = TreeNetwork(TreeShape(DIMENSION, MEMORY, hidden=5, **shape), seed=3)
+    """A small network with large weights, so that its gates saturate, and a vector for EMPTY."""
+    net = TreeNetwork(TreeShape(DIMENSION, MEMORY, hidden=5, **shape), seed=3)
     with torch.no_grad():
-        for weight in made.parameters():
+        for weight in net.parameters():
             weight.mul_(2)
-        made.nothing.copy_(torch.tensor([0.3, -0.2, 0.1, 0.5]))
-    return made
+        net.nothing.copy_(torch.tensor([0.3, -0.2, 0.1, 0.5]))
+    return net
 
 
-def composed(made: TreeNetwork, forest: Forest) -> Any:
+def composed(net: TreeNetwork, forest: Forest) -> Any:
     with torch.no_grad():
-        return made.compose(made.levels(forest), TABLE).numpy()
+        return net.compose(net.levels(forest), TABLE).numpy()
 
 
 @pytest.mark.parametrize("gated", [True, False], ids=["output gate", "none"])
 @given(forest=forests())
 @settings(max_examples=40)
 def test_levels_are_the_recursion(gated: bool, forest: Forest) -> None:
-    made = network(output_gate=gated)
-    order, table = made.levels(forest), TABLE.clone().requires_grad_()
-    weights = [made.w, made.b, made.u, made.u_f, made.nothing, table]
-    by_level = made.compose(order, table)
-    by_node = RecursiveTreeLSTM(made).compose(forest, table)
+    net = network(output_gate=gated)
+    levels, table = net.levels(forest), TABLE.clone().requires_grad_()
+    weights = [net.w, net.b, net.u, net.u_f, net.nothing, table]
+    by_level = net.compose(levels, table)
+    by_node = RecursiveTreeLSTM(net).compose(forest, table)
     assert by_level.detach().numpy() == pytest.approx(by_node.detach().numpy(), abs=1e-6)
-    shares = torch.linspace(-1, 1, by_level.numel()).view_as(by_level)
+    weighting = torch.linspace(-1, 1, by_level.numel()).view_as(by_level)
     for one, other in zip(
         *(
             torch.autograd.grad(
-                (h * shares).sum(), weights, allow_unused=True, materialize_grads=True
+                (h * weighting).sum(), weights, allow_unused=True, materialize_grads=True
             )
             for h in (by_level, by_node)
         ),
@@ -71,10 +72,10 @@ def test_levels_are_the_recursion(gated: bool, forest: Forest) -> None:
 @given(forest=forests(), data=st.data())
 @settings(max_examples=40)
 def test_the_order_of_trees_does_not_matter(forest: Forest, data: st.DataObject) -> None:
-    made = network()
+    net = network()
     order = data.draw(st.permutations(range(len(forest))))
-    found = composed(made, forest.select(order))
-    assert found == pytest.approx(composed(made, forest)[list(order)], abs=1e-6)
+    outputs = composed(net, forest.select(order))
+    assert outputs == pytest.approx(composed(net, forest)[list(order)], abs=1e-6)
 
 
 @given(forest=forests(), data=st.data())
@@ -88,19 +89,19 @@ def test_the_order_of_nodes_and_so_of_children_does_not_matter(
         place = {node: new for new, node in enumerate(order)} | {ROOT: ROOT}
         words += [int(forest.words[begin + node]) for node in order]
         parents += [place[int(forest.parents[begin + node])] for node in order]
-    made = network()
+    net = network()
     shuffled = build_forest(words, parents, forest.starts)
-    assert composed(made, shuffled) == pytest.approx(composed(made, forest), abs=1e-6)
+    assert composed(net, shuffled) == pytest.approx(composed(net, forest), abs=1e-6)
 
 
 @given(forest=forests())
 @settings(max_examples=30)
 def test_a_chain_is_an_lstm(forest: Forest) -> None:
     # PyTorch's gates are i, f, g (our u), o, and it has two biases, of which one is 0 here.
-    made = network(structure="chain")
+    net = network(structure="chain")
     lstm = torch.nn.LSTM(DIMENSION, MEMORY, batch_first=True)
-    w, b = (weight.detach().chunk(4) for weight in (made.w, made.b))
-    u = [*made.u.detach().chunk(3), made.u_f.detach()]
+    w, b = (weight.detach().chunk(4) for weight in (net.w, net.b))
+    u = [*net.u.detach().chunk(3), net.u_f.detach()]
     theirs = (0, 3, 1, 2)
     with torch.no_grad():
         for weight, parts in ((lstm.weight_ih_l0, w), (lstm.weight_hh_l0, u), (lstm.bias_ih_l0, b)):
@@ -109,23 +110,23 @@ def test_a_chain_is_an_lstm(forest: Forest) -> None:
         expected = [
             lstm(
                 torch.stack(
-                    [TABLE[word] if word >= 0 else made.nothing for word in forest.words[begin:end]]
+                    [TABLE[word] if word >= 0 else net.nothing for word in forest.words[begin:end]]
                 )[None]
             )[0][0, -1].numpy()
             for begin, end in zip(forest.starts[:-1], forest.starts[1:], strict=True)
         ]
-    assert composed(made, forest) == pytest.approx(np.array(expected), abs=1e-6)
+    assert composed(net, forest) == pytest.approx(np.array(expected), abs=1e-6)
 
 
 def test_a_chain_of_two_by_hand() -> None:
     # One unit, all weights 1 and biases 0: the leaf sees x = 1, the root x = 2 and the leaf.
-    made = TreeNetwork(TreeShape(1, 1, hidden=1), seed=0)
+    net = TreeNetwork(TreeShape(1, 1, hidden=1), seed=0)
     with torch.no_grad():
-        for weight in made.parameters():
+        for weight in net.parameters():
             weight.fill_(1)
-        made.b.zero_()
+        net.b.zero_()
     forest = build_forest([0, 1], [1, -1], [0, 2])
-    found = made.compose(made.levels(forest), torch.tensor([[1.0], [2.0]]))
+    output = net.compose(net.levels(forest), torch.tensor([[1.0], [2.0]]))
 
     def sigma(value: float) -> float:
         return float(1 / (1 + np.exp(-value)))
@@ -133,19 +134,19 @@ def test_a_chain_of_two_by_hand() -> None:
     c_leaf = sigma(1) * np.tanh(1)
     h_leaf = sigma(1) * np.tanh(c_leaf)
     c = sigma(2 + h_leaf) * np.tanh(2 + h_leaf) + sigma(2 + h_leaf) * c_leaf
-    assert found.item() == pytest.approx(sigma(2 + h_leaf) * np.tanh(c), abs=1e-6)
+    assert output.item() == pytest.approx(sigma(2 + h_leaf) * np.tanh(c), abs=1e-6)
 
 
 def test_the_comparison_by_hand() -> None:
-    made = network()
-    weights = {name: array.astype(float) for name, array in made.arrays().items()}
+    net = network()
+    weights = {name: array.astype(float) for name, array in net.arrays().items()}
     h_ref, h_tra = np.array([[0.5, -0.2, 0.1]]), np.array([[0.4, 0.3, -0.6]])
     h = np.concatenate([h_ref * h_tra, abs(h_ref - h_tra)], axis=1)
     h_s = 1 / (1 + np.exp(-(h @ weights["w_h"].T + weights["b_h"])))
     p = np.exp(h_s @ weights["w_p"].T + weights["b_p"])
     p /= p.sum()
     tensors = (torch.tensor(side, dtype=torch.float32) for side in (h_ref, h_tra))
-    log_p = made.compare(*tensors)
+    log_p = net.compare(*tensors)
     assert log_p.exp().detach().numpy() == pytest.approx(p, abs=1e-6)
     assert expected_similarity(log_p).item() == pytest.approx(
         float(p[0] @ [1, 2, 3, 4, 5]), abs=1e-5
@@ -153,12 +154,12 @@ def test_the_comparison_by_hand() -> None:
 
 
 def test_pairs_are_references_then_translations() -> None:
-    made = network().eval()
+    net = network().eval()
     forest = build_forest([0, 1, 2, 3, 4, 5], [1, -1, -1, -1, 0, -1], [0, 2, 3, 5, 6])
     with torch.no_grad():
-        h = made.compose(made.levels(forest), TABLE)
-        both = made(made.levels(forest), TABLE)
-        assert both.numpy() == pytest.approx(made.compare(h[[0, 1]], h[[2, 3]]).numpy(), abs=1e-6)
+        h = net.compose(net.levels(forest), TABLE)
+        both = net(net.levels(forest), TABLE)
+        assert both.numpy() == pytest.approx(net.compare(h[[0, 1]], h[[2, 3]]).numpy(), abs=1e-6)
 
 
 @given(st.lists(st.floats(1, 5), min_size=1))
@@ -183,8 +184,8 @@ def test_the_loss_by_hand() -> None:
     p = target_distributions([2.7, 4])
     q = np.array([[0.1, 0.2, 0.4, 0.2, 0.1], [0.05, 0.05, 0.1, 0.5, 0.3]])
     expected = (0.3 * np.log(0.3 / 0.2) + 0.7 * np.log(0.7 / 0.4) + np.log(1 / 0.5)) / 2
-    found = kl_divergence(torch.from_numpy(p), torch.tensor(np.log(q), dtype=torch.float32))
-    assert found.item() == pytest.approx(expected, abs=1e-6)
+    output = kl_divergence(torch.from_numpy(p), torch.tensor(np.log(q), dtype=torch.float32))
+    assert output.item() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(("memory", "published"), [(300, 541_800), (150, 203_400)])
@@ -196,13 +197,13 @@ def test_published_parameters_of_composition(memory: int, published: int) -> Non
 
 
 def test_a_network_is_made_only_of_weights_that_fit() -> None:
-    made = network()
-    again = TreeNetwork.from_arrays(made.shape, made.arrays())
-    assert all((again.arrays()[name] == array).all() for name, array in made.arrays().items())
+    net = network()
+    again = TreeNetwork.from_arrays(net.shape, net.arrays())
+    assert all((again.arrays()[name] == array).all() for name, array in net.arrays().items())
     larger: list[dict[str, Any]] = [{name: 10**9} for name in ("dimension", "memory", "hidden")]
-    for wrong in (*larger, {"output_gate": not made.shape.output_gate}):
+    for wrong in (*larger, {"output_gate": not net.shape.output_gate}):
         with pytest.raises(ValueError, match="weights of another network: "):
-            TreeNetwork.from_arrays(replace(made.shape, **wrong), made.arrays())
+            TreeNetwork.from_arrays(replace(net.shape, **wrong), net.arrays())
 
 
 def test_it_learns_which_word_is_the_root() -> None:
@@ -212,12 +213,12 @@ def test_it_learns_which_word_is_the_root() -> None:
     targets = torch.from_numpy(target_distributions([1, 5]))
     left = {}
     for structure in ("dependency", "chain"):
-        made = network(structure=structure)
-        order = made.levels(forest)
-        optimiser = torch.optim.Adam(made.parameters(), lr=0.05)
+        net = network(structure=structure)
+        levels = net.levels(forest)
+        optimiser = torch.optim.Adam(net.parameters(), lr=0.05)
         for _ in range(40):
             optimiser.zero_grad()
-            loss = kl_divergence(targets, made(order, TABLE))
+            loss = kl_divergence(targets, net(levels, TABLE))
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         left[structure] = loss.item()
@@ -229,14 +230,14 @@ def test_long_and_empty_sentences() -> None:
     length = 500
     words, parents = [1] * length + [2], [*range(1, length), ROOT, ROOT]
     forest = build_forest(words, parents, [0, length, length, length + 1])
-    made = network()
-    h = made.compose(made.levels(forest), TABLE)
-    log_p = made.compare(h[[0, 1]], h[[2, 1]])
+    net = network()
+    h = net.compose(net.levels(forest), TABLE)
+    log_p = net.compare(h[[0, 1]], h[[2, 1]])
     log_p.sum().backward()  # type: ignore[no-untyped-call]
     assert torch.isfinite(log_p).all()
-    assert all(torch.isfinite(weight.grad).all() for weight in made.parameters())
-    assert made.nothing.grad is not None
-    assert made.nothing.grad.abs().sum() > 0
+    assert all(torch.isfinite(weight.grad).all() for weight in net.parameters())
+    assert net.nothing.grad is not None
+    assert net.nothing.grad.abs().sum() > 0
 
 
 def test_no_trees_at_all() -> None:
@@ -252,29 +253,29 @@ def test_a_seed_decides_and_leaves_the_rest_of_the_program_alone() -> None:
 
 
 def test_weights_come_back_from_arrays() -> None:
-    made, again = network(), TreeNetwork(TreeShape(DIMENSION, MEMORY, hidden=5), seed=9)
-    again.load_arrays(made.arrays())
+    net, again = network(), TreeNetwork(TreeShape(DIMENSION, MEMORY, hidden=5), seed=9)
+    again.load_arrays(net.arrays())
     forest = build_forest([0, 1, 2], [1, -1, 1], [0, 3])
-    assert (composed(again, forest) == composed(made, forest)).all()
+    assert (composed(again, forest) == composed(net, forest)).all()
     with pytest.raises(ValueError, match="weights of another network: b, u, w$"):
-        network(output_gate=False).load_arrays(made.arrays())
+        network(output_gate=False).load_arrays(net.arrays())
 
 
 def test_dropout_is_for_training_alone() -> None:
-    made = network(word_dropout=0.5, dropout=0.5)
-    order = made.levels(build_forest([0, 1, 2, 3] * 4, [1, -1] * 8, range(0, 17, 2)))
+    net = network(word_dropout=0.5, dropout=0.5)
+    levels = net.levels(build_forest([0, 1, 2, 3] * 4, [1, -1] * 8, range(0, 17, 2)))
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(1)
-        dropped = made(order, TABLE)
-        made.eval()
-        assert torch.equal(made(order, TABLE), made(order, TABLE))
-        assert not torch.allclose(dropped, made(order, TABLE))
+        dropped = net(levels, TABLE)
+        net.eval()
+        assert torch.equal(net(levels, TABLE), net(levels, TABLE))
+        assert not torch.allclose(dropped, net(levels, TABLE))
 
 
 def test_a_word_beyond_the_table() -> None:
-    made = network()
+    net = network()
     with pytest.raises(ValueError, match="word 7 is not in a table of 7"):
-        made.compose(made.levels(build_forest([7], [-1], [0, 1])), TABLE)
+        net.compose(net.levels(build_forest([7], [-1], [0, 1])), TABLE)
 
 
 @pytest.mark.parametrize(
@@ -290,3 +291,30 @@ def test_a_word_beyond_the_table() -> None:
 def test_shapes_that_make_no_sense(shape: dict[str, Any], message: str) -> None:
     with pytest.raises(AdequaError, match=message):
         TreeNetwork(TreeShape(**{"dimension": 2} | shape), seed=0)
+
+
+FOREST = build_forest([0, 1, 2, 3, 1, 2, 0, 3], [1, -1, 1, -1, 1, -1, 1, -1], [0, 3, 4, 4, 7, 8])
+
+
+def test_trees_are_composed_the_same_whatever_stands_beside_them() -> None:
+    net = network()
+    many = np.tile(np.arange(len(FOREST)), 120)
+    together = compose_trees(net, TABLE, FOREST.select(many))
+    alone = torch.cat([compose_trees(net, TABLE, FOREST.select([tree])) for tree in range(5)])
+    assert together.numpy() == pytest.approx(alone[many].numpy(), abs=1e-6)
+
+
+def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = network()
+    expected = compose_trees(net, TABLE, FOREST)
+    sizes: list[int] = []
+    levels = net.levels
+
+    def recorded_levels(forest: Any) -> Any:
+        sizes.append(len(forest.words))
+        return levels(forest)
+
+    monkeypatch.setattr(net, "levels", recorded_levels)
+    monkeypatch.setattr("adequa.learned.reval.network._BATCH_NODES", 3)
+    assert compose_trees(net, TABLE, FOREST).numpy() == pytest.approx(expected.numpy(), abs=1e-6)
+    assert sizes == [3, 3, 3]

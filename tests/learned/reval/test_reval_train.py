@@ -1,4 +1,4 @@
-"""Training of the Tree-LSTM: a step by hand over the gradients of recursion; which epoch stays."""
+"""Training of the Tree-LSTM: a step by hand over the gradients of recursion; the best epoch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
+from adequa.learned.base import Training
 from adequa.learned.reval.forest import build_forest
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -24,9 +25,8 @@ from adequa.learned.reval.train import (  # noqa: E402
     PAPER,
     TreeData,
     TreePairs,
-    TreeSetting,
-    composed,
-    predicted,
+    TreeSettings,
+    predict,
     train_trees,
 )
 from recursive_tree_lstm import RecursiveTreeLSTM  # noqa: E402
@@ -45,13 +45,13 @@ def data(pairs: TreePairs = PAIRS) -> TreeData:
     return TreeData(FOREST, table(), pairs, pairs)
 
 
-def trained(setting: TreeSetting, criterion: Any = lambda _: 0.0, **more: Any) -> Any:
-    return train_trees(data(), SHAPE, setting, criterion, seed=5, **more)
+def trained(settings: TreeSettings, criterion: Any = lambda _: 0.0, **more: Any) -> Any:
+    return train_trees(data(), SHAPE, settings, criterion, seed=5, **more)
 
 
 def test_one_step_of_adagrad_by_hand() -> None:
     """θ − rate g / |g| with g of KL + λ/2 ‖θ‖², whose gradients come from the recursion."""
-    found = trained(replace(PAPER, epochs=1, penalty=0.3)).network
+    result = trained(replace(PAPER, epochs=1, penalty=0.3)).network
     network = TreeNetwork(SHAPE, seed=5)
     recursion = RecursiveTreeLSTM(network)
     vectors = torch.from_numpy(table())
@@ -64,7 +64,7 @@ def test_one_step_of_adagrad_by_hand() -> None:
         gradient = gradient + 0.3 * weight
         expected = weight - 0.05 * gradient / (gradient.abs() + 1e-10)
         clear = gradient.abs() > 1e-4  # elsewhere rounding decides the sign
-        after = dict(found.named_parameters())[name]
+        after = dict(result.named_parameters())[name]
         assert after[clear].detach().numpy() == pytest.approx(
             expected[clear].detach().numpy(), abs=2e-5
         )
@@ -78,52 +78,43 @@ def test_the_epoch_with_the_best_figure_stays() -> None:
         seen.append(predictions)
         return next(figures)
 
-    found = trained(replace(PAPER, epochs=4), criterion)
-    assert (found.epoch, found.criterion) == (2, 0.7)
-    assert [epoch["criterion"] for epoch in found.history] == [0.3, 0.7, 0.5, 0.7]
-    assert (found.predictions == seen[1]).all()
-    again = predicted(found.network, torch.from_numpy(table()), FOREST, PAIRS)
+    result = trained(replace(PAPER, epochs=4), criterion)
+    assert (result.epoch, result.criterion) == (2, 0.7)
+    assert [epoch["criterion"] for epoch in result.history] == [0.3, 0.7, 0.5, 0.7]
+    assert (result.predictions == seen[1]).all()
+    again = predict(result.network, torch.from_numpy(table()), FOREST, PAIRS)
     assert again == pytest.approx(seen[1], abs=1e-6)
 
 
-@pytest.mark.parametrize("setting", [PAPER, MODERN], ids=["paper", "modern"])
-def test_it_learns_three_pairs_by_heart(setting: TreeSetting) -> None:
-    found = trained(replace(setting, epochs=200, learning_rate=0.1))
-    assert found.history[-1]["loss"] < 0.1 * found.history[0]["loss"]
+@pytest.mark.parametrize("settings", [PAPER, MODERN], ids=["paper", "modern"])
+def test_it_learns_three_pairs_by_heart(settings: TreeSettings) -> None:
+    result = trained(replace(settings, epochs=120, learning_rate=0.1))
+    assert result.history[-1]["loss"] < 0.1 * result.history[0]["loss"]
 
 
 def test_tuned_vectors_are_returned_and_others_are_not_touched() -> None:
-    given = table()
+    initial = table()
     fixed = train_trees(data(), SHAPE, replace(PAPER, epochs=2), lambda _: 0.0)
     assert fixed.table is None
     tuned = train_trees(data(), SHAPE, replace(PAPER, epochs=2), lambda _: 0.0, tuned=True)
     assert tuned.table is not None
-    assert (tuned.table != given).any(axis=1).all()  # each word is in some pair
-    assert (table() == given).all()
-
-
-def test_trees_are_composed_the_same_whatever_stands_beside_them() -> None:
-    network = TreeNetwork(SHAPE, seed=1)
-    vectors = torch.from_numpy(table())
-    many = np.tile(np.arange(len(FOREST)), 120)
-    together = composed(network, vectors, FOREST.select(many))
-    alone = torch.cat([composed(network, vectors, FOREST.select([tree])) for tree in range(5)])
-    assert together.numpy() == pytest.approx(alone[many].numpy(), abs=1e-6)
+    assert (tuned.table != initial).any(axis=1).all()  # each word is in some pair
+    assert (table() == initial).all()
 
 
 def test_the_rate_rises_and_falls() -> None:
     rates: list[float] = []
-    setting = replace(MODERN, epochs=10, batch=3, warm_up=0.2)
+    settings = replace(MODERN, epochs=10, batch=3, warm_up=0.2)
 
-    class Watching(torch.optim.AdamW):  # type: ignore[misc,name-defined]
+    class RecordingAdamW(torch.optim.AdamW):  # type: ignore[misc,name-defined]
         def step(self, *arguments: Any, **named: Any) -> Any:
             rates.append(self.param_groups[0]["lr"])
             return super().step(*arguments, **named)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("torch.optim.AdamW", Watching)
-        trained(setting)
-    assert rates == pytest.approx([setting.learning_rate * share for share in
+        patched.setattr("torch.optim.AdamW", RecordingAdamW)
+        trained(settings)
+    assert rates == pytest.approx([settings.learning_rate * fraction for fraction in
                                    (0.5, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)])  # fmt: skip
 
 
@@ -143,12 +134,12 @@ def test_settings_that_make_no_sense(wrong: dict[str, Any], message: str) -> Non
         trained(replace(PAPER, **wrong))
 
 
-def test_gradients_of_tuned_vectors_are_cut_with_all_others(
+def test_gradients_of_tuned_vectors_are_clipped_with_all_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     norms: list[float] = []
 
-    class Watching(torch.optim.AdamW):  # type: ignore[misc,name-defined]
+    class RecordingAdamW(torch.optim.AdamW):  # type: ignore[misc,name-defined]
         def step(self, *arguments: Any, **named: Any) -> Any:
             squares = [
                 float(weight.grad.square().sum())
@@ -159,23 +150,23 @@ def test_gradients_of_tuned_vectors_are_cut_with_all_others(
             norms.append(sum(squares) ** 0.5)
             return super().step(*arguments, **named)
 
-    monkeypatch.setattr("torch.optim.AdamW", Watching)
+    monkeypatch.setattr("torch.optim.AdamW", RecordingAdamW)
     trained(replace(MODERN, epochs=1, largest_gradient=1e-3), tuned=True)
     assert norms == pytest.approx([1e-3], rel=1e-2)
 
 
-def test_long_sentences_are_composed_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = TreeNetwork(SHAPE, seed=1)
-    vectors = torch.from_numpy(table())
-    whole = composed(network, vectors, FOREST)
-    sizes: list[int] = []
-    levels = network.levels
+def test_a_loss_that_is_not_finite_ends_the_training() -> None:
+    with pytest.raises(AdequaError, match="The loss of the Tree-LSTM was no number any more"):
+        trained(replace(PAPER, epochs=3, learning_rate=1e38, penalty=1.0))
 
-    def watching(forest: Any) -> Any:
-        sizes.append(len(forest.words))
-        return levels(forest)
 
-    monkeypatch.setattr(network, "levels", watching)
-    monkeypatch.setattr("adequa.learned.reval.train._NODES", 3)
-    assert composed(network, vectors, FOREST).numpy() == pytest.approx(whole.numpy(), abs=1e-6)
-    assert sizes == [3, 3, 3]
+def test_progress_and_figures_are_reported() -> None:
+    progress: list[tuple[int, int]] = []
+    lines: list[str] = []
+    training = Training(advance=lambda *steps: progress.append(steps), status=lines.append)
+    result = trained(replace(PAPER, epochs=2, batch=2), lambda _: 0.25, training=training)
+    assert progress[-1] == (4, 4)
+    assert lines == [
+        f"epoch {epoch}, loss {result.history[epoch - 1]['loss']:.4f}, agreement 0.250"
+        for epoch in (1, 2)
+    ]

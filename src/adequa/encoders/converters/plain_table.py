@@ -1,8 +1,8 @@
-"""Tables of numbers out of pickles, without running what a pickle may hold.
+"""Tables of numbers from pickles, without running code that a pickle may hold.
 
-Unpickling calls any function that a file names, so that a file of a stranger can do anything. The
-unpickler here admits only what NumPy arrays, numbers and ordered dictionaries are put together
-from, and refuses the file at the first other name.
+Unpickling calls any function that a file names, so that an untrusted file can do anything. The
+unpickler here admits only the names from which NumPy arrays, numbers and ordered dictionaries are
+built, and refuses the file at the first other name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ADMITTED: Final = frozenset(
     }
 )
 _NPY: Final = np.lib.format.MAGIC_PREFIX
-_TABLE: Final = 2  # axes
+_MATRIX: Final = 2  # axes
 
 
 class _RefusedError(Exception):
@@ -44,23 +44,20 @@ class _NumbersOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ADMITTED:
             raise _RefusedError(f"{module}.{name}")
-        # NumPy has moved the module that older files name.
-        known = module.replace("numpy.core.", "numpy._core.") if _moved() else module
-        return super().find_class(known, name)
-
-
-def _moved() -> bool:
-    return hasattr(np, "_core")
+        # Newer versions of NumPy have renamed the module that older files name.
+        if hasattr(np, "_core"):
+            module = module.replace("numpy.core.", "numpy._core.")
+        return super().find_class(module, name)
 
 
 def read_plain(path: Path) -> object:
-    """What an .npy file or a pickle holds, if it is nothing but arrays, numbers and texts."""
+    """Read an .npy file or a pickle that holds nothing but arrays, numbers and texts."""
     try:
         with path.open("rb") as stream:
             start = stream.read(len(_NPY))
             stream.seek(0)
             if start == _NPY:
-                return _from_npy(stream)
+                return _read_npy(stream)
             return _NumbersOnly(stream, encoding="latin1").load()
     except OSError as error:
         raise unreadable(str(path), error) from error
@@ -79,34 +76,35 @@ def _damaged(path: Path) -> AdequaError:
     return AdequaError(f"{path} is neither a NumPy array nor a pickle of one, or is damaged.")
 
 
-def _from_npy(stream: io.BufferedReader) -> object:
-    """The array of an .npy file, or the Python objects where it is an array of those."""
+def _read_npy(stream: io.BufferedReader) -> object:
+    """Read the array of an .npy file, or the Python objects where it is an array of objects."""
     version = np.lib.format.read_magic(stream)
     header = (
         np.lib.format.read_array_header_1_0
         if version == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
-    _, _, kind = header(stream)
-    if not kind.hasobject:
+    _, _, dtype = header(stream)
+    if not dtype.hasobject:
         stream.seek(0)
         return np.lib.format.read_array(stream, allow_pickle=False)
     return _NumbersOnly(stream, encoding="latin1").load()
 
 
-def table_of(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
-    """The vectors of words in a file: an array, a list of rows, or a dictionary by word."""
+def read_table(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
+    """Read the vectors of words: an array, a list of rows, or a dictionary by word."""
     content = read_plain(path)
     if isinstance(content, np.ndarray) and content.ndim == 0:
         content = content.item()  # how NumPy saves a dictionary
     rows = _rows_by_word(path, content, words) if isinstance(content, Mapping) else content
     try:
         # An array of objects holds one array a row.
-        listed = list(rows) if isinstance(rows, np.ndarray) and rows.dtype == object else rows
-        table = np.asarray(listed, dtype=np.float32)
+        if isinstance(rows, np.ndarray) and rows.dtype == object:
+            rows = list(rows)
+        table = np.asarray(rows, dtype=np.float32)
     except (ValueError, TypeError) as error:
         raise AdequaError(f"{path} does not hold one vector of the same length a word.") from error
-    if table.ndim != _TABLE or len(table) != len(words):
+    if table.ndim != _MATRIX or len(table) != len(words):
         raise AdequaError(
             f"{path} should hold {len(words)} vectors, one a word of the dictionary, but its shape "
             f"is {' × '.join(map(str, table.shape)) or 'that of a single number'}."
@@ -117,9 +115,9 @@ def table_of(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
 def _rows_by_word(path: Path, content: Mapping[Any, Any], words: list[str]) -> list[Any]:
     # Python 2 pickles bytes as texts of one character a byte.
     table = {_word(key): value for key, value in content.items()}
-    lacking = [word for word in words if word not in table]
-    if lacking:
-        raise AdequaError(f'{path} lacks the word "{lacking[0]}" of the dictionary.')
+    missing = [word for word in words if word not in table]
+    if missing:
+        raise AdequaError(f'{path} lacks the word "{missing[0]}" of the dictionary.')
     return [table[word] for word in words]
 
 

@@ -1,15 +1,15 @@
-"""Quick-Thought's checkpoints as plain arrays: python -m adequa.encoders.converters.quick_thought.
+"""Convert a Quick-Thought checkpoint: python -m adequa.encoders.converters.quick_thought.
 
 The authors publish TensorFlow checkpoints, so that this needs TensorFlow, which adequa does not
-install. Variables are told by their names: `encoder/...` is f, `encoder_out/...` is g; `fw` and
-`bw` on the way name the direction of a bi-directional model; the last two words are
+install. Variables are recognised by their names: `encoder/...` is f, `encoder_out/...` is g; a
+component `fw` or `bw` is the direction of a bi-directional model; the last two components are
 `gates/kernel`, `gates/bias`, `candidate/kernel` and `candidate/bias` (`weights` and `biases` in
 older versions of TensorFlow). The word vectors are `word_embedding` and, where g has its own,
 `word_embedding_out`, with the vector of unknown words first.
 
-Which words the rows belong to is in a file of its own: `--vocabulary` names it, one word a line
-with `<unk>` first. `--expanded` takes the vectors of an expanded vocabulary in place of those in
-the checkpoint. With neither, no table is written, and the encoder reads a file of word vectors.
+The words of the rows are in a separate file: `--vocabulary` names it, one word a line with `<unk>`
+first. `--expanded` takes the vectors of an expanded vocabulary instead of those in the checkpoint.
+With neither, no table is written, and the encoder reads a file of word vectors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.converters.plain_table import table_of
+from adequa.encoders.converters.plain_table import read_table
 from adequa.encoders.quick_thought import (
     DIRECTIONS,
     TABLES,
@@ -42,19 +42,19 @@ from adequa.errors import AdequaError
 from adequa.io.atomic import atomic_folder
 
 _SCOPES: Final = {"encoder": "f", "encoder_out": "g"}
-_WAYS: Final = {"fw": "forward", "bw": "backward"}
+_DIRECTIONS: Final = {"fw": "forward", "bw": "backward"}
 _KINDS: Final = {"kernel": "kernel", "weights": "kernel", "bias": "bias", "biases": "bias"}
 _WEIGHT: Final = re.compile(
     rf"(?P<scope>{'|'.join(_SCOPES)})/(?:.*/)?(?P<part>gates|candidate)/(?P<kind>{'|'.join(_KINDS)})"
 )
 _VECTORS: Final = {"f": "word_embedding", "g": "word_embedding_out"}
-_ENDINGS: Final = {"f": "", "g": "_out"}
-_TABLE: Final = 2  # axes
+_SUFFIXES: Final = {"f": "", "g": "_out"}
+_MATRIX: Final = 2  # axes
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The shapes of the variables of a checkpoint, and how to read one of them."""
+    """The shapes of the variables of a checkpoint, and a function that reads one of them."""
 
     path: Path
     shapes: Mapping[str, Sequence[int]]
@@ -62,7 +62,7 @@ class Checkpoint:
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """A TensorFlow checkpoint: a folder, or the beginning of its files' names."""
+    """Open a TensorFlow checkpoint: a folder, or the prefix of its file names."""
     try:
         tensorflow = import_module("tensorflow")  # not a dependency
     except ImportError as error:
@@ -73,41 +73,43 @@ def open_checkpoint(path: Path) -> Checkpoint:
     try:
         reader = tensorflow.train.load_checkpoint(str(path))
         shapes = dict(reader.get_variable_to_shape_map())
-    except Exception as error:  # TensorFlow's own errors have no class in common
+    except Exception as error:  # the errors of TensorFlow have no common class
         reason = str(error).partition("\n")[0].rstrip(".")
         raise AdequaError(f"{path} cannot be read as a TensorFlow checkpoint: {reason}.") from error
     return Checkpoint(path, shapes, lambda name: np.asarray(reader.get_tensor(name)))
 
 
 def encoder_weights(checkpoint: Checkpoint) -> Arrays:
-    """The weights of f and g under the names that the encoder reads."""
-    named: dict[str, str] = {}
+    """Read the weights of f and g, under the names that the encoder reads."""
+    variables: dict[str, str] = {}
     for variable in sorted(checkpoint.shapes):
-        found = _WEIGHT.fullmatch(variable)
-        if not found:
+        match = _WEIGHT.fullmatch(variable)
+        if not match:
             continue
-        way = next((word for word in variable.split("/") if word in _WAYS), "fw")
-        name = f"{_SCOPES[found['scope']]}.{_WAYS[way]}.{found['part']}.{_KINDS[found['kind']]}"
-        if name in named:
+        scope, part, kind = _SCOPES[match["scope"]], match["part"], _KINDS[match["kind"]]
+        direction = next((word for word in variable.split("/") if word in _DIRECTIONS), "fw")
+        name = f"{scope}.{_DIRECTIONS[direction]}.{part}.{kind}"
+        if name in variables:
             raise AdequaError(
-                f"{checkpoint.path} has two variables for one weight, {named[name]} and {variable}."
+                f"{checkpoint.path} has two variables for one weight, {variables[name]} and "
+                f"{variable}."
             )
-        named[name] = variable
-    directions = DIRECTIONS if any(".backward." in name for name in named) else DIRECTIONS[:1]
-    for wanted in (n for e in TABLES for d in directions for n in weight_names(e, d)):
-        if wanted not in named:
+        variables[name] = variable
+    directions = DIRECTIONS if any(".backward." in name for name in variables) else DIRECTIONS[:1]
+    for name in (n for e in TABLES for d in directions for n in weight_names(e, d)):
+        if name not in variables:
             raise AdequaError(
                 f"{checkpoint.path} is not a Quick-Thought model of GRU encoders: it "
-                f"has no variable for {wanted}, named like encoder/fw/gru_cell/gates/kernel."
+                f"has no variable for {name}, named like encoder/fw/gru_cell/gates/kernel."
             )
-    return {name: checkpoint.read(variable) for name, variable in named.items()}
+    return {name: checkpoint.read(variable) for name, variable in variables.items()}
 
 
 def word_vectors(checkpoint: Checkpoint) -> Arrays:
-    """The word vectors of f, and of g where it has its own."""
+    """Read the word vectors of f, and of g where it has its own."""
     tables = {e: checkpoint.read(n) for e, n in _VECTORS.items() if n in checkpoint.shapes}
     if "f" not in tables or any(
-        table.ndim != _TABLE or not len(table) for table in tables.values()
+        table.ndim != _MATRIX or not len(table) for table in tables.values()
     ):
         raise AdequaError(
             f"{checkpoint.path} has no table of word vectors named {_VECTORS['f']}, of one row a "
@@ -129,7 +131,7 @@ def convert(
     tables: Arrays = {}
     words: list[str] = []
     if expanded:
-        words, tables = _expanded(expanded)
+        words, tables = _expanded_words(expanded)
     elif vocabulary is not None:
         words, tables = dictionary_words(vocabulary), vectors
         if len(words) != len(tables["f"]) or UNKNOWN not in words:
@@ -147,22 +149,22 @@ def convert(
             np.save(target / TABLES[encoder], table.astype(np.float32), allow_pickle=False)
 
 
-def _expanded(beginning: str) -> tuple[list[str], Arrays]:
-    """The words and vectors of an expanded vocabulary: BEGINNING.txt and BEGINNING.npy.
+def _expanded_words(prefix: str) -> tuple[list[str], Arrays]:
+    """Read the words and vectors of an expanded vocabulary: PREFIX.txt and PREFIX.npy.
 
-    The vectors of g are in BEGINNING_out.npy, for the words of BEGINNING_out.txt.
+    The vectors of g are in PREFIX_out.npy, for the words of PREFIX_out.txt.
     """
-    words = dictionary_words(Path(f"{beginning}.txt"))
+    words = dictionary_words(Path(f"{prefix}.txt"))
     if UNKNOWN not in words:
-        raise AdequaError(f'{beginning}.txt lacks the word "{UNKNOWN}", which is needed.')
+        raise AdequaError(f'{prefix}.txt lacks the word "{UNKNOWN}", which is needed.')
     tables: Arrays = {}
-    for encoder, ending in _ENDINGS.items():
-        file = Path(f"{beginning}{ending}.npy")
-        theirs = dictionary_words(Path(f"{beginning}{ending}.txt"))
-        row_of = {word: row for row, word in enumerate(theirs)}
-        table = table_of(file, theirs)
+    for encoder, suffix in _SUFFIXES.items():
+        file = Path(f"{prefix}{suffix}.npy")
+        file_words = dictionary_words(Path(f"{prefix}{suffix}.txt"))
+        row_of = {word: row for row, word in enumerate(file_words)}
+        table = read_table(file, file_words)
         if row_of.keys() != set(words):
-            raise AdequaError(f"{beginning}.txt and {beginning}{ending}.txt hold different words.")
+            raise AdequaError(f"{prefix}.txt and {prefix}{suffix}.txt hold different words.")
         # The two files may have the words in different orders.
         tables[encoder] = table[[row_of[word] for word in words]]
     return words, tables
@@ -175,7 +177,7 @@ def _check_sizes(path: Path, weights: Arrays, tables: Arrays) -> None:
             continue
         encoder = name.partition(".")[0]
         dimension = tables.get(encoder, tables["f"]).shape[1]
-        if array.ndim != _TABLE or array.shape[0] - array.shape[1] != dimension:
+        if array.ndim != _MATRIX or array.shape[0] - array.shape[1] != dimension:
             raise AdequaError(
                 f"{path}: {name} is {' × '.join(map(str, array.shape))}, which does not fit "
                 f"words of {dimension} numbers."
@@ -183,7 +185,7 @@ def _check_sizes(path: Path, weights: Arrays, tables: Arrays) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; 0 when all went well, 2 after a sentence on what was wrong."""
+    """Run the command line; return 0 on success, and 2 after an error message."""
     parser = argparse.ArgumentParser(
         prog="python -m adequa.encoders.converters.quick_thought",
         description="Turn a Quick-Thought checkpoint into a folder for quick-thought:FOLDER.",
@@ -193,19 +195,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--vocabulary", type=Path, help="the words of the checkpoint, one a line")
     choice.add_argument("--expanded", default="", help="as in exp_vocab/word_embedding")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
         convert(
-            open_checkpoint(given.checkpoint),
-            given.new_folder,
-            vocabulary=given.vocabulary,
-            expanded=given.expanded,
+            open_checkpoint(args.checkpoint),
+            args.new_folder,
+            vocabulary=args.vocabulary,
+            expanded=args.expanded,
         )
     except AdequaError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    own = given.vocabulary or given.expanded
-    print(f"Use it as quick-thought:{given.new_folder}{'' if own else ',words=FILE'}")
+    has_words = args.vocabulary or args.expanded
+    print(f"Use it as quick-thought:{args.new_folder}{'' if has_words else ',words=FILE'}")
     return 0
 
 

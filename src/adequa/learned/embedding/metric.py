@@ -17,7 +17,7 @@ import numpy as np
 from adequa.encoders.base import Encoder, PairEncoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features, feature_count, pair_features
 from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
@@ -55,7 +55,7 @@ class EmbeddingRegressor(LearnedMetric):
     kind: ClassVar[str] = "embedding-regressor"
     regressor_: SupportVectors | MLP = field(init=False, repr=False)
 
-    def fit(self, ratings: Ratings, training: Training = UNSEEN) -> EmbeddingRegressor:
+    def fit(self, ratings: Ratings, training: Training = SILENT) -> EmbeddingRegressor:
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
         check_choice("references", self.references, get_args(Reduction))

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.learned.base import UNSEEN, Training
+from adequa.learned.base import SILENT, Training
 from adequa.learned.device import to_device, training_device
 from adequa.learned.embedding.features import (
     Features,
@@ -237,7 +237,7 @@ class MLPSearch:
     """Every setting with its development correlations, and the model of the best."""
 
     settings: tuple[MLPSetting, ...]
-    correlations: FloatArray  # (settings, epochs); -1 for a setting that diverged
+    correlations: FloatArray  # (settings, epochs); -inf for a setting that diverged
     model: MLP  # of the best setting after its best epoch
 
     @property
@@ -281,8 +281,8 @@ def search_mlp(
     mean, scale = targets[~development].mean(), targets[~development].std()
     data = _Data.on(training_device(device), features, (targets - mean) / scale, development)
     settings = grid.settings()
-    correlations = np.full((len(settings), grid.epochs), -1.0)
-    best, layers = -1.0, None
+    correlations = np.full((len(settings), grid.epochs), -np.inf)
+    best, layers = -np.inf, None
     with _matmul_precision(data.features.device, tf32):
         for index, setting in enumerate(settings):
             network = _train(data, setting, grid, seed, correlations[index])
@@ -406,7 +406,7 @@ def fit_mlp(
     development: float,
     seed: int,
     device: str = "auto",
-    training: Training = UNSEEN,
+    training: Training = SILENT,
 ) -> FittedRegressor[MLP]:
     """Train a perceptron with the setting and the epoch of the best Pearson on a split."""
     training.stage("Searching for settings")

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.learned.base import UNSEEN, Training
+from adequa.learned.base import SILENT, Training
 from adequa.learned.embedding.features import (
     Features,
     Standardisation,
@@ -451,7 +451,7 @@ def fit_svr(
     folds: int,
     seed: int,
     workers: int | None = None,
-    training: Training = UNSEEN,
+    training: Training = SILENT,
 ) -> FittedRegressor[SupportVectors]:
     """Fit an ε-SVR to all rows, with the setting of the best cross-validated Pearson.
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table, three_digits
+from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, three_digits
 from adequa.learned.packed.metric import BEND, bend
-from adequa.learned.pair.metric import ancestors, ancestry
+from adequa.learned.pair.metric import ancestry, stage_table
 from adequa.metrics.saved import DIGITS, Description
 from adequa.version import __version__
 
@@ -62,12 +62,7 @@ def _meaning(metric: Description) -> Iterator[str]:
 
 
 def _recipe(metric: Description) -> Iterator[str]:
-    rows = [
-        row
-        for initial in ancestors(metric.training)
-        for row in _stages(initial["training"], f"{initial['name']}, ")
-    ]
-    yield table(["stage", "learnt", "from", "rows"], [*rows, *_stages(metric.training)])
+    yield stage_table(metric.training)
     pairs, origin = metric.training["pairs"], metric.training["packed"]["from"]
     longest = "largest" if "averaged" in metric.training else "last"
     packed_from = (
@@ -79,19 +74,6 @@ def _recipe(metric: Description) -> Iterator[str]:
         f"{pairs:,} different pairs of reference and hypothesis in the {longest} training. "
         f"{''.join(ancestry(metric.training))}`metric.json` has the whole plan.{packed_from}"
     )
-
-
-def _stages(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[str | int]]:
-    for number, sources in enumerate(training["stages"], 1):
-        for source in sources:
-            names = ", ".join(source["rows_by_dataset"])
-            learnt = source["objective"] + _teacher_count(source.get("teacher", ()))
-            yield [f"{prefix}{number}", learnt, names, source["rows"]]
-
-
-def _teacher_count(teachers: list[str]) -> str:
-    """Return how many teachers there were; their paths mean nothing elsewhere."""
-    return f" of {len(teachers)} teachers" if len(teachers) > 1 else ""
 
 
 def _agreement(report: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
-from adequa.learned.base import UNSEEN, Training
+from adequa.learned.base import SILENT, Training
 from adequa.learned.packed.card import packed_card
 from adequa.learned.packed.export import GraphPrecision, export_onnx
 from adequa.learned.packed.metric import (
@@ -86,7 +86,7 @@ def pack(
     max_length: int | None = None,
     data: str = "",
     versions: Mapping[str, str] | None = None,
-    training: Training = UNSEEN,
+    training: Training = SILENT,
 ) -> PackingResult:
     """Write the folder of a packed metric, whole or not at all.
 

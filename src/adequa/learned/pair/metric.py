@@ -19,7 +19,7 @@ from adequa.datasets.load import load_dataset
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.learned.references import Reduction, reduce_pairs
@@ -78,7 +78,7 @@ class PairRegressor(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences] = (),
-        training: Training = UNSEEN,
+        training: Training = SILENT,
     ) -> PairRegressor:
         """Train by the plan; stages that name no data learn from these judgements."""
         with _required_packages("A pair regressor"):
@@ -332,7 +332,7 @@ def _reporter(training: Training) -> Callable[[Progress], None]:
         training.stage(f"Learning from {progress.stage}")
         training.advance(progress.step, progress.steps)
         figures = "".join(f", {key} {value:.3f}" for key, value in progress.figures.items())
-        training.told(f"loss {progress.loss:.4f}{figures}")
+        training.status(f"loss {progress.loss:.4f}{figures}")
 
     return report
 
@@ -379,12 +379,7 @@ def _card(metric: PairRegressor) -> str:
 
 def _stages(facts: Mapping[str, Any]) -> list[str]:
     """The stages of a metric and its ancestors, and where the weights come from."""
-    rows = [
-        row
-        for ancestor in ancestors(facts)
-        for row in _stage_rows(ancestor["training"], f"{ancestor['name']}, ")
-    ]
-    blocks = [table(["stage", "learns", "from", "rows"], [*rows, *_stage_rows(facts)])]
+    blocks = [stage_table(facts)]
     if any(ancestors(facts)):
         blocks.append("".join(ancestry(facts)).strip())
     if "averaged" in facts:
@@ -397,17 +392,23 @@ def _stages(facts: Mapping[str, Any]) -> list[str]:
     return blocks
 
 
-def _stage_rows(facts: Mapping[str, Any], prefix: str = "") -> list[list[str | float | None]]:
-    return [
-        [
-            f"{prefix}{number}",
-            source["objective"],
-            ", ".join(source["rows_by_dataset"]),
-            source["rows"],
-        ]
-        for number, sources in enumerate(facts["stages"], 1)
-        for source in sources
+def stage_table(training: Mapping[str, Any]) -> str:
+    """The objectives and data of all stages, those of the metric's ancestors first."""
+    rows = [
+        row
+        for ancestor in ancestors(training)
+        for row in _stage_rows(ancestor["training"], f"{ancestor['name']}, ")
     ]
+    return table(["stage", "learns", "from", "rows"], [*rows, *_stage_rows(training)])
+
+
+def _stage_rows(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[str | int]]:
+    for number, sources in enumerate(training["stages"], 1):
+        for source in sources:
+            count = len(source.get("teacher", ()))  # their paths mean nothing elsewhere
+            teachers = f" of {count} teachers" if count > 1 else ""
+            datasets = ", ".join(source["rows_by_dataset"])
+            yield [f"{prefix}{number}", source["objective"] + teachers, datasets, source["rows"]]
 
 
 def _development(metric: PairRegressor) -> list[str]:

@@ -99,6 +99,8 @@ def split_preferences(
     if not usable:
         raise AdequaError("There are no preferences between different texts to learn from.")
     if development:
+        if not any(map(len, development)):
+            raise AdequaError("There are no preferences to validate on.")
         return TrainingData(tuple(usable), tuple(development))
     splits = [_split(preferences, fraction, seed) for preferences in usable]
     return TrainingData(tuple(train for train, _ in splits), tuple(held for _, held in splits))

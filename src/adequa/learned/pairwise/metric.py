@@ -20,7 +20,7 @@ from scipy.special import expit
 from adequa.encoders.registry import ENCODERS, load_encoder, with_path
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import UNSEEN, LearnedMetric, Training
+from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.learned.cards import (
     model_card,
     settings_table,
@@ -107,7 +107,7 @@ class PairwiseRanker(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Preferences],
-        training: Training = UNSEEN,
+        training: Training = SILENT,
         development: Sequence[Preferences] = (),
     ) -> PairwiseRanker:
         """Train on preferences with texts; the epoch is chosen on `development`.
@@ -146,7 +146,7 @@ class PairwiseRanker(LearnedMetric):
 
         def epoch_done(epoch: Epoch) -> None:
             training.advance(epoch.epoch, self.epochs)
-            training.told(f"cost {epoch.mean_cost:.4f}, tau {epoch.tau:.4f}")
+            training.status(f"cost {epoch.mean_cost:.4f}, tau {epoch.tau:.4f}")
 
         trained = train_network(
             features,
@@ -221,7 +221,7 @@ class PairwiseRanker(LearnedMetric):
         margins = mean_over_references(z, starts) * np.where(is_exchanged, -1.0, 1.0)
         return np.where(first == second, 0.0, margins)
 
-    def decide(self, first: Segments, second: Segments, training: Training = UNSEEN) -> FloatArray:
+    def decide(self, first: Segments, second: Segments, training: Training = SILENT) -> FloatArray:
         """Return the probability that each first hypothesis is better; 0.5 is a tie."""
         self.check_fitted()
         if first.references != second.references:
@@ -232,7 +232,7 @@ class PairwiseRanker(LearnedMetric):
         return self.decide_rows(texts, one, other, training)
 
     def decide_preferences(
-        self, preferences: Preferences, training: Training = UNSEEN
+        self, preferences: Preferences, training: Training = SILENT
     ) -> FloatArray:
         """Return the probability that the better hypothesis of each preference is better."""
         self.check_fitted()
@@ -242,7 +242,7 @@ class PairwiseRanker(LearnedMetric):
         return self.decide_rows(texts, one, other, training)
 
     def decide_rows(
-        self, texts: UniqueTexts, first: IntArray, second: IntArray, training: Training = UNSEEN
+        self, texts: UniqueTexts, first: IntArray, second: IntArray, training: Training = SILENT
     ) -> FloatArray:
         """Return the probability that each first text is better than the second, by their rows.
 

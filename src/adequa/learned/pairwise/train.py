@@ -6,7 +6,7 @@ tau is kept, the latest of several (Guzmán et al., 2015, §4.4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -81,7 +81,7 @@ def train_network(
     ]
     history: list[Epoch] = []
 
-    def evaluated(entry: Any) -> None:
+    def evaluated(entry: Mapping[str, Any]) -> None:
         epoch = entry["step"] // learner.batches
         history.append(Epoch(names.index(entry["stage"]), epoch, entry["loss"], entry["tau"]))
         epoch_done(history[-1])
@@ -113,6 +113,7 @@ class _Learner:
     ) -> None:
         self.features = features
         self.settings = settings
+        # One stream for all epochs: this training is short and never resumed from a checkpoint.
         self.random = np.random.default_rng([seed, 1])
         self.triples, self.y = better_first, np.ones(len(better_first))
         if not settings.symmetric:

@@ -1,4 +1,15 @@
-"""What a Tree-LSTM learns from: ratings from 1 to 5, and those it is chosen on."""
+"""Training data of ReVal: ratings from 1 to 5, and ratings on which the best epoch is chosen.
+
+ReVal (Gupta et al., 2015) turns the rankings of WMT13 into similarities from 1 to 5. Its own way
+needs the ranks within each ranking, which preferences no longer have. Here a hypothesis with w wins
+and l losses among its comparisons has a similarity y by one of two formulas:
+
+    share      y = 1 + 4 w / (w + l)
+    smoothed   y = 1 + 4 (w + 1) / (w + l + 2)
+
+The second is nearer to the middle, the fewer the comparisons are: a hypothesis that won once has
+3.67 and not 5. Ratings on another scale are brought to 1 to 5 linearly.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
@@ -22,209 +32,158 @@ from adequa.statistics.correlation import pearson
 Formula: TypeAlias = Literal["share", "smoothed"]
 
 LOWEST, HIGHEST = 1.0, 5.0  # similarity
+DEVELOPMENT_FRACTION = 0.1  # of ratings to choose the epoch on, where there are no others for it
+# Ratings of similarity tasks come with a split by their authors, in this column.
+_SPLIT, _TRAIN, _DEVELOPMENT = "split", "train", "dev"
+_MIN_RATINGS = 2  # that a correlation needs
+
+
+# Ratings from preferences -------------------------------------------------------------------------
 
 
 def similarity(wins: FloatArray, losses: FloatArray, formula: Formula) -> FloatArray:
-    """Similarities from 1 to 5.
+    """Return similarities from 1 to 5.
 
     >>> similarity(np.array([1.0, 6.0]), np.array([0.0, 2.0]), "smoothed").round(2)
     array([3.67, 3.8 ])
     """
     check_choice("formula", formula, get_args(Formula))
     added = 1.0 if formula == "smoothed" else 0.0
-    share = (wins + added) / (wins + losses + 2 * added)
-    return np.asarray(LOWEST + (HIGHEST - LOWEST) * share)
+    fraction = (wins + added) / (wins + losses + 2 * added)
+    return np.asarray(LOWEST + (HIGHEST - LOWEST) * fraction)
 
 
-def rated_preferences(preferences: Preferences, formula: Formula, fewest: int = 1) -> Ratings:
-    """One rating for each different hypothesis of a reference, in the order of appearance.
+def rate_preferences(
+    preferences: Preferences, formula: Formula, min_comparisons: int = 1
+) -> Ratings:
+    """Return one rating for each distinct hypothesis of a reference, in the order of appearance.
 
-    Systems with the same output count as one. Preferences between equal texts say nothing, and
-    hypotheses with fewer than so many comparisons are left out.
+    Systems with the same output count as one. Preferences between equal texts are ignored, and
+    hypotheses with fewer comparisons than `min_comparisons` are left out.
     """
-    told = preferences.without_identical()
-    if told.better is None or told.worse is None:
+    usable = preferences.without_identical()
+    if usable.better is None or usable.worse is None:
         raise AdequaError(
             f"There are no texts in {preferences.name or 'these preferences'}; a metric learns from"
             ' preferences with the columns "better", "worse" and "ref".'
         )
-    if not len(told):
+    if not len(usable):
         raise AdequaError("There are no preferences between different texts to learn from.")
-    pairs = told.ids.get("lp", ("",) * len(told))
-    outputs, at = distinct(
+    pairs = usable.ids.get("lp", ("",) * len(usable))
+    outputs, indices = distinct(
         [
-            *zip(told.better.hypotheses, told.better.references, pairs, strict=True),
-            *zip(told.worse.hypotheses, told.worse.references, pairs, strict=True),
+            *zip(usable.better.hypotheses, usable.better.references, pairs, strict=True),
+            *zip(usable.worse.hypotheses, usable.worse.references, pairs, strict=True),
         ]
     )
-    won, lost = np.split(at, 2)
-    wins, losses = (np.bincount(side, minlength=len(outputs)).astype(float) for side in (won, lost))
-    told_enough = np.flatnonzero(wins + losses >= fewest)
-    if not len(told_enough):
+    wins, losses = (
+        np.bincount(side, minlength=len(outputs)).astype(float) for side in np.split(indices, 2)
+    )
+    rows = np.flatnonzero(wins + losses >= min_comparisons)
+    if not len(rows):
         raise AdequaError(
-            f"No output in {preferences.name or 'these preferences'} was compared {fewest} times; "
-            "ask for fewer comparisons."
+            f"No output in {preferences.name or 'these preferences'} was compared "
+            f"{min_comparisons} times; ask for fewer comparisons."
         )
-    hypotheses, references, of_pair = zip(*(outputs[row] for row in told_enough), strict=True)
+    hypotheses, references, language_pairs = zip(*(outputs[row] for row in rows), strict=True)
     return Ratings(
-        scores=similarity(wins, losses, formula)[told_enough],
-        ids={"lp": of_pair} if "lp" in told.ids else {},
+        scores=similarity(wins, losses, formula)[rows],
+        ids={"lp": language_pairs} if "lp" in usable.ids else {},
         segments=Segments(hypotheses, references),
         name=preferences.name,
     )
 
 
-# Ratings of similarity tasks come in parts that their authors have made.
-_SPLIT, _TRAIN, _DEVELOPMENT = "split", "train", "dev"
-
-
-_FEWEST = 2  # ratings that a correlation needs
+# Training and development ratings -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeJudgements:
-    """Ratings to learn from, from 1 to 5, and ratings to choose the epoch on, on any scale."""
+    """Ratings to train on, from 1 to 5, and ratings to choose the epoch on, on any scale."""
 
-    learnt: Ratings
+    training: Ratings
     development: Ratings
-    # The rows of development data that are correlated together: by dataset, by language pair.
-    parts: tuple[tuple[IntArray, ...], ...]
-
-    @classmethod
-    def of(
-        cls, learnt: Ratings, development: Ratings, note: Callable[[str], None]
-    ) -> TreeJudgements:
-        """With the parts whose ratings differ, and all rows as one where there is none."""
-        parts = _parts_that_differ(development)
-        if not parts:
-            note(
-                f"{development.name or 'the ratings to choose on'}: no language pair has ratings "
-                "that differ, so that the epoch is chosen by the correlation over all of them."
-            )
-            parts = ((np.arange(len(development)),),)
-        return cls(learnt, development, parts)
+    # Rows of the development ratings that are correlated together: by dataset, by language pair.
+    groups: tuple[tuple[IntArray, ...], ...]
 
     def criterion(self, predictions: FloatArray) -> float:
-        """Pearson with the ratings to choose on: the mean over the datasets.
+        """Return the Pearson correlation with the development ratings, averaged over datasets.
 
-        That of a dataset is the mean over its language pairs. Predictions that do not differ count
-        0 in one of them, and where they differ in none, -1.
+        The figure of a dataset is the mean over its language pairs. A pair whose predictions are
+        all equal counts 0; if that is so in every pair, the criterion is -1.
         """
         human = self.development.scores
         by_pair = [
             np.array([float(pearson(human[rows], predictions[rows])) for rows in pairs])
-            for pairs in self.parts
+            for pairs in self.groups
         ]
         if np.isnan(np.concatenate(by_pair)).all():
             return -1.0
         return float(np.mean([np.nan_to_num(figures, nan=0.0).mean() for figures in by_pair]))
 
 
-def _parts_that_differ(ratings: Ratings) -> tuple[tuple[IntArray, ...], ...]:
-    """The rows of each language pair of each dataset, where ratings differ."""
-    datasets = ratings.ids["dataset"]
-    rows: dict[str, dict[str, list[int]]] = {}
-    for row, (dataset, pair) in enumerate(
-        zip(datasets, ratings.ids.get("lp", ("",) * len(ratings)), strict=True)
-    ):
-        rows.setdefault(dataset, {}).setdefault(pair, []).append(row)
-    by_dataset = (
-        tuple(np.array(some) for some in pairs.values() if _differ(ratings.scores[some]))
-        for pairs in rows.values()
-    )
-    return tuple(pairs for pairs in by_dataset if pairs)
-
-
-def _differ(scores: FloatArray) -> bool:
-    return len(scores) >= _FEWEST and bool(np.ptp(scores))
-
-
-def collect(
-    given: Sequence[Ratings | Preferences],
+def collect_judgements(
+    judgements: Sequence[Ratings | Preferences],
     development: Sequence[Ratings],
     *,
     formula: Formula,
-    fewest: int,
-    share: float,
+    min_comparisons: int,
     seed: int,
     note: Callable[[str], None],
 ) -> TreeJudgements:
-    """All that is learnt from as ratings, and what is held out.
+    """Return the ratings to train on and those to choose on.
 
-    Data that say themselves what is for training and for development are taken at their word;
-    of the others a share is held out, references kept together, unless there are ratings for
-    development.
+    Of data with a column "split" the parts "train" and "dev" are used. Of other data
+    `DEVELOPMENT_FRACTION` is held out, without parting rows of one reference, unless there are
+    development ratings.
     """
-    if not given:
+    if not judgements:
         raise AdequaError("A Tree-LSTM learns from preferences or ratings; there are none.")
-    chosen_on = [_of_split(each, _DEVELOPMENT, "choose on") for each in development]
-    learnt, held_out = [], []
-    for each in given:
-        rated = rated_preferences(each, formula, fewest) if isinstance(each, Preferences) else each
-        rated_texts(rated)
-        if _SPLIT in rated.ids:
-            some, rest = _of_split(rated, _TRAIN, "learn from"), _rows(rated, _DEVELOPMENT)
-        elif development:
-            some, rest = rated, None
-        else:
-            some, rest = _split(rated, share, seed)
-        learnt.append(_from_1_to_5(some, note))
-        if rest is not None and len(rest):
-            held_out.append(rest)
-    for each in chosen_on:
-        rated_texts(each)
+    chosen_on = [_split_part(ratings, _DEVELOPMENT, "choose on") for ratings in development]
+    to_train, held_out = [], []
+    for data in judgements:
+        ratings = (
+            rate_preferences(data, formula, min_comparisons)
+            if isinstance(data, Preferences)
+            else data
+        )
+        texts = rated_texts(ratings)
+        if _SPLIT in ratings.ids:
+            held_out.append(_rows_of_part(ratings, _DEVELOPMENT))
+            ratings = _split_part(ratings, _TRAIN, "learn from")
+        elif not development:
+            mask = split_off(len(ratings), DEVELOPMENT_FRACTION, seed, reference_groups(texts))
+            held_out.append(ratings.select(np.flatnonzero(mask)))
+            ratings = ratings.select(np.flatnonzero(~mask))
+        to_train.append(_rescale(ratings, note))
+    for ratings in chosen_on:
+        rated_texts(ratings)
+    held_out = [ratings for ratings in held_out if len(ratings)]
     if not chosen_on:
-        _check_held_out(held_out, sum(map(len, learnt)))
-    return TreeJudgements.of(_together(learnt), _together(chosen_on or held_out), note)
+        _check_held_out(held_out, sum(map(len, to_train)))
+    choices = _concatenate(chosen_on or held_out)
+    return TreeJudgements(_concatenate(to_train), choices, _correlation_groups(choices, note))
 
 
-def _check_held_out(parts: Sequence[Ratings], learnt: int) -> None:
-    if not parts:
-        raise AdequaError(
-            "There are no ratings to choose the best epoch on; name some with --development."
-        )
-    if not any(_differ(part.scores) for part in parts):
-        count = sum(map(len, parts))
-        held = f"{count:,} are held out to choose the epoch, and they do not differ"
-        if count == 1:
-            held = "1 is held out to choose the epoch, and a correlation needs more"
-        raise AdequaError(
-            f"Of {learnt + count:,} ratings {held}; give more, or name --development."
-        )
-
-
-def _together(parts: Sequence[Ratings]) -> Ratings:
-    """Ratings of several datasets as one; those without language pairs have an empty one."""
-    if any("lp" in part.ids for part in parts):
-        parts = [replace(part, ids={"lp": part.ids.get("lp", ("",) * len(part))}) for part in parts]
-    return joined(list(parts))
-
-
-def _of_split(ratings: Ratings, part: str, use: str) -> Ratings:
-    """The rows of one part of a split; all of them where there is none."""
+def _split_part(ratings: Ratings, part: str, use: str) -> Ratings:
+    """Return the rows of one part of a split; all rows where there is no split."""
     if _SPLIT not in ratings.ids:
         return ratings
-    found = _rows(ratings, part)
-    if not len(found):
+    rows = _rows_of_part(ratings, part)
+    if not len(rows):
         raise AdequaError(
             f'{ratings.name} has a column "{_SPLIT}", and no row of it is "{part}"; leave the '
             f"column out to {use} all rows."
         )
-    return found
+    return rows
 
 
-def _rows(ratings: Ratings, part: str) -> Ratings:
+def _rows_of_part(ratings: Ratings, part: str) -> Ratings:
     return ratings.select(np.flatnonzero(np.array(ratings.ids[_SPLIT]) == part))
 
 
-def _split(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:
-    held_out = split_off(len(ratings), share, seed, reference_groups(rated_texts(ratings)))
-    rest, some = np.flatnonzero(held_out), np.flatnonzero(~held_out)
-    return ratings.select(some), ratings.select(rest)
-
-
-def _from_1_to_5(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
-    """Ratings on the scale that the network has classes for."""
+def _rescale(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
+    """Return ratings on the scale from 1 to 5 that the network has classes for."""
     scores = ratings.scores
     lowest, highest = float(scores.min()), float(scores.max())
     if lowest >= LOWEST and highest <= HIGHEST:
@@ -237,7 +196,56 @@ def _from_1_to_5(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
         f"{ratings.name or 'the ratings'}: from {lowest:g} to {highest:g}, which is brought to 1 "
         "to 5."
     )
-    scaled: npt.NDArray[np.float64] = LOWEST + (HIGHEST - LOWEST) * (scores - lowest) / (
-        highest - lowest
-    )
+    scaled = LOWEST + (HIGHEST - LOWEST) * (scores - lowest) / (highest - lowest)
     return replace(ratings, scores=np.clip(scaled, LOWEST, HIGHEST))
+
+
+def _check_held_out(held_out: Sequence[Ratings], training_rows: int) -> None:
+    if not held_out:
+        raise AdequaError(
+            "There are no ratings to choose the best epoch on; name some with --development."
+        )
+    if not any(_varies(ratings.scores) for ratings in held_out):
+        count = sum(map(len, held_out))
+        reason = f"{count:,} are held out to choose the epoch, and they do not differ"
+        if count == 1:
+            reason = "1 is held out to choose the epoch, and a correlation needs more"
+        raise AdequaError(
+            f"Of {training_rows + count:,} ratings {reason}; give more, or name --development."
+        )
+
+
+def _concatenate(parts: Sequence[Ratings]) -> Ratings:
+    """Join the ratings of all datasets; rows without a language pair have an empty one."""
+    if any("lp" in part.ids for part in parts):
+        parts = [replace(part, ids={"lp": part.ids.get("lp", ("",) * len(part))}) for part in parts]
+    return joined(list(parts))
+
+
+def _correlation_groups(
+    ratings: Ratings, note: Callable[[str], None]
+) -> tuple[tuple[IntArray, ...], ...]:
+    """Return the rows of each language pair of each dataset; pairs of equal ratings are left out.
+
+    Where all are left out, all rows form one group.
+    """
+    rows: dict[str, dict[str, list[int]]] = {}
+    pairs = ratings.ids.get("lp", ("",) * len(ratings))
+    for row, (dataset, pair) in enumerate(zip(ratings.ids["dataset"], pairs, strict=True)):
+        rows.setdefault(dataset, {}).setdefault(pair, []).append(row)
+    by_dataset = (
+        tuple(np.array(group) for group in groups.values() if _varies(ratings.scores[group]))
+        for groups in rows.values()
+    )
+    usable = tuple(groups for groups in by_dataset if groups)
+    if usable:
+        return usable
+    note(
+        f"{ratings.name or 'the ratings to choose on'}: no language pair has ratings "
+        "that differ, so that the epoch is chosen by the correlation over all of them."
+    )
+    return ((np.arange(len(ratings)),),)
+
+
+def _varies(scores: FloatArray) -> bool:
+    return len(scores) >= _MIN_RATINGS and bool(np.ptp(scores))

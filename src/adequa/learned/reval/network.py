@@ -36,11 +36,14 @@ from torch.nn import functional
 from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import EMPTY, Forest, Levels, sort_into_levels
-from adequa.segments import FloatArray
+from adequa.runtime.batching import batches_by_length
+from adequa.segments import FloatArray, IntArray
 
 Structure: TypeAlias = Literal["dependency", "chain"]
 
 CLASSES = 5  # K: similarities are from 1 to K
+# Without gradients, composed and compared at once.
+_BATCH_TREES, _BATCH_NODES, _BATCH_PAIRS = 256, 1 << 14, 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +125,9 @@ class TreeNetwork(nn.Module):
         return self.compare(h_ref, h_tra)
 
     def compose(self, levels: Levels, table: Tensor) -> Tensor:
-        """Return h of the root of each tree; the words of the trees are rows of the table.
+        """Return h of the root of each tree, level by level from the deepest nodes up.
 
-        Equations 2 to 8 are computed for all nodes j of a level at once, from the deepest level up.
-        The nodes k of the level below are their children, and j maps each k to its parent.
+        The words of the trees are rows of the table.
         """
         if len(levels.vocabulary) and levels.vocabulary[-1] >= len(table):
             raise ValueError(f"word {levels.vocabulary[-1]} is not in a table of {len(table)}")
@@ -133,10 +135,10 @@ class TreeNetwork(nn.Module):
         x = self._word_vectors(index["vocabulary"], table)
         wx = functional.linear(x, self.w, self.b)  # W x + b, once for each word of the batch
         wx, wx_f = wx[:, : -self.shape.memory], wx[:, -self.shape.memory :]
-        # Without children h̃ and the sum in (7) are 0: a leaf's state depends on its word alone.
-        h_leaf, c_leaf = self._states(wx, wx.new_zeros(()))
+        # A leaf has no children, so that its state depends on its word alone.
         h = c = wx.new_empty(0, self.shape.memory)
-        for wx_j, wx_fj, j, h_leaf_j, c_leaf_j in zip(
+        h_leaf, c_leaf = self._states(wx, wx_f[:0], h, c, index["parents"][:0])
+        for wx_j, wx_fk, parents, h_leaf_j, c_leaf_j in zip(
             wx.index_select(0, index["inner_words"]).split_with_sizes(levels.inner_counts),
             wx_f.index_select(0, index["parent_words"]).split_with_sizes(levels.child_counts),
             index["parents"].split_with_sizes(levels.child_counts),
@@ -144,19 +146,27 @@ class TreeNetwork(nn.Module):
             c_leaf.index_select(0, index["leaf_words"]).split_with_sizes(levels.leaf_counts),
             strict=True,
         ):
-            h_k, c_k = h, c
-            h_sum = _sum_by_parent(h_k, j, len(wx_j))  # (2)
-            f = (wx_fj + h_k @ self.u_f.t()).sigmoid()  # (4)
-            fc_sum = _sum_by_parent(f * c_k, j, len(wx_j))
-            h, c = self._states(wx_j + h_sum @ self.u.t(), fc_sum)
+            h, c = self._states(wx_j, wx_fk, h, c, parents)
             h, c = torch.cat([h, h_leaf_j]), torch.cat([c, c_leaf_j])
         return h.index_select(0, index["roots"])
 
-    def _states(self, gates: Tensor, fc_sum: Tensor) -> tuple[Tensor, Tensor]:
-        """Return h and c from W x + U h̃ + b of i, u and o, and from Σ f ⊙ c of the children."""
-        i, u, *o = gates.chunk(2 + self.shape.output_gate, dim=1)
-        c = i.sigmoid() * u.tanh() + fc_sum  # (3), (6), (7)
-        h = o[0].sigmoid() * c.tanh() if o else c.tanh()  # (5), (8)
+    def _states(
+        self, wx: Tensor, wx_f: Tensor, h_k: Tensor, c_k: Tensor, parents: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return h and c of nodes from those of all their children: equations 2 to 8.
+
+        `wx` has W x + b of each node, for the gates i, u and o. The other tensors have a row for
+        each child k: its parent's W x + b for the gate f, its state, and the index of its parent.
+        """
+        h_sum = _sum_by_parent(h_k, parents, len(wx))  # (2)
+        gates = wx + h_sum @ self.u.t() if len(h_k) else wx
+        i, u, *output_gate = gates.chunk(2 + self.shape.output_gate, dim=1)
+        i = i.sigmoid()  # (3)
+        f = (wx_f + h_k @ self.u_f.t()).sigmoid()  # (4)
+        o = output_gate[0].sigmoid() if output_gate else 1.0  # (5)
+        u = u.tanh()  # (6)
+        c = i * u + _sum_by_parent(f * c_k, parents, len(wx))  # (7)
+        h = o * c.tanh()  # (8)
         return h, c
 
     def _word_vectors(self, vocabulary: Tensor, table: Tensor) -> Tensor:
@@ -246,3 +256,29 @@ def target_distributions(similarity: npt.ArrayLike) -> npt.NDArray[np.float32]:
 def kl_divergence(p: Tensor, log_p: Tensor) -> Tensor:
     """Return the mean of KL(p ‖ p̂) over pairs: equation 3 of Gupta et al. without its L2 term."""
     return functional.kl_div(log_p, p, reduction="batchmean")
+
+
+def compose_trees(network: TreeNetwork, table: Tensor, forest: Forest) -> Tensor:
+    """Return h of the roots of all trees, without gradients; trees of similar length in a batch."""
+    network.eval()
+    h = torch.empty(len(forest), network.shape.memory, device=table.device)
+    with torch.no_grad():
+        for trees in batches_by_length(
+            forest.lengths, max_tokens=_BATCH_NODES, max_count=_BATCH_TREES
+        ):
+            levels = network.levels(forest.select(trees))
+            h[to_device(trees, table.device)] = network.compose(levels, table)
+    return h
+
+
+def compare_trees(network: TreeNetwork, h: Tensor, h_ref: IntArray, h_tra: IntArray) -> FloatArray:
+    """Return ŷ of pairs of rows of h, without gradients."""
+    network.eval()
+    similarity = [np.empty(0)]
+    with torch.no_grad():
+        for start in range(0, len(h_ref), _BATCH_PAIRS):
+            batch = slice(start, start + _BATCH_PAIRS)
+            ref, tra = (h[to_device(side[batch], h.device)] for side in (h_ref, h_tra))
+            log_p = network.compare(ref, tra)
+            similarity.append(expected_similarity(log_p).double().cpu().numpy())
+    return np.concatenate(similarity)

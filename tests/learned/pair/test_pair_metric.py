@@ -79,7 +79,7 @@ def test_preferences_first_then_ratings(encoder: str) -> None:
     told: list[str] = []
     named: list[str] = []
     metric = PairRegressor(Plan(encoder=encoder, stage=stages), device="cpu").fit(
-        [tiny_preferences(90), tiny_ratings(48)], Training(stage=named.append, told=told.append)
+        [tiny_preferences(90), tiny_ratings(48)], Training(stage=named.append, status=told.append)
     )
     assert correlation(metric) > 0.85
     assert [each["stage"] for each in metric.training_["history"]][::6] == [

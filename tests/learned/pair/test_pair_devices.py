@@ -17,7 +17,12 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair.devices import Processes, launched_processes  # noqa: E402
+from adequa.learned.pair import devices  # noqa: E402
+from adequa.learned.pair.devices import (  # noqa: E402
+    Processes,
+    check_training_memory,
+    launched_processes,
+)
 from shared_training import stages  # noqa: E402
 
 HERE = Path(__file__).parents[2]
@@ -112,3 +117,20 @@ def test_a_device_that_is_not_there_is_a_sentence(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with pytest.raises(AdequaError, match="no device"):
         launched_processes("tpu9")
+
+
+def test_what_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = torch.nn.Linear(3000, 1000, bias=False)  # 3 * 10**6 weights, of 4 * (4 + 3) bytes each
+    monkeypatch.setattr(devices, "_total_memory", lambda _: 84 * 10**6)
+    check_training_memory(layer, torch.device("cpu"))
+    monkeypatch.setattr(devices, "_total_memory", lambda _: 56 * 10**6)
+    with pytest.raises(AdequaError) as caught:
+        check_training_memory(layer, torch.device("cpu"))
+    assert str(caught.value) == (
+        "Training 3 million weights takes 0.1 GiB and more, and cpu has 0.1 GiB; an encoder of up "
+        "to 2 million weights would fit."
+    )
+
+
+def test_the_memory_of_this_machine_is_known() -> None:
+    assert devices._total_memory(torch.device("cpu")) > 1 << 20

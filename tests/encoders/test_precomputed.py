@@ -96,7 +96,7 @@ def test_sentences_without_a_vector_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arrays", "said"),
+    ("arrays", "message"),
     [
         ({"vectors": VECTORS[:3]}, "5 sentences but vectors of shape 3 × 2"),
         ({"vectors": VECTORS[:, 0]}, "vectors of shape 5;"),
@@ -110,12 +110,12 @@ def test_sentences_without_a_vector_are_counted(tmp_path: Path) -> None:
         ({"sentences": np.array([], dtype=str), "vectors": VECTORS[:0]}, "holds no sentences"),
     ],
 )
-def test_bad_npz_files(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:
-    assert said in refused(npz(tmp_path / "a.npz", **arrays))
+def test_bad_npz_files(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    assert message in refused(npz(tmp_path / "a.npz", **arrays))
 
 
 @pytest.mark.parametrize(
-    ("sentences", "vectors", "said"),
+    ("sentences", "vectors", "message"),
     [
         (["a", "b"], [[1.0, 2.0], [3.0]], "row 2: the vector is absent, empty or of another"),
         (["a", "b"], [[1.0, 2.0], None], "row 2: the vector is absent"),
@@ -127,8 +127,8 @@ def test_bad_npz_files(tmp_path: Path, arrays: dict[str, Any], said: str) -> Non
         ([], [], "holds no sentences"),
     ],
 )
-def test_bad_parquet_files(tmp_path: Path, sentences: Any, vectors: Any, said: str) -> None:
-    assert said in refused(parquet(tmp_path / "a.parquet", sentences, vectors))
+def test_bad_parquet_files(tmp_path: Path, sentences: Any, vectors: Any, message: str) -> None:
+    assert message in refused(parquet(tmp_path / "a.parquet", sentences, vectors))
 
 
 def test_empty_vectors_in_parquet(tmp_path: Path) -> None:
@@ -140,9 +140,9 @@ def test_empty_vectors_in_parquet(tmp_path: Path) -> None:
 def test_files_that_are_something_else(tmp_path: Path) -> None:
     assert "There is no file" in refused(tmp_path / "a.npz")
     assert "is a folder" in refused(tmp_path)
-    for name, said in (("a.npz", "as .npz"), ("a.parquet", "as Parquet"), ("a.txt", "neither")):
+    for name, message in (("a.npz", "as .npz"), ("a.parquet", "as Parquet"), ("a.txt", "neither")):
         (tmp_path / name).write_bytes(b"something else" * 9)
-        assert said in refused(tmp_path / name)
+        assert message in refused(tmp_path / name)
     np.savez(tmp_path / "b.npz", vectors=VECTORS)
     assert "lacks the array sentences" in refused(tmp_path / "b.npz")
     np.save(tmp_path / "c.npy", VECTORS)

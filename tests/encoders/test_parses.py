@@ -175,8 +175,8 @@ def test_parses_are_found_by_text(files: tuple[str, str]) -> None:
 
 
 def test_a_segment_may_be_several_sentences(files: tuple[str, str]) -> None:
-    found = load_parser(f"conllu:{files[0]}").parse(["Don't! Dogs bark Do", "DoDo"])
-    assert plain(found) == [
+    parses = load_parser(f"conllu:{files[0]}").parse(["Don't! Dogs bark Do", "DoDo"])
+    assert plain(parses) == [
         (("Do", "n't", "!", "Dogs", "bark", "Do"), [1, -1, 1, 4, 1, 1]),
         (("Do", "Do"), [-1, 0]),
     ]
@@ -185,8 +185,8 @@ def test_a_segment_may_be_several_sentences(files: tuple[str, str]) -> None:
 def test_the_white_space_counts_where_both_are_there(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     Parses.of([(("it", "'s"), (-1, 0)), (("it's",), (-1,))]).write(path, ["it 's", "it's"])
-    found = plain(load_parser(str(path)).parse(["it's", "it  's", "it's it's", "i t's"]))
-    assert [words for words, _ in found] == [
+    trees = plain(load_parser(str(path)).parse(["it's", "it  's", "it's it's", "i t's"]))
+    assert [words for words, _ in trees] == [
         ("it's",),
         ("it", "'s"),
         ("it", "'s", "it", "'s"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.helpers import extract_all_char_ngrams, extract_word_ngrams
 
@@ -98,7 +98,7 @@ def test_texts_without_characters() -> None:
     assert set(one_side.values()) == {0.0}
 
 
-def test_texts_of_one_word_are_told_apart() -> None:
+def test_texts_of_one_word_differ() -> None:
     row = features("cat", "dog")
     assert row["word_bigram_precision"] == row["word_bigram_recall"] == 0
     assert features("a", "b")["character_bigram_recall"] == 0
@@ -117,8 +117,8 @@ def test_character_bigrams_are_those_of_sacrebleu(hypothesis: str, reference: st
     marked = (f"{EDGE}{text.strip()}{EDGE}" for text in (hypothesis, reference))
     counts = (extract_all_char_ngrams(text, 2, include_whitespace=True)[1] for text in marked)
     row = features(hypothesis, reference)
-    found = row["character_bigram_precision"], row["character_bigram_recall"]
-    assert found == pytest.approx(precision_and_recall(*counts))
+    scores = row["character_bigram_precision"], row["character_bigram_recall"]
+    assert scores == pytest.approx(precision_and_recall(*counts))
 
 
 @given(TEXT, TEXT)
@@ -140,14 +140,18 @@ def test_word_features_are_those_of_plain_counts(hypothesis: str, reference: str
     assert {name: row[name] for name in expected} == pytest.approx(expected)
 
 
+@settings(max_examples=40)
 @given(ANY, ANY)
-def test_similarity_is_the_share_of_a_common_subsequence(hypothesis: str, reference: str) -> None:
+def test_similarity_is_the_fraction_of_a_common_subsequence(
+    hypothesis: str, reference: str
+) -> None:
     first, second = hypothesis.strip(), reference.strip()
     both = len(first) + len(second)
     expected = 2 * common_subsequence(first, second) / both if both else 1.0
     assert features(hypothesis, reference)["character_similarity"] == pytest.approx(expected)
 
 
+@settings(max_examples=40)
 @given(PAIRS)
 def test_every_feature_is_from_0_to_1(pairs: list[tuple[str, str]]) -> None:
     rows = many_features(pairs)
@@ -163,24 +167,30 @@ def test_the_same_text_is_ideal(text: str) -> None:
     assert row == {name: float(name not in LOSSES) for name in row}
 
 
+@settings(max_examples=40)
 @given(PAIRS)
 def test_swapping_the_sides_swaps_precision_and_recall_alone(pairs: list[tuple[str, str]]) -> None:
-    there, back = many_features(pairs), many_features([(second, first) for first, second in pairs])
+    forward, backward = (
+        many_features(pairs),
+        many_features([(second, first) for first, second in pairs]),
+    )
     order = list(range(len(SURFACE)))
     for unit in ("character", "word"):
         precision, recall = (SURFACE.index(f"{unit}_bigram_{s}") for s in ("precision", "recall"))
         order[precision], order[recall] = recall, precision
-    np.testing.assert_array_equal(there[:, order], back)
+    np.testing.assert_array_equal(forward[:, order], backward)
 
 
+@settings(max_examples=40)
 @given(PAIRS, st.integers(1, 40))
-def test_a_row_is_its_own_whatever_its_company(pairs: list[tuple[str, str]], part: int) -> None:
+def test_a_row_depends_on_its_own_pair_alone(pairs: list[tuple[str, str]], part: int) -> None:
     alone = [list(features(*pair).values()) for pair in pairs]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(surface, "_PART", part)
+        patch.setattr(surface, "_CHUNK", part)
         assert many_features(pairs).tolist() == alone
 
 
+@settings(max_examples=40)
 @given(ANY, ANY)
 def test_white_space_around_a_text_does_not_count(hypothesis: str, reference: str) -> None:
     assert features(f"\t{hypothesis} \n", reference) == features(hypothesis, reference)

@@ -135,11 +135,11 @@ def test_each_sentence_goes_through_the_network_once(
 
 
 def counted(forward: Any, tell: Callable[[Any], None]) -> Any:
-    def told(input_ids: Any, token_type_ids: Any = None, **inputs: Any) -> Any:
+    def wrapped(input_ids: Any, token_type_ids: Any = None, **inputs: Any) -> Any:
         tell(input_ids)
         return forward(input_ids=input_ids, token_type_ids=token_type_ids, **inputs)
 
-    return told
+    return wrapped
 
 
 def test_long_sentences_are_cut_and_counted(
@@ -167,9 +167,9 @@ def test_long_sentences_are_cut_and_counted(
 def test_the_fingerprint_is_of_content_and_settings(bert: Path, tmp_path: Path) -> None:
     shutil.copytree(bert, tmp_path / "copy")
     load = Transformer.load
-    here, there = load(str(bert), device="cpu"), load(str(tmp_path / "copy"), device="cpu")
+    original, copy = load(str(bert), device="cpu"), load(str(tmp_path / "copy"), device="cpu")
     same = load(str(bert), pooling="mean", batch_size=1, normalize="false")
-    assert here.fingerprint == there.fingerprint == same.fingerprint
+    assert original.fingerprint == copy.fingerprint == same.fingerprint
     others = [
         load(str(bert), pooling="cls"),
         load(str(bert), normalize="true"),
@@ -182,7 +182,7 @@ def test_the_fingerprint_is_of_content_and_settings(bert: Path, tmp_path: Path) 
     content[-1] ^= 1
     weights.write_bytes(content)
     others.append(load(str(tmp_path / "copy")))
-    assert len({here.fingerprint, *(other.fingerprint for other in others)}) == 7
+    assert len({original.fingerprint, *(other.fingerprint for other in others)}) == 7
 
 
 def test_the_specification_loads_the_same(bert: Path) -> None:
@@ -258,17 +258,17 @@ def test_other_sentence_transformers_folders_are_refused(bert: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "message"),
     [
         ("config.json", "lacks config.json"),
         ("model.safetensors", "lacks the weights"),
         ("tokenizer.json", "lacks the tokenizer"),
     ],
 )
-def test_a_folder_that_lacks_a_file(bert: Path, tmp_path: Path, file: str, said: str) -> None:
+def test_a_folder_that_lacks_a_file(bert: Path, tmp_path: Path, file: str, message: str) -> None:
     folder = Path(shutil.copytree(bert, tmp_path / "model"))
     (folder / file).unlink()
-    assert said in error(lambda: Transformer.load(str(folder)))
+    assert message in error(lambda: Transformer.load(str(folder)))
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])
@@ -284,11 +284,11 @@ def test_weights_that_do_not_fit_are_not_made_up(bert: Path, tmp_path: Path) -> 
     folder = Path(shutil.copytree(bert, tmp_path / "model"))
     weights = load_file(folder / "model.safetensors")
     # Nothing is pooled by the pooler, so that its weights may be absent.
-    kept = {key: value for key, value in weights.items() if not key.startswith("pooler")}
-    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    weights = {key: value for key, value in weights.items() if not key.startswith("pooler")}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     assert Transformer.load(str(folder)).dimension == 16
-    kept = {key: value for key, value in kept.items() if "layer.3" not in key}
-    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    weights = {key: value for key, value in weights.items() if "layer.3" not in key}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     assert "layer.3" in error(lambda: Transformer.load(str(folder)))
 
 
@@ -320,18 +320,18 @@ def test_code_that_comes_with_a_model_is_not_run(bert: Path, tmp_path: Path) -> 
 
 
 def test_bad_settings(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def said(specification: str) -> str:
+    def refusal(specification: str) -> str:
         return error(lambda: load_encoder(specification))
 
-    assert 'Did you mean "mean"' in said(f"transformer:{bert},pooling=men")
-    assert "auto, true or false, not 'on'" in said(f"transformer:{bert},normalize=on")
-    assert "between 3 and 12" in said(f"transformer:{bert},max_length=13")
-    assert "between 4 and 12" in said(f"transformer-pair:{bert},max_length=3")
-    assert '"nowhere"' in said(f"transformer:{bert},device=nowhere")
-    assert "There is no folder" in said(f"transformer:{tmp_path / 'absent'}")
-    assert "is a file" in said(f"transformer:{bert / 'config.json'}")
+    assert 'Did you mean "mean"' in refusal(f"transformer:{bert},pooling=men")
+    assert "auto, true or false, not 'on'" in refusal(f"transformer:{bert},normalize=on")
+    assert "between 3 and 12" in refusal(f"transformer:{bert},max_length=13")
+    assert "between 4 and 12" in refusal(f"transformer-pair:{bert},max_length=3")
+    assert '"nowhere"' in refusal(f"transformer:{bert},device=nowhere")
+    assert "There is no folder" in refusal(f"transformer:{tmp_path / 'absent'}")
+    assert "is a file" in refusal(f"transformer:{bert / 'config.json'}")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert "download=true" in said("transformer:nobody/absent-model")
+    assert "download=true" in refusal("transformer:nobody/absent-model")
 
 
 def test_four_layers_need_four_layers(tmp_path: Path) -> None:
@@ -365,8 +365,8 @@ def test_layers_by_number(bert: Path, layers_of: Callable[..., npt.NDArray[np.fl
     expected = [layers_of("a", "dog")[2].mean(axis=0)]
     np.testing.assert_allclose(pair.encode_pairs(["a"], ["dog"]), expected, atol=2e-5)
     for layers in ("6", "1+1", "-1", "two", "1+"):
-        said = error(lambda layers=layers: Transformer.load(str(bert), layers=layers))  # type: ignore[misc]
-        assert f"layers={layers} names no layers of" in said
+        message = error(lambda layers=layers: Transformer.load(str(bert), layers=layers))  # type: ignore[misc]
+        assert f"layers={layers} names no layers of" in message
     assert "does not go with" in error(
         lambda: TransformerPair.load(str(bert), pooling="cls-last4", layers="1")
     )

@@ -1,7 +1,8 @@
-"""The pairwise ranker as a metric: what it learns, how it decides, what it says of bad input."""
+"""The pairwise ranker as a metric: training, decisions, saving and loading, and bad input."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,15 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import Training
 from adequa.learned.pairwise.costs import Loss
-from adequa.learned.pairwise.data import sample_references, sample_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_encoders import write_vectors, write_words
-from tiny_preferences import references, tiny_preferences
+from tiny_preferences import references, texts_of, tiny_preferences
+
+pytest.importorskip("torch", reason="training needs PyTorch")
 
 QUICK: dict[str, Any] = {"epochs": 6, "patience": 6}
 
@@ -35,51 +36,46 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> PairwiseRanker:
         return PairwiseRanker(("sentbleu", "wer"), hidden=0, **QUICK).fit(tiny_preferences())
 
 
-def _texts(preferences: Preferences) -> tuple[Segments, Segments]:
-    assert preferences.better is not None
-    assert preferences.worse is not None
-    return preferences.better, preferences.worse
-
-
-def test_it_learns_what_the_metrics_tell(fitted: PairwiseRanker) -> None:
-    better, worse = _texts(tiny_preferences(60, seed=5))
-    likely = fitted.decide(better, worse)
-    assert (likely > 0.5).mean() > 0.95
+def test_it_learns_from_metrics(fitted: PairwiseRanker) -> None:
+    better, worse = texts_of(tiny_preferences(60, seed=5))
+    probabilities = fitted.decide(better, worse)
+    assert (probabilities > 0.5).mean() > 0.95
     assert fitted.agreement_["tau"] > 0.9
     assert fitted.training_["rows_by_language_pair"].keys() == {"cs-en", "de-en"}
 
 
-def test_both_orders_agree(fitted: PairwiseRanker) -> None:
-    better, worse = _texts(tiny_preferences(20, seed=6))
-    there, back = fitted.decide(better, worse), fitted.decide(worse, better)
-    np.testing.assert_allclose(there + back, 1.0, atol=1e-15)
+def test_exchanged_hypotheses_have_the_opposite_probability(fitted: PairwiseRanker) -> None:
+    better, worse = texts_of(tiny_preferences(20, seed=6))
+    forwards, backwards = fitted.decide(better, worse), fitted.decide(worse, better)
+    np.testing.assert_allclose(forwards + backwards, 1.0, atol=1e-15)
 
 
-def test_the_plain_version_is_judged_in_an_order_that_tells_nothing() -> None:
+def test_the_plain_version_sees_pairs_in_the_order_of_the_texts() -> None:
     ranker = PairwiseRanker(("sentbleu",), hidden=0, symmetric=False, **QUICK)
     ranker.fit(tiny_preferences())
-    better, worse = _texts(tiny_preferences(20, seed=6))
+    better, worse = texts_of(tiny_preferences(20, seed=6))
     np.testing.assert_allclose(
         ranker.decide(better, worse), 1 - ranker.decide(worse, better), atol=1e-15
     )
-    ranker.network_.parameters["bv"][0] = 100.0  # whatever comes first is said to be better
-    likely = ranker.decide(better, worse)
+    ranker.network_.parameters["bv"][0] = 100.0  # now the first one always wins
+    probabilities = ranker.decide(better, worse)
     first = np.array(better.hypotheses) < np.array(worse.hypotheses)
-    np.testing.assert_array_equal(likely > 0.5, first)
+    np.testing.assert_array_equal(probabilities > 0.5, first)
 
 
 def test_identical_hypotheses_tie(fitted: PairwiseRanker) -> None:
-    better, _ = _texts(tiny_preferences(3))
+    better, _ = texts_of(tiny_preferences(3))
     assert fitted.decide(better, better).tolist() == [0.5] * len(better)
 
 
 def test_scores_are_mean_wins_against_the_other_hypotheses(fitted: PairwiseRanker) -> None:
     reference = references(1)[0]
-    said = (reference, reference.replace("0", "zig"), "zag zug")
-    segments = Segments(said, ((reference,),) * 3)
+    sentences = (reference, reference.replace("0", "zig"), "zag zug")
+    segments = Segments(sentences, ((reference,),) * 3)
     won = {
         (one, other): fitted.decide(
-            Segments((said[one],), ((reference,),)), Segments((said[other],), ((reference,),))
+            Segments((sentences[one],), ((reference,),)),
+            Segments((sentences[other],), ((reference,),)),
         ).item()
         for one in range(3)
         for other in range(3)
@@ -93,12 +89,12 @@ def test_scores_are_mean_wins_against_the_other_hypotheses(fitted: PairwiseRanke
     assert scores.mean() == pytest.approx(0.5)  # what one wins another one loses
 
 
-def test_a_text_that_is_there_twice_ties_with_itself(fitted: PairwiseRanker) -> None:
+def test_a_repeated_text_ties_with_itself(fitted: PairwiseRanker) -> None:
     reference = references(1)[0]
-    said = (reference, reference, "zag zug")
-    first, second, third = fitted.score(Segments(said, ((reference,),) * 3)).segments.tolist()
+    sentences = (reference, reference, "zag zug")
+    first, second, third = fitted.score(Segments(sentences, ((reference,),) * 3)).segments.tolist()
     wins = fitted.decide(
-        Segments(said[1:2], ((reference,),)), Segments(said[2:], ((reference,),))
+        Segments(sentences[1:2], ((reference,),)), Segments(sentences[2:], ((reference,),))
     ).item()
     assert first == second == pytest.approx((wins + 0.5) / 2)
     assert third == pytest.approx(1 - wins)
@@ -106,13 +102,13 @@ def test_a_text_that_is_there_twice_ties_with_itself(fitted: PairwiseRanker) -> 
     assert fitted.score(alike).segments.tolist() == [0.5, 0.5]
 
 
-def test_a_training_that_runs_away_is_told() -> None:
+def test_a_diverging_training_is_an_error() -> None:
     ranker = PairwiseRanker(("sentbleu",), hidden=0, learning_rate=1e308, epochs=20)
     with pytest.raises(AdequaError, match="ran away in epoch .* A learning rate below 1e.308"):
         ranker.fit(tiny_preferences())
 
 
-def test_one_hypothesis_has_nothing_to_win_against(fitted: PairwiseRanker) -> None:
+def test_a_single_hypothesis_cannot_be_ranked(fitted: PairwiseRanker) -> None:
     one, two = references(2)
     alone = Segments((one, two, "zig"), ((one,), (two,), (two,)))
     assert fitted.score(alone).segments[0] == 0.5
@@ -120,18 +116,25 @@ def test_one_hypothesis_has_nothing_to_win_against(fitted: PairwiseRanker) -> No
         fitted.score(alone.select([0, 1]))
 
 
-def test_several_references_count_the_same_in_any_order(tmp_path: Path) -> None:
+def test_the_order_of_references_does_not_matter(tmp_path: Path) -> None:
     preferences = tiny_preferences(30)
-    better, worse = _texts(preferences)
-    said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references), "another"]
-    vectors = write_vectors(tmp_path / "vectors.npz", said)
+    better, worse = texts_of(preferences)
+    sentences = [
+        *better.hypotheses,
+        *worse.hypotheses,
+        *(r for (r,) in better.references),
+        "another",
+    ]
+    vectors = write_vectors(tmp_path / "vectors.npz", sentences)
     ranker = PairwiseRanker((f"precomputed:{vectors}", "sentbleu"), **QUICK).fit(preferences)
     two = tuple((reference, "another") for (reference,) in better.references)
     turned = tuple(references_[::-1] for references_ in two)
-    there = ranker.decide(replace(better, references=two), replace(worse, references=two))
-    back = ranker.decide(replace(better, references=turned), replace(worse, references=turned))
-    np.testing.assert_allclose(there, back, atol=1e-12)
-    assert (there != ranker.decide(better, worse)).any()
+    probabilities = ranker.decide(replace(better, references=two), replace(worse, references=two))
+    turned_probabilities = ranker.decide(
+        replace(better, references=turned), replace(worse, references=turned)
+    )
+    np.testing.assert_allclose(probabilities, turned_probabilities, atol=1e-12)
+    assert (probabilities != ranker.decide(better, worse)).any()
     with pytest.raises(AdequaError, match="by the same references; these differ"):
         ranker.decide(better, replace(worse, references=two))
 
@@ -139,9 +142,9 @@ def test_several_references_count_the_same_in_any_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("loss", ["kendall", "logistic-kendall"])
 def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, loss: Loss) -> None:
     preferences = tiny_preferences(40)
-    better, worse = _texts(preferences)
-    said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
-    words = write_words(tmp_path / "words.txt", said)
+    better, worse = texts_of(preferences)
+    sentences = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
+    words = write_words(tmp_path / "words.txt", sentences)
     inputs = ("sentbleu", "bleucomp", f"words:{words}")
     ranker = PairwiseRanker(inputs, loss=loss, scale="spread", **QUICK)
     ranker.fit(preferences).save(tmp_path / "ranker")
@@ -157,9 +160,9 @@ def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, loss: Loss) -> Non
 
 def test_a_moved_or_changed_input(tmp_path: Path) -> None:
     preferences = tiny_preferences(20)
-    better, worse = _texts(preferences)
-    said = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
-    words = write_words(tmp_path / "words.txt", said)
+    better, worse = texts_of(preferences)
+    sentences = [*better.hypotheses, *worse.hypotheses, *(r for (r,) in better.references)]
+    words = write_words(tmp_path / "words.txt", sentences)
     folder = tmp_path / "ranker"
     PairwiseRanker(("sentbleu", f"words:{words}"), **QUICK).fit(preferences).save(folder)
     moved = words.rename(tmp_path / "moved.txt")
@@ -174,7 +177,7 @@ def test_a_moved_or_changed_input(tmp_path: Path) -> None:
 
 
 def test_scores_in_columns(tmp_path: Path) -> None:
-    better, worse = _texts(tiny_preferences(30))
+    better, worse = texts_of(tiny_preferences(30))
     preferences = replace(
         tiny_preferences(30),
         better=replace(better, ids={"mine": ("0.9",) * len(better)}),
@@ -190,9 +193,9 @@ def test_scores_in_columns(tmp_path: Path) -> None:
 
 def test_preferences_that_contradict_each_other() -> None:
     preferences = tiny_preferences(20)
-    better, worse = _texts(preferences)
-    told: list[str] = []
-    turned = replace(
+    better, worse = texts_of(preferences)
+    notes: list[str] = []
+    contradicting = replace(
         preferences,
         better=Segments((*better.hypotheses[:4], *worse.hypotheses[:4], *better.hypotheses[8:]),
                         (*better.references[:4], *better.references[:4], *better.references[8:])),
@@ -200,28 +203,26 @@ def test_preferences_that_contradict_each_other() -> None:
                        (*better.references[:4], *better.references[:4], *better.references[8:])),
     )  # fmt: skip
     ranker = PairwiseRanker(("sentbleu",), hidden=0, **QUICK)
-    ranker.fit(turned, Training(note=told.append), [tiny_preferences(10, seed=3)])
-    assert told == ["8 of 40 preferences have an opposite one between the same two texts."]
+    ranker.fit(contradicting, Training(note=notes.append), [tiny_preferences(10, seed=3)])
+    assert notes == ["8 of 40 preferences have an opposite one between the same two texts."]
     with pytest.raises(AdequaError, match="nothing can be learnt from them"):
-        ranker.fit(turned.select(range(8)), development=[preferences])
+        ranker.fit(contradicting.select(range(8)), development=[preferences])
 
 
-def test_what_cannot_be_learnt_from() -> None:
-    ranker = PairwiseRanker(("sentbleu",), **QUICK)
-    preferences = tiny_preferences(5)
-    with pytest.raises(AdequaError, match="holds ratings; a pairwise ranker learns from pref"):
-        ranker.fit(Ratings(np.array([1.0]), {}, name="wmt16-da"))
-    with pytest.raises(AdequaError, match="There are no texts in made-up"):
-        ranker.fit(replace(preferences, better=None, worse=None))
-    same = replace(preferences, worse=preferences.better)
-    with pytest.raises(AdequaError, match="no preferences between different texts"):
-        ranker.fit(same)
+def test_an_unfitted_ranker_decides_nothing() -> None:
     with pytest.raises(AdequaError, match="has not been trained yet"):
-        ranker.decide(*_texts(preferences))
+        PairwiseRanker(("sentbleu",)).decide(*texts_of(tiny_preferences(5)))
+
+
+def test_without_pytorch_an_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "adequa.learned.pairwise.train", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(AdequaError, match=r"needs PyTorch; .* pip install 'adequa\[train\]'"):
+        PairwiseRanker(("sentbleu",), **QUICK).fit(tiny_preferences(5))
 
 
 @pytest.mark.parametrize(
-    ("inputs", "settings", "said"),
+    ("inputs", "settings", "message"),
     [
         ((), {}, "needs an input"),
         (("sentbleu", "4metrics"), {}, '"sentbleu" is given more than once'),
@@ -234,12 +235,12 @@ def test_what_cannot_be_learnt_from() -> None:
         (("sentbleu",), {"tie_penalty": -1.0}, "tie_penalty must be 0 or more, not -1.0"),
     ],
 )
-def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(AdequaError, match=said):
+def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(AdequaError, match=message):
         PairwiseRanker(inputs, **settings).fit(tiny_preferences(5))
 
 
-def test_missing_vectors_are_said(tmp_path: Path) -> None:
+def test_missing_vectors_are_an_error(tmp_path: Path) -> None:
     vectors = write_vectors(tmp_path / "vectors.npz", ["something else"])
     with pytest.raises(AdequaError, match="vectors.npz"):
         PairwiseRanker((f"precomputed:{vectors}",), **QUICK).fit(tiny_preferences(5))
@@ -252,13 +253,3 @@ def test_damaged_weights_are_refused(tmp_path: Path, fitted: PairwiseRanker) -> 
     weights.write_bytes(weights.read_bytes()[:-10])
     with pytest.raises(AdequaError, match="is not the file that metric.json describes"):
         load_metric(str(folder))
-
-
-def test_samples_are_drawn_by_the_seed() -> None:
-    preferences = tiny_preferences(30)
-    some = sample_references(preferences, 10, seed=1)
-    assert len(some) == 20
-    assert len(sample_rows(some, 7, seed=2)) == 7
-    assert len(sample_rows(some, 70, seed=2)) == 20
-    again = sample_references(preferences, 10, seed=1)
-    assert _texts(some)[0].hypotheses == _texts(again)[0].hypotheses

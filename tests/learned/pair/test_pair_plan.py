@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
+import sys
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,14 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.learned.pair.plan import (
     HEAD_DEFAULTS,
+    PLAN_NAMES,
     UNSET,
     DevelopmentPlan,
     Plan,
+    PlanOptions,
     SourcePlan,
     StagePlan,
+    named_plan,
     plan_from,
     read_plan,
 )
@@ -252,3 +257,138 @@ def test_no_file_is_a_sentence(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(AdequaError, match="cannot be read"):
             read_plan(path)
+
+
+def test_the_grid_is_that_of_the_paper() -> None:
+    """Shimanaka, Kajiwara and Komachi (2019, §4.1)."""
+    plan = named_plan("paper", PlanOptions(ratings=["wmt15-da", "wmt16-da"], encoder="bert"))
+    assert (plan.pooling, plan.layers, plan.hidden_layers, plan.dropout) == ("cls", "", 0, 0.1)
+    assert plan.development.share == 0.1
+    (stage,) = plan.stage
+    assert (stage.objective, stage.data) == ("ratings", ("wmt15-da", "wmt16-da"))
+    assert set(stage.batch) == {16, 32}
+    assert set(stage.learning_rate) == {5e-5, 3e-5, 2e-5}
+    assert set(stage.epochs) == {3, 4}
+    assert stage.keep == "best"
+
+
+@pytest.mark.parametrize("name", PLAN_NAMES)
+def test_preferences_come_first(name: str) -> None:
+    plan = named_plan(
+        name, PlanOptions(ratings=["rated.tsv"], preferences=["a.tsv", "b.tsv"], start="metric")
+    )
+    assert [(stage.objective, stage.data) for stage in plan.stage] == [
+        ("preferences", ("a.tsv", "b.tsv")),
+        ("ratings", ("rated.tsv",)),
+    ]
+    assert (plan.start, plan.encoder) == ("metric", "")
+    kept = {"default": "last", "paper": "best"}[name]  # the paper's grid is chosen from
+    assert [stage.keep for stage in plan.stage] == ["last", kept]
+    (only,) = named_plan(name, PlanOptions(preferences=["a.tsv"], start="metric")).stage
+    assert only == named_plan(name, PlanOptions(("r",), ("a.tsv",), start="metric")).stage[0]
+
+
+def test_what_is_not_said_stays_as_plans_have_it() -> None:
+    plan = named_plan("default", PlanOptions(ratings=["rated.tsv"], encoder="bert"))
+    assert plan == Plan(encoder="bert", stage=plan.stage)
+
+
+def test_wishes_are_for_the_ratings_or_the_only_stage() -> None:
+    options = PlanOptions(
+        ratings=["rated.tsv"], preferences=["ranked.tsv"], encoder="bert", surface=True,
+        references="best", lp=["cs-en"], sample=50, batch=[4, 8], learning_rate=[1e-3],
+        epochs=[0.5], seed=3,
+    )  # fmt: skip
+    plan = named_plan("default", options)
+    before = named_plan("default", PlanOptions(preferences=["ranked.tsv"], encoder="bert")).stage[0]
+    first, second = plan.stage
+    assert (first.batch, first.learning_rate) == (before.batch, before.learning_rate)
+    assert (second.batch, second.learning_rate, second.epochs) == ((4, 8), (1e-3,), (0.5,))
+    assert {(stage.lp, stage.sample) for stage in plan.stage} == {(("cs-en",), 50)}
+    assert (plan.surface, plan.references, plan.seed, plan.development.rows) == (
+        True, "best", 3, 50,
+    )  # fmt: skip
+    alone = named_plan("default", PlanOptions(preferences=["x"], encoder="bert", batch=[5]))
+    assert alone.stage[0].batch == (5,)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (PlanOptions(encoder="bert"), "Name what to learn from"),
+        (PlanOptions(ratings=["a"]), "Name what to begin with"),
+        (PlanOptions(ratings=["a"], encoder="bert", start="b"), "it names both"),
+        (PlanOptions(ratings=["a"], encoder="bert", batch=[0]), "batch should be from 1, not 0"),
+        (PlanOptions(ratings=["a"], encoder="bert", epochs=[0.0]), "epochs should be above 0"),
+        (
+            PlanOptions(ratings=["a"], encoder="bert", learning_rate=[-1.0]),
+            "learning_rate should be",
+        ),
+    ],
+    ids=["data", "encoder", "both", "batch", "epochs", "rate"],
+)
+def test_wishes_that_make_no_plan(options: PlanOptions, said: str) -> None:
+    with pytest.raises(AdequaError, match=said):
+        named_plan("default", options)
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[3]
+PLANS = sorted((ROOT / "plans").glob("*.toml"))
+DOCUMENT = (ROOT / "docs" / "pair-regressor.md").read_text(encoding="utf-8")
+
+
+def tables() -> list[dict[str, str]]:
+    """Key and default of each table with keys in the document."""
+    found = re.findall(r"\| key \| default \| meaning \|\n\|[-|]+\n((?:\|.*\n)+)", DOCUMENT)
+    return [dict(re.findall(r"^\| `(\w+)` \| (.*?) ?\|", rows, re.MULTILINE)) for rows in found]
+
+
+def plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), list(enumerate([Plan, DevelopmentPlan, StagePlan])),
+    ids=["plan", "development", "stage"],
+)  # fmt: skip
+def test_the_document_has_every_key_with_its_default(number: int, kind: type[Any]) -> None:
+    said, made = tables()[number], kind("ratings") if kind is StagePlan else kind()
+    assert list(said) == [each.name for each in fields(kind)]
+    for each in fields(kind):
+        if each.name in {"development", "stage"} or each.default is MISSING:
+            assert said[each.name] == ""
+        elif getattr(made, each.name) is None:  # TOML has no word for what is unsaid
+            assert said[each.name] == "as it comes"
+        else:
+            default = tomllib.loads(f"value = {said[each.name].strip('`')}")["value"]
+            assert default == plain(getattr(made, each.name))
+
+
+def test_what_stands_beside_a_stage_has_its_first_keys() -> None:
+    assert "`objective` to `weight` as above" in DOCUMENT
+    beside = [each.name for each in fields(SourcePlan)]
+    assert (beside[0], beside[-1]) == ("objective", "weight")
+    assert list(tables()[2])[: len(beside)] == beside
+
+
+def test_plans_in_the_document_are_plans() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", DOCUMENT, flags=re.DOTALL)
+    assert blocks[0] == (ROOT / "plans" / "example.toml").read_text(encoding="utf-8")
+    for block in blocks:
+        assert plan_from(tomllib.loads(block), "the document").stage
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_every_shipped_plan_reads_and_is_listed(path: Path) -> None:
+    assert read_plan(path).stage
+    listed = (ROOT / "plans" / "README.md").read_text(encoding="utf-8")
+    assert f"| [{path.name}]({path.name}) |" in listed
+
+
+def test_there_are_plans() -> None:
+    assert "example" in {path.stem for path in PLANS}

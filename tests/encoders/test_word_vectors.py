@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.encoders import word_vectors
@@ -98,6 +98,7 @@ def test_words_with_spaces_are_read_from_the_right(tmp_path: Path) -> None:
     assert table.rows(words).tolist() == [0, 1, 2, 3]
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(
@@ -120,8 +121,8 @@ def test_what_was_written_is_found(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ADEQUA_CACHE", str(path.parent))
         table = load_word_vectors(path)
-    found = table.vectors[table.rows(list(first_of))]
-    np.testing.assert_allclose(found, np.array(list(first_of.values())), rtol=1e-6)
+    vectors = table.vectors[table.rows(list(first_of))]
+    np.testing.assert_allclose(vectors, np.array(list(first_of.values())), rtol=1e-6)
 
 
 def test_words_that_share_a_hash_are_told_apart(
@@ -193,7 +194,7 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"the cat\n", 'line 1: "cat" is not a number'),
@@ -217,10 +218,12 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
         (b"9 2\nthe \x00\x00" + b"\x01" * 200_000, "is not a word"),
     ],
 )
-def test_bad_files_are_said_and_leave_nothing(tmp_path: Path, content: bytes, said: str) -> None:
+def test_bad_files_are_refused_and_leave_nothing(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     path = written(tmp_path, content)
     sentence = error(lambda: load_word_vectors(path))
-    assert said in sentence
+    assert message in sentence
     assert str(path) in sentence
     assert table_folders(tmp_path) == []
 

@@ -218,8 +218,8 @@ def english() -> Parser:
 
 @needs_spacy
 def test_english_is_parsed(english: Parser) -> None:
-    found = plain(english.parse(["Dogs chase the old cat.", "Stop! Dogs bark."]))
-    assert found == [
+    trees = plain(english.parse(["Dogs chase the old cat.", "Stop! Dogs bark."]))
+    assert trees == [
         (("Dogs", "chase", "the", "old", "cat", "."), [1, -1, 4, 4, 1, 1]),
         (("Stop", "!", "Dogs", "bark", "."), [-1, 0, 3, 0, 3]),
     ]
