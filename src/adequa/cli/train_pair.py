@@ -55,19 +55,21 @@ def pair_regressor(
     plan: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="A training plan in TOML, in place of the flags for data."
+            metavar="FILE", help="A training plan in TOML, instead of the options for data."
         ),
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="PATH|NAME",
-            help="A transformer to begin with: a folder, or a name in ADEQUA_MODELS or on the hub.",
+            help="The pretrained encoder: a folder, or a name in ADEQUA_MODELS or on the hub.",
         ),
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="A saved pair regressor to begin with instead."),
+        typer.Option(
+            metavar="FOLDER", help="A saved pair regressor to train further, instead of an encoder."
+        ),
     ] = None,
     ratings: Annotated[
         list[str] | None,
@@ -89,59 +91,60 @@ def pair_regressor(
     settings: Annotated[
         Settings | None,
         typer.Option(
-            help="Ours (default), the paper's grid, or the paper's variant that is not fine-tuned."
+            help="Default settings, the paper's grid, or the paper's variant without fine-tuning."
         ),
     ] = None,
     surface: Annotated[
         bool | None,
         typer.Option(
             "--surface/--no-surface",
-            help="Features of case, punctuation and spacing beside the encoder.",
+            help="Add features of case, punctuation and spacing.",
         ),
     ] = None,
     references: Annotated[
         References | None,
         typer.Option(
-            help="What counts where a segment has several references. Default: best, or as the "
-            "--start has it."
+            help="Score of a segment with several references. Default: best, or that of the "
+            "--start."
         ),
     ] = None,
     lp: Pairs = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Learn from so many rows a stage, drawn at random."),
+        typer.Option(metavar="N", min=1, help="Number of random rows per stage."),
     ] = None,
     batch: Annotated[
         list[int] | None,
         typer.Option(
             metavar="N",
-            help="Ratings a step (without ratings: parts, a quarter each, of the preferences on a "
-            "segment). Repeat to try several; the same holds for the next two.",
+            help="Ratings per step (without ratings: quarters of the preferences on a segment). "
+            "Repeat to try several values; the same holds for the next two options.",
         ),
     ] = None,
     learning_rate: Annotated[
-        list[float] | None, typer.Option(metavar="RATE", help="The highest of the schedule.")
+        list[float] | None,
+        typer.Option(metavar="RATE", help="Highest learning rate of the schedule."),
     ] = None,
     epochs: Annotated[
         list[float] | None, typer.Option(metavar="N", help="Passes over the ratings.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Of all random draws. Default: 0.")
+        int | None, typer.Option(metavar="N", min=0, help="Random seed. Default: 0.")
     ] = None,
     name: NameOption = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="To train on: auto, cpu or cuda.")
+        str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
     ] = "auto",
     precision: Annotated[
         Precision | None,
-        typer.Option(help="While training. Default: auto, which is bf16 on a GPU that has it."),
+        typer.Option(help="Precision of training. Default: auto, bf16 on a GPU that supports it."),
     ] = None,
     most_tokens: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Read at once: less takes less memory and more time, and drops out other units. "
+            help="Tokens per batch: fewer take less memory and more time, and change the dropout. "
             "Default: 32768.",
         ),
     ] = None,
@@ -149,27 +152,30 @@ def pair_regressor(
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="From where the same command goes on after a stop. Default: OUTPUT.training.",
+            help="Folder that the same command resumes from. Default: OUTPUT.training.",
         ),
     ] = None,
     checkpoint_every: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="Between two checkpoints. Default: 300."),
+        typer.Option(
+            metavar="SECONDS", min=0, help="Seconds between two checkpoints. Default: 300."
+        ),
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Get the encoder from the hub if it is not here.")
+        bool,
+        typer.Option("--download", help="Download the encoder from the hub if it is not here."),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Fine-tune a transformer that reads hypothesis and reference together (BERT regressor).
 
-    It learns as a --plan says, or from --preferences first and --ratings second.
+    Train by a --plan, or on --preferences first and --ratings second.
     """
     from adequa.io.language_pairs import language_pair
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.plan import PlanOptions
 
-    called = checked_target(output, name)
+    name = checked_target(output, name)
     quiet = quiet or not _is_first_process()
     options = PlanOptions(
         ratings=ratings or (),
@@ -193,19 +199,19 @@ def pair_regressor(
             "--checkpoint-every": checkpoint_every is not None,
         }
         _check_frozen(options, unused)
-        _train_frozen(options, output, called, device=device, download=download, quiet=quiet)
+        _train_frozen(options, output, name, device=device, download=download, quiet=quiet)
         return
-    followed = _plan(plan, settings, options, surface=surface, seed=seed)
+    used_plan = _plan(plan, settings, options, surface=surface, seed=seed)
     if most_tokens is not None:
-        followed = replace(followed, most_tokens=most_tokens).validated("The command line")
+        used_plan = replace(used_plan, most_tokens=most_tokens).validated("The command line")
     metric = PairRegressor(
-        plan=followed,
+        plan=used_plan,
         device=device,
         precision=(precision or Precision.auto).value,
         checkpoints=_checkpoints(checkpoints, output),
         seconds_between_checkpoints=300.0 if checkpoint_every is None else checkpoint_every,
         download=download,
-        name=called,
+        name=name,
     )
     _train(metric, output, quiet)
 
@@ -230,7 +236,7 @@ def _plan(
                 "--epochs."
             )
     else:
-        plan = _changed(path, settings, options, surface, seed)
+        plan = _overridden_plan(path, settings, options, surface, seed)
     if surface is not None and plan.start:
         raise AdequaError(
             f"--{'' if surface else 'no-'}surface goes with an encoder; {plan.start} keeps the "
@@ -239,7 +245,7 @@ def _plan(
     return plan
 
 
-def _changed(
+def _overridden_plan(
     path: str,
     settings: Settings | None,
     options: PlanOptions,
@@ -249,13 +255,16 @@ def _changed(
     from adequa.io.toml import read_toml
     from adequa.learned.pair.plan import plan_from
 
-    said = _given({"--settings": settings, **_learnt(options), **_how(options)})
-    if said:
+    conflicts = _given_flags(
+        {"--settings": settings, **_data_flags(options), **_setting_flags(options)}
+    )
+    if conflicts:
         raise AdequaError(
-            f"{path} says itself what to learn from and how; leave out {said}, or write it there."
+            f"{path} says itself what to learn from and how; leave out {conflicts}, or write it "
+            "there."
         )
     table = read_toml(path)
-    plan_from(table, path)  # what is wrong in the file is told of the file
+    plan_from(table, path)  # errors of the file should name the file
     if options.encoder or options.start:
         table |= {"encoder": options.encoder, "start": options.start}
     flags = {"surface": surface, "seed": seed}
@@ -263,8 +272,8 @@ def _changed(
     return plan_from(table, "The command line")
 
 
-def _learnt(options: PlanOptions) -> dict[str, object]:
-    """What is learnt, by the flags that say so."""
+def _data_flags(options: PlanOptions) -> dict[str, object]:
+    """The options for data, by their flags."""
     return {
         "--ratings": options.ratings,
         "--preferences": options.preferences,
@@ -274,8 +283,8 @@ def _learnt(options: PlanOptions) -> dict[str, object]:
     }
 
 
-def _how(options: PlanOptions) -> dict[str, object]:
-    """How it is learnt, likewise."""
+def _setting_flags(options: PlanOptions) -> dict[str, object]:
+    """The settings of a stage, by their flags."""
     return {
         "--batch": options.batch,
         "--learning-rate": options.learning_rate,
@@ -283,7 +292,7 @@ def _how(options: PlanOptions) -> dict[str, object]:
     }
 
 
-def _given(flags: Mapping[str, object]) -> str:
+def _given_flags(flags: Mapping[str, object]) -> str:
     return " and ".join(flag for flag, value in flags.items() if value)
 
 
@@ -359,11 +368,11 @@ def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
         "--start": options.start,
         "--surface": options.surface,
     }
-    said = _given({**learnt, **_how(options), **unused})
-    if said:
+    conflicts = _given_flags({**learnt, **_setting_flags(options), **unused})
+    if conflicts:
         raise AdequaError(
             "The settings paper-frozen train a perceptron on ratings, over an encoder that stays "
-            f"as it is; leave out {said}."
+            f"as it is; leave out {conflicts}."
         )
     if not options.ratings or not options.encoder:
         raise AdequaError("The settings paper-frozen need --ratings and --encoder PATH.")
