@@ -25,14 +25,14 @@ def lengths_as_scores(_: tuple[str, ...], segments: Segments) -> FloatArray:
 
 def collected(
     *stages: StagePlan,
-    given: Sequence[SegmentJudgements] = (),
+    judgements: Sequence[SegmentJudgements] = (),
     files: dict[str, Judgements] | None = None,
     development: DevelopmentPlan = NONE_HELD_OUT,
     seed: int = 0,
     teach: Any = lengths_as_scores,
 ) -> PairData:
     plan = Plan(encoder="e", development=development, stage=stages, seed=seed)
-    return collect(plan, given, lambda name: (files or {})[name], teach)
+    return collect(plan, judgements, lambda name: (files or {})[name], teach)
 
 
 def sentence(*stages: StagePlan, **more: Any) -> str:
@@ -44,11 +44,11 @@ def sentence(*stages: StagePlan, **more: Any) -> str:
 
 def learnt_pairs(data: PairData) -> set[tuple[str, str]]:
     """The texts that any objective reads."""
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for source in (source for stage in data.stages for source in stage):
         task = source.objective.task(np.arange(len(source.objective)))
-        found |= {data.texts[pair] for pair in task.pairs}
-    return found
+        pairs |= {data.texts[pair] for pair in task.pairs}
+    return pairs
 
 
 def developed_pairs(data: PairData) -> set[tuple[str, str]]:
@@ -68,6 +68,6 @@ def rated(*rows: tuple[str, str, float], name: str = "few") -> Ratings:
 
 def preferred(*rows: tuple[str, str, str], name: str = "few") -> Preferences:
     """Better, worse, and references with bars between them."""
-    several = tuple(tuple(references.split("|")) for _, _, references in rows)
+    references = tuple(tuple(references.split("|")) for _, _, references in rows)
     better, worse, _ = zip(*rows, strict=True)
-    return Preferences({}, Segments(better, several), Segments(worse, several), name=name)
+    return Preferences({}, Segments(better, references), Segments(worse, references), name=name)

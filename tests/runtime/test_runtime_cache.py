@@ -86,7 +86,7 @@ def test_a_score_that_is_not_finite_is_not_cached(cache: ScoreCache) -> None:
 def test_vectors_that_were_put_are_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adequa.runtime.cache._CHUNK", 400)
+    monkeypatch.setattr("adequa.runtime.cache._CHUNK_BYTES", 8000)
     vectors = np.random.default_rng(0).normal(size=(1200, 5)).astype(np.float32)
     cache = VectorCache(tmp_path / "a.db", 5)
     cache.put(KEYS[:1100], vectors[:1100])

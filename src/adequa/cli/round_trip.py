@@ -24,18 +24,19 @@ TEMPERATURES = (0.0, 0.6, 0.9, 1.2)
 def round_trip(
     input_: Annotated[
         str,
-        typer.Option("-i", "--input", metavar="FILE", help="Sentences in English, one a line."),
+        typer.Option("-i", "--input", metavar="FILE", help="English sentences, one per line."),
     ],
     there: Annotated[
         str,
         typer.Option(
             "--there",
             metavar="FOLDER|NAME",
-            help="A translation model from English: a folder, or a model of that name on the hub.",
+            help="Translation model from English: a folder, or the name of a model on the hub.",
         ),
     ],
     back: Annotated[
-        str, typer.Option("--back", metavar="FOLDER|NAME", help="One from there to English.")
+        str,
+        typer.Option("--back", metavar="FOLDER|NAME", help="Translation model back to English."),
     ],
     output: Annotated[
         str,
@@ -47,23 +48,24 @@ def round_trip(
         list[float] | None,
         typer.Option(
             metavar="X",
-            help="The words of the way back: the most likely (0), or drawn, the more freely the "
-            "higher; repeat for more than one way back. Default: "
+            help="Temperature of the translation back: 0 for greedy decoding, higher for more "
+            "random sampling; repeat for several. Default: "
             f"{', '.join(f'{value:g}' for value in TEMPERATURES)}.",
         ),
     ] = None,
     seed: Seed = 0,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="Such as cpu or cuda. Default: a GPU, if any.")
+        str,
+        typer.Option(metavar="NAME", help="Device, such as cpu or cuda. Default: a GPU, if any."),
     ] = "auto",
     most_tokens: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Read at once: fewer take less memory, and more time."
+            metavar="N", min=1, help="Tokens per batch: fewer take less memory and more time."
         ),
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Get models that are not here from the hub.")
+        bool, typer.Option("--download", help="Download models that are not here from the hub.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:

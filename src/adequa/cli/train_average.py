@@ -1,4 +1,4 @@
-"""`adequa train average`: the mean of the weights of pair regressors, in a folder of its own."""
+"""`adequa train average`: the mean of the weights of pair regressors, saved as a new metric."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def average(
     name: NameOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Combine pair regressors: the mean of their weights, as fast as one of them."""
+    """Average the weights of pair regressors into one metric, as fast as one of them."""
     from adequa.cli.output import write
     from adequa.cli.render_pair_training import average_report
     from adequa.learned.pair.averaging import average_metrics
     from adequa.learned.pair.metric import PairRegressor
     from adequa.metrics.registry import load_metric
 
-    called = checked_target(output, name)
-    loaded = []
-    for each in metric:
-        found = load_metric(each)
-        if not isinstance(found, PairRegressor):
+    name = checked_target(output, name)
+    metrics = []
+    for folder in metric:
+        loaded = load_metric(folder)
+        if not isinstance(loaded, PairRegressor):
             raise AdequaError(
-                f"{each} is no pair regressor; `adequa train ensemble` takes the mean of the "
+                f"{folder} is no pair regressor; `adequa train ensemble` takes the mean of the "
                 "scores of any metrics."
             )
-        loaded.append(found)
-    made = average_metrics(loaded, called)
-    made.save(output)
+        metrics.append(loaded)
+    mean = average_metrics(metrics, name)
+    mean.save(output)
     if not quiet:
-        write(average_report(made, output), None)
+        write(average_report(mean, output), None)

@@ -35,7 +35,7 @@ _INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
 
 
 class Settings(str, Enum):
-    """Named training settings."""
+    """Settings with a name."""
 
     default = "default"
     paper = "paper"
@@ -43,7 +43,7 @@ class Settings(str, Enum):
 
 
 class Precision(str, Enum):
-    """Floating-point precision of training."""
+    """How many bits a number has while training; bf16 has 16."""
 
     auto = "auto"
     fp32 = "fp32"
@@ -54,19 +54,21 @@ def pair_regressor(
     output: OutputOption,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A training plan in TOML, instead of the data options."),
+        typer.Option(
+            metavar="FILE", help="A training plan in TOML, instead of the options for data."
+        ),
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="PATH|NAME",
-            help="Pretrained transformer: a folder, or a name in ADEQUA_MODELS or on the hub.",
+            help="The pretrained encoder: a folder, or a name in ADEQUA_MODELS or on the hub.",
         ),
     ] = None,
     start: Annotated[
         str | None,
         typer.Option(
-            metavar="FOLDER", help="Saved pair regressor to continue from, instead of --encoder."
+            metavar="FOLDER", help="A saved pair regressor to train further, instead of an encoder."
         ),
     ] = None,
     ratings: Annotated[
@@ -81,7 +83,7 @@ def pair_regressor(
         list[str] | None,
         typer.Option(
             metavar="FILE|DATASET",
-            help="Preferences with texts, trained on before the ratings: better, worse, ref. "
+            help="Preferences with texts, to learn from before the ratings: better, worse, ref. "
             "Repeat for more.",
             autocompletion=complete_dataset,
         ),
@@ -89,41 +91,42 @@ def pair_regressor(
     settings: Annotated[
         Settings | None,
         typer.Option(
-            help="Settings: ours (default), the paper's grid, or the paper's frozen encoder."
+            help="Default settings, the paper's grid, or the paper's variant without fine-tuning."
         ),
     ] = None,
     surface: Annotated[
         bool | None,
         typer.Option(
             "--surface/--no-surface",
-            help="Add features of case, punctuation and spacing to the encoder's.",
+            help="Add features of case, punctuation and spacing.",
         ),
     ] = None,
     references: Annotated[
         References | None,
         typer.Option(
-            help="Score of a segment with multiple references. Default: best, or that of the "
-            "--start metric."
+            help="Score of a segment with several references. Default: best, or that of the "
+            "--start."
         ),
     ] = None,
     lp: Pairs = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Number of rows to sample for each stage."),
+        typer.Option(metavar="N", min=1, help="Number of random rows per stage."),
     ] = None,
     batch: Annotated[
         list[int] | None,
         typer.Option(
             metavar="N",
-            help="Batch size in ratings (without ratings: in quarters of a segment's "
-            "preferences). Repeat to search over values; likewise --learning-rate, --epochs.",
+            help="Ratings per step (without ratings: quarters of the preferences on a segment). "
+            "Repeat to try several values; the same holds for the next two options.",
         ),
     ] = None,
     learning_rate: Annotated[
-        list[float] | None, typer.Option(metavar="RATE", help="Peak learning rate.")
+        list[float] | None,
+        typer.Option(metavar="RATE", help="Highest learning rate of the schedule."),
     ] = None,
     epochs: Annotated[
-        list[float] | None, typer.Option(metavar="N", help="Number of passes over the ratings.")
+        list[float] | None, typer.Option(metavar="N", help="Passes over the ratings.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Random seed. Default: 0.")
@@ -134,45 +137,45 @@ def pair_regressor(
     ] = "auto",
     precision: Annotated[
         Precision | None,
-        typer.Option(help="Precision of training. Default: auto, bf16 where the GPU supports it."),
+        typer.Option(help="Precision of training. Default: auto, bf16 on a GPU that supports it."),
     ] = None,
     most_tokens: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Tokens in one forward pass: fewer need less memory and more time, and change "
-            "dropout masks. Default: 32768.",
+            help="Tokens per batch: fewer take less memory and more time, and change the dropout. "
+            "Default: 32768.",
         ),
     ] = None,
     checkpoints: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder of checkpoints, to resume from. Default: OUTPUT.training.",
+            help="Folder that the same command resumes from. Default: OUTPUT.training.",
         ),
     ] = None,
     checkpoint_every: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="Seconds between checkpoints. Default: 300."),
+        typer.Option(
+            metavar="SECONDS", min=0, help="Seconds between two checkpoints. Default: 300."
+        ),
     ] = None,
     download: Annotated[
         bool,
-        typer.Option(
-            "--download", help="Download the encoder from the hub if it is not available locally."
-        ),
+        typer.Option("--download", help="Download the encoder from the hub if it is not here."),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Fine-tune a transformer that reads hypothesis and reference together (BERT regressor).
 
-    Trains by a --plan, or on --preferences first and --ratings second.
+    Train by a --plan, or on --preferences first and --ratings second.
     """
     from adequa.io.language_pairs import language_pair
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.plan import PlanOptions
 
-    called = checked_target(output, name)
+    name = checked_target(output, name)
     quiet = quiet or not _is_first_process()
     options = PlanOptions(
         ratings=ratings or (),
@@ -196,19 +199,19 @@ def pair_regressor(
             "--checkpoint-every": checkpoint_every is not None,
         }
         _check_frozen(options, unused)
-        _train_frozen(options, output, called, device=device, download=download, quiet=quiet)
+        _train_frozen(options, output, name, device=device, download=download, quiet=quiet)
         return
-    followed = _plan(plan, settings, options, surface=surface, seed=seed)
+    used_plan = _plan(plan, settings, options, surface=surface, seed=seed)
     if most_tokens is not None:
-        followed = replace(followed, most_tokens=most_tokens).validated("The command line")
+        used_plan = replace(used_plan, most_tokens=most_tokens).validated("The command line")
     metric = PairRegressor(
-        plan=followed,
+        plan=used_plan,
         device=device,
         precision=(precision or Precision.auto).value,
         checkpoints=_checkpoints(checkpoints, output),
         seconds_between_checkpoints=300.0 if checkpoint_every is None else checkpoint_every,
         download=download,
-        name=called,
+        name=name,
     )
     _train(metric, output, quiet)
 
@@ -221,7 +224,7 @@ def _plan(
     surface: bool | None,
     seed: int | None,
 ) -> Plan:
-    """Return the plan of a file with the changes of the options, or the plan of the options."""
+    """The plan of a file with what the flags change in it, or the one that they stand for."""
     from adequa.learned.pair.plan import named_plan
 
     if path is None:
@@ -233,7 +236,7 @@ def _plan(
                 "--epochs."
             )
     else:
-        plan = _changed(path, settings, options, surface, seed)
+        plan = _overridden_plan(path, settings, options, surface, seed)
     if surface is not None and plan.start:
         raise AdequaError(
             f"--{'' if surface else 'no-'}surface goes with an encoder; {plan.start} keeps the "
@@ -242,7 +245,7 @@ def _plan(
     return plan
 
 
-def _changed(
+def _overridden_plan(
     path: str,
     settings: Settings | None,
     options: PlanOptions,
@@ -252,13 +255,16 @@ def _changed(
     from adequa.io.toml import read_toml
     from adequa.learned.pair.plan import plan_from
 
-    said = _given({"--settings": settings, **_learnt(options), **_how(options)})
-    if said:
+    conflicts = _given_flags(
+        {"--settings": settings, **_data_flags(options), **_setting_flags(options)}
+    )
+    if conflicts:
         raise AdequaError(
-            f"{path} says itself what to learn from and how; leave out {said}, or write it there."
+            f"{path} says itself what to learn from and how; leave out {conflicts}, or write it "
+            "there."
         )
     table = read_toml(path)
-    plan_from(table, path)  # what is wrong in the file is told of the file
+    plan_from(table, path)  # errors of the file should name the file
     if options.encoder or options.start:
         table |= {"encoder": options.encoder, "start": options.start}
     flags = {"surface": surface, "seed": seed}
@@ -266,8 +272,8 @@ def _changed(
     return plan_from(table, "The command line")
 
 
-def _learnt(options: PlanOptions) -> dict[str, object]:
-    """Return the options that name training data."""
+def _data_flags(options: PlanOptions) -> dict[str, object]:
+    """The options for data, by their flags."""
     return {
         "--ratings": options.ratings,
         "--preferences": options.preferences,
@@ -277,8 +283,8 @@ def _learnt(options: PlanOptions) -> dict[str, object]:
     }
 
 
-def _how(options: PlanOptions) -> dict[str, object]:
-    """Return the options that change how a plan is trained."""
+def _setting_flags(options: PlanOptions) -> dict[str, object]:
+    """The settings of a stage, by their flags."""
     return {
         "--batch": options.batch,
         "--learning-rate": options.learning_rate,
@@ -286,12 +292,12 @@ def _how(options: PlanOptions) -> dict[str, object]:
     }
 
 
-def _given(flags: Mapping[str, object]) -> str:
+def _given_flags(flags: Mapping[str, object]) -> str:
     return " and ".join(flag for flag, value in flags.items() if value)
 
 
 def _checkpoints(folder: str | None, output: str) -> Path:
-    """Return the folder of checkpoints, checked to be usable."""
+    """The folder of checkpoints, once it is clear that it can be one."""
     from adequa.io.atomic import check_new_folder
 
     target = Path(output).resolve()
@@ -308,7 +314,7 @@ def _checkpoints(folder: str | None, output: str) -> Path:
 
 
 def _is_first_process() -> bool:
-    """Return whether this is the only process, or the one of several that writes output."""
+    """Whether this process is alone, or the one of several that writes and tells."""
     several = int(os.environ.get("WORLD_SIZE", "1")) > 1
     return not several or os.environ.get("RANK", "0") == "0"
 
@@ -332,7 +338,7 @@ def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
 
 @contextmanager
 def _stoppable(folder: Path, quiet: bool) -> Iterator[None]:
-    """On Ctrl-C print one line on how to resume."""
+    """On Ctrl-C say in one line how to go on."""
     try:
         yield
     except KeyboardInterrupt:
@@ -348,7 +354,7 @@ def _has_checkpoint(folder: Path) -> bool:
 
 
 def _leave_others() -> None:
-    """Leave the process group, if there is one; PyTorch warns otherwise."""
+    """Part from the other processes, if there are any; PyTorch warns otherwise."""
     import torch.distributed
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -356,17 +362,17 @@ def _leave_others() -> None:
 
 
 def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
-    """Raise where an option has no effect on a perceptron, or one is missing."""
+    """Raise where a flag would have no effect on a perceptron, or one is lacking."""
     learnt = {
         "--preferences": options.preferences,
         "--start": options.start,
         "--surface": options.surface,
     }
-    said = _given({**learnt, **_how(options), **unused})
-    if said:
+    conflicts = _given_flags({**learnt, **_setting_flags(options), **unused})
+    if conflicts:
         raise AdequaError(
             "The settings paper-frozen train a perceptron on ratings, over an encoder that stays "
-            f"as it is; leave out {said}."
+            f"as it is; leave out {conflicts}."
         )
     if not options.ratings or not options.encoder:
         raise AdequaError("The settings paper-frozen need --ratings and --encoder PATH.")
@@ -375,7 +381,7 @@ def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
 def _train_frozen(
     options: PlanOptions, output: str, name: str, *, device: str, download: bool, quiet: bool
 ) -> None:
-    """Train the paper's variant without fine-tuning (§5): a perceptron over four layers."""
+    """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
     from adequa.encoders.cached import cached
     from adequa.encoders.transformer import TransformerPair
     from adequa.encoders.transformer_files import model_folder

@@ -16,7 +16,7 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from math import ceil
@@ -43,7 +43,7 @@ _QUERY_KEYS = 999  # keys in one query: the limit of SQLite before 3.32
 _TIMEOUT = 10.0  # seconds to wait for another process that writes
 _CHECKSUM = 4  # bytes behind each value
 _FAILURES = (sqlite3.Error, OSError, ValueError)  # ValueError: no file can have the name
-_CHUNK = 16384  # rows read at a time, which bounds the memory of their bytes
+_CHUNK_BYTES = 64 << 20  # of the values that are read at a time
 
 _SCORE = np.dtype([("score", "<f8"), ("windows", "<i4")])
 
@@ -70,6 +70,7 @@ class Cache:
     """
 
     page_size = 4096
+    synchronous = "NORMAL"  # wait for the disk, so that a power failure leaves the file whole
 
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
@@ -77,18 +78,18 @@ class Cache:
         self.notes: list[str] = []  # what went wrong, as sentences
         self._readable = self._writable = True
 
-    def read(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield each key that is in the cache, with its value."""
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the values of the keys that are in the cache."""
         if not keys or not self._readable:
-            return
+            return {}
         inode = _inode(self.path)
         try:
             if self.path.exists():
                 with closing(self._connect()) as connection:
-                    if _has_table(connection):
-                        yield from _select(connection, list(dict.fromkeys(keys)))
+                    return _select(connection, keys) if _has_table(connection) else {}
         except _FAILURES as error:
             self._readable = self._writable = self._recover(error, inode)
+        return {}
 
     def write(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Add entries. An entry of the same key is replaced."""
@@ -109,7 +110,7 @@ class Cache:
         with closing(self._connect()) as connection:
             connection.execute(f"PRAGMA page_size = {self.page_size}")
             connection.execute("PRAGMA auto_vacuum = FULL")  # dropped entries shrink the file
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA synchronous = {self.synchronous}")
             connection.execute("BEGIN IMMEDIATE")
             if not _has_table(connection):
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
@@ -140,16 +141,19 @@ class Cache:
         return recovered
 
 
-def _select(connection: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def _select(connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    values = {}
+    keys = sorted(keys)  # neighbours in the file one after the other, as they were written
     for start in range(0, len(keys), _QUERY_KEYS):
         chunk = keys[start : start + _QUERY_KEYS]
         marks = ",".join("?" * len(chunk))
         query = f"SELECT key, value FROM cache WHERE key IN ({marks})"  # noqa: S608  # only marks
-        for key, stored in connection.execute(query, chunk).fetchall():
+        for key, stored in connection.execute(query, chunk):
             if isinstance(key, bytes) and isinstance(stored, bytes):
                 value = stored[:-_CHECKSUM]
                 if stored[-_CHECKSUM:] == _checksum(key, value):
-                    yield key, value
+                    values[key] = value
+    return values
 
 
 def _has_table(connection: sqlite3.Connection) -> bool:
@@ -218,6 +222,8 @@ class VectorCache(Cache):
 class ScoreCache(Cache):
     """Scores of pairs by key; the keys of several models may be in one file."""
 
+    synchronous = "OFF"  # to wait for the disk would take longer than to score a few short texts
+
     def __init__(self, path: Path, limit: int = SCORES_LIMIT) -> None:
         super().__init__(path, limit)
 
@@ -247,7 +253,7 @@ class ParseCache(Cache):
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Tree]:
         """Return the trees of the keys that are in the cache."""
         trees: dict[bytes, Tree] = {}
-        for key, value in self.read(keys):
+        for key, value in self.read(keys).items():
             words, parents = json.loads(value.decode("utf-8", "surrogatepass"))
             trees[key] = tuple(words), np.array(parents, dtype=np.int32)
         return trees
@@ -265,11 +271,13 @@ def _fill(rows: npt.NDArray[Any], cache: Cache, keys: Sequence[bytes]) -> Mask:
     """Fill the rows of an array whose keys are in the cache, and return their mask."""
     mask = np.zeros(len(keys), dtype=np.bool_)
     size = rows.dtype.itemsize * int(np.prod(rows.shape[1:]))
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        values = {key: value for key, value in cache.read(chunk) if len(value) == size}
-        indices = [start + at for at, key in enumerate(chunk) if key in values]
-        content = b"".join(values[keys[index]] for index in indices)
+    count = max(_CHUNK_BYTES // size, 1)
+    for start in range(0, len(keys), count):
+        chunk = keys[start : start + count]
+        values = cache.read(chunk)
+        cached = [index for index, key in enumerate(chunk) if len(values.get(key, b"")) == size]
+        content = b"".join([values[chunk[index]] for index in cached])
+        indices = np.array(cached, dtype=np.intp) + start
         rows[indices] = np.frombuffer(content, rows.dtype).reshape(-1, *rows.shape[1:])
         mask[indices] = True
     return mask

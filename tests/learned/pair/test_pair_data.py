@@ -40,7 +40,7 @@ from tiny_transformer import tiny_preferences, tiny_ratings
 
 
 def test_ratings_are_brought_to_one_scale() -> None:
-    data = collected(RATINGS, given=[rated(("h", "r", 10), ("g", "r", 30), ("h", "s", 20))])
+    data = collected(RATINGS, judgements=[rated(("h", "r", 10), ("g", "r", 30), ("h", "s", 20))])
     (source,) = data.stages[0]
     assert isinstance(source.objective, RatingRegression)
     assert source.scale is not None
@@ -52,27 +52,27 @@ def test_ratings_are_brought_to_one_scale() -> None:
 
 
 def test_every_reference_of_a_rating_is_learnt() -> None:
-    data = collected(RATINGS, given=[rated(("h", "r|s", 10), ("g", "r", 30))])
+    data = collected(RATINGS, judgements=[rated(("h", "r|s", 10), ("g", "r", 30))])
     assert learnt_pairs(data) == {("r", "h"), ("s", "h"), ("r", "g")}
 
 
 def test_preferences_with_several_references() -> None:
     """Better than with each of them, and one item for all outputs of one segment."""
     judged = preferred(("a", "b", "r|s"), ("b", "c", "s"), ("a", "b", "t"), ("a", "b", "t"))
-    (source,) = collected(replace(PREFERENCES, split=1), given=[judged]).stages[0]
+    (source,) = collected(replace(PREFERENCES, split=1), judgements=[judged]).stages[0]
     assert isinstance(source.objective, PreferenceOrder)
     assert len(source.objective) == 2
     assert source.objective.task(np.arange(2)).weight == 5
-    (dealt,) = collected(replace(PREFERENCES, split=3), given=[judged]).stages[0]
+    (dealt,) = collected(replace(PREFERENCES, split=3), judgements=[judged]).stages[0]
     assert dealt.objective.task(np.arange(len(dealt.objective))).weight == 5
-    apart = collected(replace(PREFERENCES, split=0), given=[judged])
+    apart = collected(replace(PREFERENCES, split=0), judgements=[judged])
     assert len(apart.stages[0][0].objective) == 4
 
 
 def test_the_same_text_is_no_preference() -> None:
     judged = preferred(("a", "a", "r"), ("a", "b", "r"))
     for stage, more in (
-        (PREFERENCES, {"given": [judged]}),
+        (PREFERENCES, {"judgements": [judged]}),
         (replace(PREFERENCES, data=("x",)), {"files": {"x": judged}}),
     ):
         (source,) = collected(stage, **more).stages[0]
@@ -80,10 +80,10 @@ def test_the_same_text_is_no_preference() -> None:
 
 
 def test_each_stage_takes_its_own_kind() -> None:
-    given: list[SegmentJudgements] = [tiny_ratings(), tiny_preferences()]
-    data = collected(PREFERENCES, RATINGS, given=given)
+    judgements: list[SegmentJudgements] = [tiny_ratings(), tiny_preferences()]
+    data = collected(PREFERENCES, RATINGS, judgements=judgements)
     assert [source.facts["rows_by_dataset"] for (source,) in data.stages] == [
-        {"ranked": len(given[1])}, {"rated": 48},
+        {"ranked": len(judgements[1])}, {"rated": 48},
     ]  # fmt: skip
     assert data.held_out == {"ratings": 0, "preferences": 0}
 
@@ -96,7 +96,7 @@ def test_no_held_out_reference_is_learnt_from(seed: int, share: float) -> None:
     stages = (PREFERENCES, replace(RATINGS, beside=(SourcePlan("preferences"),)))
     try:
         data = collected(
-            *stages, given=[ours, theirs], development=DevelopmentPlan(share=share), seed=seed
+            *stages, judgements=[ours, theirs], development=DevelopmentPlan(share=share), seed=seed
         )
     except AdequaError:
         return  # all was held out
@@ -118,7 +118,9 @@ def test_no_held_out_reference_is_learnt_from(seed: int, share: float) -> None:
 def test_nor_one_that_stands_beside_a_held_out_one(rows: list[set[str]], seed: int) -> None:
     judged = rated(*((f"h{at}", "|".join(sorted(row)), float(at)) for at, row in enumerate(rows)))
     try:
-        data = collected(RATINGS, given=[judged], development=DevelopmentPlan(share=0.3), seed=seed)
+        data = collected(
+            RATINGS, judgements=[judged], development=DevelopmentPlan(share=0.3), seed=seed
+        )
     except AdequaError:
         return
     outputs = {hypothesis for _, hypothesis in developed_pairs(data)}
@@ -137,7 +139,7 @@ def test_nor_one_that_stands_beside_a_held_out_one(rows: list[set[str]], seed: i
 def test_development_data_of_its_own() -> None:
     ours, other = tiny_ratings(48), tiny_ratings(12, seed=0, name="dev")
     data = collected(
-        RATINGS, given=[ours], files={"dev": other}, development=DevelopmentPlan(data=("dev",))
+        RATINGS, judgements=[ours], files={"dev": other}, development=DevelopmentPlan(data=("dev",))
     )
     assert data.held_out == {"ratings": 12, "preferences": 0}
     assert other.segments is not None
@@ -152,7 +154,10 @@ def test_development_data_of_its_own() -> None:
 def test_few_rows_of_development_are_drawn() -> None:
     development = DevelopmentPlan(share=0.5, rows=7)
     data = collected(
-        PREFERENCES, RATINGS, given=[tiny_ratings(), tiny_preferences()], development=development
+        PREFERENCES,
+        RATINGS,
+        judgements=[tiny_ratings(), tiny_preferences()],
+        development=development,
     )
     assert data.held_out == {"ratings": 7, "preferences": 7}
     assert len(data.development.rating_groups) == 7
@@ -172,33 +177,33 @@ def test_a_single_row_may_be_held_out() -> None:
     rows = [(f"h{at}", f"r{at}", 1.0 if at < 8 else 2.0) for at in range(10)]
     for seed in range(12):
         data = collected(
-            RATINGS, given=[rated(*rows)], development=DevelopmentPlan(share=0.2), seed=seed
+            RATINGS, judgements=[rated(*rows)], development=DevelopmentPlan(share=0.2), seed=seed
         )
         assert len(learnt_pairs(data)) + data.held_out["ratings"] == 10
 
 
 def test_a_sample() -> None:
-    given = [tiny_ratings(30, 0, "one"), tiny_ratings(30, 1, "two")]
-    data = collected(replace(RATINGS, sample=20), given=given)
+    judgements = [tiny_ratings(30, 0, "one"), tiny_ratings(30, 1, "two")]
+    data = collected(replace(RATINGS, sample=20), judgements=judgements)
     (source,) = data.stages[0]
     assert source.facts["rows"] == 20
     assert sum(source.facts["rows_by_dataset"].values()) == 20
-    again = collected(replace(RATINGS, sample=20), given=given)
-    other = collected(replace(RATINGS, sample=20), given=given, seed=1)
+    again = collected(replace(RATINGS, sample=20), judgements=judgements)
+    other = collected(replace(RATINGS, sample=20), judgements=judgements, seed=1)
     assert learnt_pairs(again) == learnt_pairs(data)
     assert learnt_pairs(other) != learnt_pairs(data)
-    everything = collected(replace(RATINGS, sample=1000), given=given)
+    everything = collected(replace(RATINGS, sample=1000), judgements=judgements)
     assert everything.stages[0][0].facts["rows"] == 60
-    single = collected(replace(RATINGS, sample=2), given=given)  # one of each, perhaps
+    single = collected(replace(RATINGS, sample=2), judgements=judgements)  # one of each, perhaps
     assert single.stages[0][0].facts["rows"] == 2
 
 
 def test_language_pairs() -> None:
     ours = tiny_ratings(36)
-    data = collected(replace(RATINGS, lp=("cz-en",)), given=[ours])
+    data = collected(replace(RATINGS, lp=("cz-en",)), judgements=[ours])
     assert data.stages[0][0].facts["rows"] == ours.ids["lp"].count("cs-en") == 18
     other = replace(tiny_ratings(12, 5, "other"), ids={"lp": ("fi-en",) * 12})
-    both = collected(replace(RATINGS, lp=("fi-en",)), given=[ours, other])
+    both = collected(replace(RATINGS, lp=("fi-en",)), judgements=[ours, other])
     assert both.stages[0][0].facts["rows_by_dataset"] == {"other": 12}
 
 
@@ -206,7 +211,7 @@ def test_distillation_takes_every_output_once() -> None:
     judged = preferred(("a", "bb", "r"), ("bb", "ccc", "r"))
     stage = StagePlan("distillation", teacher=("t",))
     equal = rated(("dddd", "r", 1), ("a", "r", 1))  # ratings do not matter
-    (source,) = collected(stage, given=[judged, equal]).stages[0]
+    (source,) = collected(stage, judgements=[judged, equal]).stages[0]
     assert isinstance(source.objective, Distillation)
     assert source.scale is not None
     assert source.scale == pytest.approx((2.5, np.std([1, 2, 3, 4])))
@@ -227,7 +232,7 @@ def test_the_digest_changes_with_the_data() -> None:
     ) -> str:
         return collected(
             replace(RATINGS, beside=(SourcePlan("distillation", teacher=teachers),)),
-            given=[rated(*rows)],
+            judgements=[rated(*rows)],
             files={"dev": out},
             development=dev,
             teach=lambda names, texts: (
@@ -256,7 +261,7 @@ def test_texts_and_references_are_ahead_of_their_damaged_selves() -> None:
     bad = ("Bad.", "|".join(references), 0)  # what is done to it may mend it
     judged = rated((output, "|".join(references), 1), ("No.", "Never.", 2), bad)
     stage = StagePlan("damage", damages=3, spared=("case",), margin=0.7)
-    data = collected(stage, given=[judged], development=DevelopmentPlan(share=0))
+    data = collected(stage, judgements=[judged], development=DevelopmentPlan(share=0))
     ((source,),) = data.stages
     objective = source.objective
     assert isinstance(objective, DamageOrder)
@@ -280,7 +285,7 @@ def test_texts_and_references_are_ahead_of_their_damaged_selves() -> None:
 
 
 def test_texts_that_cannot_be_damaged() -> None:
-    said = sentence(StagePlan("damage", spared=("cases",)), given=[rated(("a b", "c d", 1))])
+    said = sentence(StagePlan("damage", spared=("cases",)), judgements=[rated(("a b", "c d", 1))])
     assert said.startswith('There is no group of damage named "cases". Did you mean "case"?')
 
 
@@ -309,22 +314,24 @@ def test_outputs_of_systems_are_distilled() -> None:
 
 
 def test_outputs_are_taught_against_each_other() -> None:
-    given = [rated(("a", "r", 1), ("bb", "r", 2), ("ccc", "r", 3), ("d", "s", 4), (" ", "r", 0))]
+    judgements = [
+        rated(("a", "r", 1), ("bb", "r", 2), ("ccc", "r", 3), ("d", "s", 4), (" ", "r", 0))
+    ]
     stage = StagePlan("distillation", teacher=("t",), crossed=2)
     own = {("r", " "), ("r", "a"), ("r", "bb"), ("r", "ccc"), ("s", "d")}
     every = {(one, other) for one in ("a", "bb", "ccc") for other in ("a", "bb", "ccc")}
     crossed = every - {("a", "a"), ("bb", "bb"), ("ccc", "ccc")}
-    assert learnt_pairs(collected(stage, given=given)) == own | crossed
-    once = learnt_pairs(collected(replace(stage, crossed=1), given=given))
+    assert learnt_pairs(collected(stage, judgements=judgements)) == own | crossed
+    once = learnt_pairs(collected(replace(stage, crossed=1), judgements=judgements))
     assert own < once < own | crossed
     assert sorted(other for reference, other in once - own) == ["a", "bb", "ccc"]
 
 
 def test_joined_texts_are_taught_the_mean_of_their_parts() -> None:
-    given = [rated(*((f"h{at} " * at, f"r{at}", float(at)) for at in range(40)))]
+    judgements = [rated(*((f"h{at} " * at, f"r{at}", float(at)) for at in range(40)))]
     stage = StagePlan("distillation", teacher=("t",))
-    plain = collected(stage, given=given)
-    data = collected(replace(stage, joined=0.5), given=given)
+    plain = collected(stage, judgements=judgements)
+    data = collected(replace(stage, joined=0.5), judgements=judgements)
     (source,) = data.stages[0]
     singles = len(plain.stages[0][0].objective)
     assert source.facts["joined"] == len(source.objective) - singles == 5
@@ -351,16 +358,16 @@ def test_joined_texts_are_taught_the_mean_of_their_parts() -> None:
 def test_damage_is_for_english() -> None:
     texts = Segments(("It is so.", "Es ist so."), (("It is.",), ("Es ist.",)))
     judged = Ratings(np.array([1.0, 1.0]), {"lp": ("de-en", "en-de")}, texts, name="both")
-    (source,) = collected(StagePlan("damage"), given=[judged]).stages[0]
+    (source,) = collected(StagePlan("damage"), judgements=[judged]).stages[0]
     assert source.facts["texts"] == 2  # the output into English, and its reference
 
 
 def test_scales_are_told_of_ratings_alone() -> None:
     wide = [rated(*((f"h{at}", f"r{at}", float(at)) for at in range(20)))]
     wide.append(rated(*((f"g{at}", f"s{at}", 100.0 * at) for at in range(20))))
-    assert any("scales" in note for note in collected(RATINGS, given=wide).notes)
+    assert any("scales" in note for note in collected(RATINGS, judgements=wide).notes)
     stage = StagePlan("distillation", teacher=("t",))
-    assert not collected(stage, given=wide).notes
+    assert not collected(stage, judgements=wide).notes
 
 
 def test_a_judged_file_is_distilled_as_judgements(tmp_path: Path) -> None:
@@ -375,15 +382,15 @@ def test_a_judged_file_is_distilled_as_judgements(tmp_path: Path) -> None:
 
 
 def test_rows_of_equal_names_add_up() -> None:
-    given = [rated(("h", "r", 1), ("g", "r", 2)), rated(("h", "s", 3))]
-    (source,) = collected(RATINGS, given=given).stages[0]
+    judgements = [rated(("h", "r", 1), ("g", "r", 2)), rated(("h", "s", 3))]
+    (source,) = collected(RATINGS, judgements=judgements).stages[0]
     assert source.facts["rows"] == 3
     assert source.facts["rows_by_dataset"] == {"few": 3}
 
 
 def test_preferences_of_equal_names_stay_apart() -> None:
-    given = [preferred(("a", "b", "r"), ("a", "c", "r")), preferred(("a", "b", "s"))]
-    (source,) = collected(replace(PREFERENCES, split=0), given=given).stages[0]
+    judgements = [preferred(("a", "b", "r"), ("a", "c", "r")), preferred(("a", "b", "s"))]
+    (source,) = collected(replace(PREFERENCES, split=0), judgements=judgements).stages[0]
     assert len(source.objective) == 3
 
 
@@ -395,7 +402,7 @@ def test_rows_that_cannot_be_used_are_told() -> None:
     data = collected(
         RATINGS,
         RATINGS,
-        given=[gaps],
+        judgements=[gaps],
         files={"dev": other},
         development=DevelopmentPlan(data=("dev",)),
     )
@@ -403,7 +410,7 @@ def test_rows_that_cannot_be_used_are_told() -> None:
         "ours: rows of the file that cannot be used: 1,500 (no score).",
         "dev: rows of the file that cannot be used: 1 (NaN).",
     )
-    assert collected(RATINGS, given=[ours]).notes == ()
+    assert collected(RATINGS, judgements=[ours]).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -413,29 +420,31 @@ def test_ratings_on_different_scales_are_told(factor: float, shift: float, told:
     ours = tiny_ratings()
     scores = factor * (ours.scores - 50) + 50 + shift * ours.scores.std()
     theirs = replace(tiny_ratings(name="theirs"), scores=scores)
-    notes = collected(RATINGS, given=[ours, theirs]).notes
+    notes = collected(RATINGS, judgements=[ours, theirs]).notes
     assert len(notes) == told
     if told:
         assert "different scales: rated" in notes[0]
-    assert collected(RATINGS, given=[theirs]).notes == ()
+    assert collected(RATINGS, judgements=[theirs]).notes == ()
 
 
 def test_mistakes_have_a_sentence() -> None:
     without = Ratings(np.array([1.0, 2.0]), {"system": ("a", "b")}, name="ids")
-    assert "no texts in ids" in sentence(RATINGS, given=[without])
+    assert "no texts in ids" in sentence(RATINGS, judgements=[without])
     bare = Preferences({"better_system": ("a",), "worse_system": ("b",)}, name="ids")
-    assert "no texts in ids" in sentence(PREFERENCES, given=[bare])
+    assert "no texts in ids" in sentence(PREFERENCES, judgements=[bare])
     assert "There are no ratings to learn from" in sentence(RATINGS)
-    assert "no preferences to learn from" in sentence(PREFERENCES, given=[tiny_ratings()])
+    assert "no preferences to learn from" in sentence(PREFERENCES, judgements=[tiny_ratings()])
     wrong = sentence(replace(PREFERENCES, data=("x",)), files={"x": tiny_ratings()})
     assert wrong == "x holds no preferences, which this stage learns from."
     equal = rated(("h", "r", 1), ("g", "s", 1))
-    assert "ratings that differ" in sentence(RATINGS, given=[equal])
-    assert "has no language pairs" in sentence(replace(RATINGS, lp=("cs-en",)), given=[equal])
-    assert "fr-en" in sentence(replace(RATINGS, lp=("fr-en",)), given=[tiny_ratings()])
+    assert "ratings that differ" in sentence(RATINGS, judgements=[equal])
+    assert "has no language pairs" in sentence(replace(RATINGS, lp=("cs-en",)), judgements=[equal])
+    assert "fr-en" in sentence(replace(RATINGS, lp=("fr-en",)), judgements=[tiny_ratings()])
     systems = RatedSystems(without)
     assert "no judgements of segments" in sentence(
         replace(RATINGS, data=("x",)), files={"x": systems}
     )
     nearly_all = DevelopmentPlan(share=0.999)
-    assert "left to learn from" in sentence(RATINGS, given=[tiny_ratings()], development=nearly_all)
+    assert "left to learn from" in sentence(
+        RATINGS, judgements=[tiny_ratings()], development=nearly_all
+    )

@@ -45,7 +45,7 @@ def many(several: list[str]) -> Ratings:
 
 
 def share_of(several: list[str], seed: int = 0) -> float:
-    data = collected(RATINGS, given=[many(several)], development=TENTH, seed=seed)
+    data = collected(RATINGS, judgements=[many(several)], development=TENTH, seed=seed)
     return data.held_out["ratings"] / len(several)
 
 
@@ -61,7 +61,7 @@ def test_single_references_are_drawn_by_their_text(
     expected = {text for text in texts if drawn_by_hand(text, seed) < share}
     data = collected(
         RATINGS,
-        given=[many(sorted(texts))],
+        judgements=[many(sorted(texts))],
         development=DevelopmentPlan(share=share),
         seed=seed,
     )
@@ -71,7 +71,7 @@ def test_single_references_are_drawn_by_their_text(
 
 def test_a_known_draw() -> None:
     several = [f"reference {at}" for at in range(40)]
-    data = collected(RATINGS, given=[many(several)], development=TENTH, seed=3)
+    data = collected(RATINGS, judgements=[many(several)], development=TENTH, seed=3)
     found = sorted(int(reference.split()[1]) for reference, _ in developed_pairs(data))
     assert found == [1, 4, 10, 21, 26, 38]
 
@@ -90,7 +90,7 @@ def test_nor_does_a_common_second_reference_enlarge_it() -> None:
 
 def test_a_group_is_drawn_by_its_smallest_text() -> None:
     several = [f"b{at}|a{at}" for at in range(60)]
-    data = collected(RATINGS, given=[many(several)], development=TENTH, seed=1)
+    data = collected(RATINGS, judgements=[many(several)], development=TENTH, seed=1)
     expected = {f"b{at}" for at in range(60) if drawn_by_hand(f"a{at}", 1) < 0.1}
     assert expected
     assert {reference for reference, _ in developed_pairs(data)} == expected
@@ -100,7 +100,9 @@ def test_a_very_large_group_is_learnt_from() -> None:
     chained = [f"c{at}|c{at + 1}" for at in range(60)]
     alone = [f"r{at}" for at in range(60)]
     for seed in range(30):
-        data = collected(RATINGS, given=[many([*chained, *alone])], development=TENTH, seed=seed)
+        data = collected(
+            RATINGS, judgements=[many([*chained, *alone])], development=TENTH, seed=seed
+        )
         assert not any(reference.startswith("c") for reference, _ in developed_pairs(data))
     assert data.notes == (
         "of 121 references 61 hang together, each beside the next in some segment; none of them "
@@ -115,7 +117,7 @@ def test_texts_that_no_one_judged_are_held_out_only_beside_judged_ones(
     plain.write_text("mt\tref\n" + "".join(f"t{at}\tr{at}\n" for at in range(400)))
     stage = StagePlan("distillation", data=(str(plain),), teacher=("t",))
     judged = many([f"r{at}" for at in range(200)])
-    data = collected(stage, RATINGS, given=[judged], development=TENTH)
+    data = collected(stage, RATINGS, judgements=[judged], development=TENTH)
     held_out = {reference for reference, _ in developed_pairs(data)}
     assert held_out
     (distilled,) = data.stages[0]
@@ -145,8 +147,10 @@ def test_a_row_counts_once_with_and_without_its_language_pair() -> None:
 def test_equal_texts_of_two_rows_count_twice() -> None:
     """They were said twice."""
     rows = [(f"h{at}", f"r{at}", float(at)) for at in range(30)]
-    both = collected(RATINGS, given=[rated(*rows, *rows)], development=DevelopmentPlan(share=0.3))
-    once = collected(RATINGS, given=[rated(*rows)], development=DevelopmentPlan(share=0.3))
+    both = collected(
+        RATINGS, judgements=[rated(*rows, *rows)], development=DevelopmentPlan(share=0.3)
+    )
+    once = collected(RATINGS, judgements=[rated(*rows)], development=DevelopmentPlan(share=0.3))
     assert both.held_out["ratings"] == 2 * once.held_out["ratings"] > 0
 
 
@@ -159,10 +163,10 @@ def test_several_trials_need_something_to_choose_by(several: dict[str, tuple[flo
     seed = next(
         seed for seed in range(99) if min(drawn_by_hand(r, seed) for r in ("r0", "r1")) >= 0.1
     )
-    told = sentence(stage, given=[few], development=TENTH, seed=seed)
+    told = sentence(stage, judgements=[few], development=TENTH, seed=seed)
     assert told.startswith("Stage 1 has 2 combinations of settings")
-    collected(RATINGS, given=[few], development=TENTH, seed=seed)  # one trial needs none
-    enough = collected(stage, given=[tiny_ratings(90)], development=DevelopmentPlan(share=0.3))
+    collected(RATINGS, judgements=[few], development=TENTH, seed=seed)  # one trial needs none
+    enough = collected(stage, judgements=[tiny_ratings(90)], development=DevelopmentPlan(share=0.3))
     assert enough.held_out["ratings"] > 2
 
 
@@ -172,12 +176,12 @@ def test_what_cannot_differ_is_nothing_to_choose_by() -> None:
     development = DevelopmentPlan(data=("dev",))
     ours: list[SegmentJudgements] = [tiny_ratings(), tiny_preferences()]
     for dev in (rated(("x", "y", 1.0)), rated(("x", "y", 1.0), ("z", "y", 1.0))):
-        told = sentence(stage, given=ours, files={"dev": dev}, development=development)
+        told = sentence(stage, judgements=ours, files={"dev": dev}, development=development)
         assert "too few judgements are held out" in told
     files: dict[str, Judgements] = {"dev": preferred(("x", "z", "y"))}
     for each in (stage, replace(PREFERENCES, epochs=(1.0, 2.0))):
-        collected(each, given=ours, files=files, development=development)
-    assert "Stage 2" in sentence(RATINGS, stage, given=ours, development=NONE_HELD_OUT)
+        collected(each, judgements=ours, files=files, development=development)
+    assert "Stage 2" in sentence(RATINGS, stage, judgements=ours, development=NONE_HELD_OUT)
 
 
 def development(**columns: list[float]) -> Development:
@@ -188,12 +192,12 @@ def development(**columns: list[float]) -> Development:
 
 
 def test_development_figures_by_hand() -> None:
-    given = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 3.0])
+    scores = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 3.0])
     asked: list[list[int]] = []
 
     def scores_of(pairs: np.ndarray) -> np.ndarray:
         asked.append(pairs.tolist())
-        return np.asarray(given[pairs])
+        return np.asarray(scores[pairs])
 
     held_out = development(
         rated=[5, 0, 1, 2, 3], ratings=[9, 1, 2, 2, 7], rating_groups=[2, 0, 0, 1, 1],

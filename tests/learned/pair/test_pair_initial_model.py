@@ -32,10 +32,10 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def begun(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def start_folder(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved metric in which the mean of several references counts, which is not the default."""
     plan = Plan(encoder=str(encoder), references="mean", stage=(QUICK,))
-    folder = tmp_path_factory.mktemp("metrics") / "begun"
+    folder = tmp_path_factory.mktemp("metrics") / "start_folder"
     PairRegressor(plan, device="cpu", name="first").fit(tiny_ratings(24)).save(folder)
     return folder
 
@@ -52,8 +52,8 @@ def sentence(action: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def test_the_encoder_and_the_packages_are_on_record(encoder: Path, begun: Path) -> None:
-    found = described(begun)
+def test_the_encoder_and_the_packages_are_on_record(encoder: Path, start_folder: Path) -> None:
+    found = described(start_folder)
     files = found["training"]["encoder_files"]
     assert files["model.safetensors"] == digest_of(encoder / "model.safetensors")
     assert set(files) >= {"config.json", "tokenizer.json"}
@@ -62,10 +62,10 @@ def test_the_encoder_and_the_packages_are_on_record(encoder: Path, begun: Path) 
     assert {"adequa", "numpy", "python", "tokenizers"} < set(found["versions"])
 
 
-def test_all_that_went_before_is_on_record(begun: Path, tmp_path: Path) -> None:
+def test_all_that_went_before_is_on_record(start_folder: Path, tmp_path: Path) -> None:
     """Also over two metrics, none of which names the encoder in its plan."""
     second, third = tmp_path / "second", tmp_path / "third"
-    for start, folder in ((begun, second), (second, third)):
+    for start, folder in ((start_folder, second), (second, third)):
         plan = Plan(start=str(start), stage=(QUICK,))
         ratings = tiny_ratings(24, name=folder.name)
         PairRegressor(plan, device="cpu", name=folder.name).fit(ratings).save(folder)
@@ -74,7 +74,7 @@ def test_all_that_went_before_is_on_record(begun: Path, tmp_path: Path) -> None:
     assert before["digest"] == load_metric(str(second)).digest_  # type: ignore[attr-defined]
     assert before["training"] == described(second)["training"]
     first = before["training"]["begun_from"]
-    assert first["plan"] == described(begun)["settings"]["plan"]
+    assert first["plan"] == described(start_folder)["settings"]["plan"]
     assert first["training"]["data"] == "rated"
     metric = load_metric(f"{third}:device=cpu")
     assert "|encoder:tiny|references:mean|" in str(metric.signature(2))
@@ -138,9 +138,9 @@ def test_a_head_that_contradicts_the_start_is_a_sentence(other_head: Path, key: 
     ids=["unsaid", "mean", "best"],
 )  # fmt: skip
 def test_references_count_as_they_did(
-    begun: Path, tmp_path: Path, said: Literal["", "best", "mean"], counts: str
+    start_folder: Path, tmp_path: Path, said: Literal["", "best", "mean"], counts: str
 ) -> None:
-    plan = Plan(start=str(begun), references=said, stage=(replace(QUICK, epochs=(0.2,)),))
+    plan = Plan(start=str(start_folder), references=said, stage=(replace(QUICK, epochs=(0.2,)),))
     metric = PairRegressor(plan, device="cpu").fit(tiny_ratings(24))
     metric.save(tmp_path / "m")
     assert described(tmp_path / "m")["settings"]["references"] == counts
@@ -159,12 +159,14 @@ def test_of_unsaid_references_the_best_counts(encoder: Path) -> None:
     assert "references:best" in str(metric.signature(1))
 
 
-@pytest.mark.parametrize(("seed", "told"), [(0, 0), (1, 1)])
-def test_other_draws_than_those_of_the_start_are_told(begun: Path, seed: int, told: int) -> None:
+@pytest.mark.parametrize(("seed", "note_count"), [(0, 0), (1, 1)])
+def test_other_draws_than_those_of_the_start_are_told(
+    start_folder: Path, seed: int, note_count: int
+) -> None:
     notes: list[str] = []
-    plan = Plan(start=str(begun), seed=seed, stage=(QUICK,))
+    plan = Plan(start=str(start_folder), seed=seed, stage=(QUICK,))
     PairRegressor(plan, device="cpu").fit(tiny_ratings(24), Training(note=notes.append))
-    assert sum("may have learnt from it" in note for note in notes) == told
+    assert sum("may have learnt from it" in note for note in notes) == note_count
 
 
 def test_a_head_beyond_all_memory_is_a_sentence(encoder: Path) -> None:
@@ -235,20 +237,20 @@ def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
     return metric
 
 
-def told(metric: PairRegressor) -> list[str]:
+def notes_of(metric: PairRegressor) -> list[str]:
     notes: list[str] = []
     metric.fit(tiny_ratings(24), Training(note=notes.append))
     return notes
 
 
 def test_going_on_is_told(stopped: PairRegressor) -> None:
-    assert told(replace(stopped)) == [
+    assert notes_of(replace(stopped)) == [
         f"going on from {stopped.checkpoints}, where an earlier run was stopped."
     ]
 
 
 def test_less_at_once_is_told_too(stopped: PairRegressor) -> None:
-    _, note = told(replace(stopped, plan=replace(stopped.plan, most_tokens=64)))
+    _, note = notes_of(replace(stopped, plan=replace(stopped.plan, most_tokens=64)))
     assert note.startswith("32,768 tokens were read at once before, and 64 are now, so that other")
 
 

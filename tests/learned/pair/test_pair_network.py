@@ -52,21 +52,21 @@ def states(of: PairNetwork, text: int) -> list[np.ndarray]:
     ids=["mean", "cls", "layers"],
 )
 def test_linear_heads_by_hand(head: dict[str, Any], vector: Any) -> None:
-    made = network(**head)
-    weights, bias = made.output.weight.detach().double().numpy()[0], made.output.bias.item()
-    expected = [vector(states(made, text)) @ weights + bias for text in range(12)]
-    assert predict(made, INPUTS, EVERY) == pytest.approx(expected, abs=1e-5)
+    model = network(**head)
+    weights, bias = model.output.weight.detach().double().numpy()[0], model.output.bias.item()
+    expected = [vector(states(model, text)) @ weights + bias for text in range(12)]
+    assert predict(model, INPUTS, EVERY) == pytest.approx(expected, abs=1e-5)
 
 
 def test_hidden_layers_by_hand() -> None:
-    made = network(hidden_layers=2, units=6)
-    weights = [array for name, array in made.head_arrays().items() if "hidden" in name]
+    model = network(hidden_layers=2, units=6)
+    weights = [array for name, array in model.head_arrays().items() if "hidden" in name]
     assert [array.shape for array in weights[::2]] == [(6, 16), (6, 6)]
-    value = states(made, 0)[2].mean(axis=0)
+    value = states(model, 0)[2].mean(axis=0)
     for matrix, bias in zip(weights[::2], weights[1::2], strict=True):
         value = np.tanh(matrix @ value + bias)
-    expected = made.output.weight.detach().double().numpy()[0] @ value
-    assert predict(made, INPUTS, EVERY[:1]) == pytest.approx([expected], abs=1e-5)
+    expected = model.output.weight.detach().double().numpy()[0] @ value
+    assert predict(model, INPUTS, EVERY[:1]) == pytest.approx([expected], abs=1e-5)
 
 
 def test_first_weights_follow_the_seed_alone() -> None:
@@ -80,12 +80,12 @@ def test_first_weights_follow_the_seed_alone() -> None:
 
 
 def test_heads_are_taken_over_or_refused() -> None:
-    made, other = network(surface=2), PairNetwork(tiny_network(), Head(surface=2), seed=8).eval()
-    other.load_head(made.head_arrays())
-    assert (other.output.weight == made.output.weight).all()
+    model, other = network(surface=2), PairNetwork(tiny_network(), Head(surface=2), seed=8).eval()
+    other.load_head(model.head_arrays())
+    assert (other.output.weight == model.output.weight).all()
     for wrong in (network(), network(surface=3), network(surface=2, hidden_layers=1)):
         with pytest.raises(ValueError, match="a head of"):
-            made.load_head(wrong.head_arrays())
+            model.load_head(wrong.head_arrays())
 
 
 @pytest.mark.parametrize(
@@ -99,40 +99,40 @@ def test_heads_that_make_no_sense(head: dict[str, Any]) -> None:
 
 
 def test_calibration_is_least_squares() -> None:
-    made = network()
-    scores = predict(made, INPUTS, EVERY)
+    model = network()
+    scores = predict(model, INPUTS, EVERY)
     targets = 3 * scores + 2 + np.random.default_rng(0).normal(size=12) * scores.std()
-    made.calibrate(scores, targets)
+    model.calibrate(scores, targets)
     slope, intercept = np.polyfit(scores, targets, 1)
     assert slope > 0
-    assert predict(made, INPUTS, EVERY) == pytest.approx(slope * scores + intercept, abs=1e-4)
+    assert predict(model, INPUTS, EVERY) == pytest.approx(slope * scores + intercept, abs=1e-4)
 
 
 def test_scores_against_the_targets_are_not_turned_round() -> None:
-    made = network()
-    scores = predict(made, INPUTS, EVERY)
-    made.calibrate(scores, -scores)
-    assert predict(made, INPUTS, EVERY) == pytest.approx(scores)
+    model = network()
+    scores = predict(model, INPUTS, EVERY)
+    model.calibrate(scores, -scores)
+    assert predict(model, INPUTS, EVERY) == pytest.approx(scores)
 
 
 def test_surface_features_are_standardised_and_begin_at_nothing() -> None:
-    made = network(surface=2)
+    model = network(surface=2)
     surface = np.random.default_rng(0).normal(3, 2, size=(12, 2)).astype(np.float32)
     surface[:, 1] = 5  # a constant says nothing, and divides by nothing
     inputs = PairInputs(ROWS, surface)
-    made.fit_surface_scale(surface)
-    before = predict(made, inputs, EVERY)
-    assert before == pytest.approx(predict(made, INPUTS, EVERY))
+    model.fit_surface_scale(surface)
+    before = predict(model, inputs, EVERY)
+    assert before == pytest.approx(predict(model, INPUTS, EVERY))
     with torch.no_grad():
-        made.get_parameter("skip").copy_(torch.tensor([2.0, -1.0]))
+        model.get_parameter("skip").copy_(torch.tensor([2.0, -1.0]))
     added = 2 * (surface[:, 0] - surface[:, 0].mean()) / surface[:, 0].std()
-    assert predict(made, inputs, EVERY) - before == pytest.approx(added, abs=1e-5)
+    assert predict(model, inputs, EVERY) - before == pytest.approx(added, abs=1e-5)
 
 
 def test_constant_scores_can_be_calibrated() -> None:
-    made = network()
-    made.calibrate(np.zeros(12), np.arange(12.0))
-    assert np.isfinite(predict(made, INPUTS, EVERY)).all()
+    model = network()
+    model.calibrate(np.zeros(12), np.arange(12.0))
+    assert np.isfinite(predict(model, INPUTS, EVERY)).all()
 
 
 NAMES = {
@@ -174,13 +174,13 @@ def found(network: PairNetwork, pairs: np.ndarray, precision: Any) -> dict[str, 
 
 
 def assert_as_without(
-    made: Any, pairs: np.ndarray, monkeypatch: pytest.MonkeyPatch, precision: str = "fp32"
+    model: Any, pairs: np.ndarray, monkeypatch: pytest.MonkeyPatch, precision: str = "fp32"
 ) -> None:
     """Scores and gradients are those of the mask that the encoder makes."""
-    network = PairNetwork(made, Head(dropout=0.0), seed=1)
+    network = PairNetwork(model, Head(dropout=0.0), seed=1)
     ours = found(network, pairs, precision)
     with monkeypatch.context() as patched:
-        patched.setattr(pair_network, "attention_mask", lambda _, there: there)
+        patched.setattr(pair_network, "attention_mask", lambda _, mask: mask)
         plain = found(network, pairs, precision)
     assert len(set(plain["scores"].tolist())) > 1
     assert ours.keys() == plain.keys()
@@ -192,14 +192,14 @@ def assert_as_without(
 @pytest.mark.parametrize(
     ("kind", "attention"), [(kind, name) for kind in READY for name in attentions(kind)]
 )
-def test_ready_masks_change_nothing(
+def test_expanded_masks_change_nothing(
     kind: str, attention: str, pairs: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert_as_without(encoder(kind, attention), pairs, monkeypatch)
 
 
 @pytest.mark.parametrize(("kind", "attention"), [("bert", "sdpa"), ("mpnet", "eager")])
-def test_ready_masks_in_half_precision(
+def test_expanded_masks_in_half_precision(
     kind: str, attention: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert_as_without(encoder(kind, attention), PADDED, monkeypatch, "bf16")
@@ -220,12 +220,12 @@ def test_nothing_waits_for_what_a_mask_holds(
         return plain(*given, **settings)
 
     monkeypatch.setattr(masking, "_ignore_bidirectional_mask_sdpa", watched)
-    made = encoder(kind, attention)
+    model = encoder(kind, attention)
     inputs = {name: torch.from_numpy(table) for name, table in MASKED_ROWS.padded(PADDED).items()}
-    made(**inputs)
+    model(**inputs)
     assert asked  # by the encoder alone
     asked.clear()
-    PairNetwork(made, Head(), seed=1)(inputs)
+    PairNetwork(model, Head(), seed=1)(inputs)
     assert not asked
 
 
@@ -241,16 +241,16 @@ def test_nothing_waits_for_what_a_mask_holds(
     ],
     ids=["modernbert", "esm", "decoder", "flex-attention"],
 )
-def test_other_encoders_are_given_what_there_is(kind: str, settings: dict[str, Any]) -> None:
+def test_other_encoders_get_the_padding_mask(kind: str, settings: dict[str, Any]) -> None:
     attention = settings.pop("attention", "eager")
-    there = torch.ones(2, 5, dtype=torch.int64)
-    assert attention_mask(encoder(kind, attention, **settings), there) is there
+    mask = torch.ones(2, 5, dtype=torch.int64)
+    assert attention_mask(encoder(kind, attention, **settings), mask) is mask
 
 
 def test_encoders_that_make_masks_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of older versions of transformers do, which refuse ready masks."""
-    there = torch.ones(2, 5, dtype=torch.int64)
-    made = encoder("bert", "sdpa")
-    assert attention_mask(made, there).shape == (2, 1, 5, 5)
+    mask = torch.ones(2, 5, dtype=torch.int64)
+    model = encoder("bert", "sdpa")
+    assert attention_mask(model, mask).shape == (2, 1, 5, 5)
     monkeypatch.delattr("transformers.models.bert.modeling_bert.create_bidirectional_mask")
-    assert attention_mask(made, there) is there
+    assert attention_mask(model, mask) is mask

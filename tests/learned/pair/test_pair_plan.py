@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -392,3 +393,10 @@ def test_every_shipped_plan_reads_and_is_listed(path: Path) -> None:
 
 def test_there_are_plans() -> None:
     assert "example" in {path.stem for path in PLANS}
+
+
+def test_without_pydantic_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "adequa.learned.pair.plan")
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    with pytest.raises(AdequaError, match=r"pip install 'adequa\[train\]'"):
+        importlib.import_module("adequa.learned.pair.plan")
