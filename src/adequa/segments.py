@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from adequa.errors import AdequaError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
+# How the scores of a hypothesis with each of its references become one score.
+Reduction: TypeAlias = Literal["best", "mean"]
 
 # Larger numbers are not accepted as scores: their squares and sums would overflow.
 LARGEST_SCORE = 1e100
@@ -119,6 +121,25 @@ class ReferencePairs:
     hypotheses: list[str]
     references: list[str]
     segment: IntArray  # index of the segment of each pair (among the rows); never decreasing
+
+
+def reduce_pairs(scores: FloatArray, segment: IntArray, reduction: Reduction) -> FloatArray:
+    """Return the best or the mean score of each segment, from the scores of `Segments.pairs`.
+
+    `segment` is the index of the segment of each pair; the pairs of a segment are in a row.
+    `scores` has one row a pair; further axes stay as they are.
+
+    >>> pairs = Segments(("a", "b"), (("x", "y"), ("z",))).pairs()
+    >>> reduce_pairs(np.array([1.0, 3.0, 5.0]), pairs.segment, "best")
+    array([3., 5.])
+    >>> reduce_pairs(np.array([1.0, 3.0, 5.0]), pairs.segment, "mean")
+    array([2., 5.])
+    """
+    starts = np.flatnonzero(np.diff(segment, prepend=-1))
+    if reduction == "best":
+        return np.asarray(np.maximum.reduceat(scores, starts))
+    counts = np.diff([*starts, len(scores)])
+    return np.asarray((np.add.reduceat(scores, starts).T / counts).T)
 
 
 def check_characters(texts: Iterable[str], error: Exception) -> None:

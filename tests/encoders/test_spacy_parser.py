@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from adequa.encoders.parses import Parser, Parses, load_parser
-from adequa.encoders.spacy_parser import SpacyParser
+from adequa.encoders.parses import Parser, Parses, SpacyParser, load_parser
 from adequa.errors import AdequaError
 
 MODEL = Path(os.environ.get("ADEQUA_MODELS", ""), "spacy-en-md")

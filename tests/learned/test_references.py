@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.learned.references import reduce_pairs, reference_groups
-from adequa.segments import Segments
+from adequa.learned.folds import reference_groups
+from adequa.segments import Segments, reduce_pairs
 
 SCORES = st.lists(st.lists(st.floats(-9, 9), min_size=1, max_size=4), min_size=1, max_size=6)
 

@@ -102,15 +102,6 @@ def checked_vectors(name: str, vectors: Vectors, count: int, dimension: int) -> 
     return vectors
 
 
-def paired(name: str, firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]]:
-    """Zip the two sides of pairs after a check that they have the same length."""
-    if len(firsts) != len(seconds):
-        raise AdequaError(
-            f"{name} reads sentences in pairs, but there are {len(firsts)} and {len(seconds)}."
-        )
-    return list(zip(firsts, seconds, strict=True))
-
-
 class Concatenation(Encoder):
     """Several encoders as one: their vectors, concatenated."""
 

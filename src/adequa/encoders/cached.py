@@ -17,10 +17,9 @@ from adequa.encoders.base import (
     PairEncoder,
     Vectors,
     checked_vectors,
-    paired,
 )
 from adequa.remarks import Remark, plain
-from adequa.runtime.batching import distinct
+from adequa.runtime.batching import distinct, paired
 from adequa.runtime.cache import VECTORS_LIMIT, VectorCache, text_key
 
 # Called with the number of sentences or pairs that were just encoded, without those in the cache.

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import PairEncoder, Vectors, checked_vectors, paired
+from adequa.encoders.base import PairEncoder, Vectors, checked_vectors
 from adequa.encoders.transformer import TokenStates, Transformer
 from adequa.encoders.word_vectors import BagOfWords
 from adequa.remarks import Remark
-from adequa.runtime.batching import distinct
+from adequa.runtime.batching import distinct, paired
 from adequa.segments import FloatArray
 
 TOKEN_FEATURES = ("precision", "recall", "f1", "cosine")  # of each layer

@@ -23,16 +23,18 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cpdist
 
-from adequa.encoders.base import Vectors, paired
-from adequa.runtime.batching import distinct
+from adequa.runtime.batching import distinct, paired
 from adequa.segments import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from adequa.encoders.base import Vectors
 
 SURFACE: Final = (
     # 1 minus insertions and deletions over the characters of both texts.

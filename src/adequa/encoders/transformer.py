@@ -24,14 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import (
-    AnyEncoder,
-    Encoder,
-    PairEncoder,
-    Vectors,
-    checked_vectors,
-    paired,
-)
+from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder, Vectors, checked_vectors
 from adequa.encoders.registry import format_specification
 from adequa.encoders.tokens import Reader, TokenRows
 from adequa.encoders.transformer_files import (
@@ -45,7 +38,7 @@ from adequa.encoders.transformer_files import (
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
 from adequa.remarks import Remark
-from adequa.runtime.batching import batches_by_length, distinct
+from adequa.runtime.batching import batches_by_length, distinct, paired
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -20,9 +20,8 @@ from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.ensemble import Ensemble
-from adequa.learned.folds import held_out_agreement
+from adequa.learned.folds import held_out_agreement, reference_groups
 from adequa.learned.packed.metric import PackedPair
-from adequa.learned.references import reference_groups
 from adequa.learned.saved import essential_signature
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.contract import Metric

@@ -9,7 +9,7 @@ balancing them, and its GroupShuffleSplit samples a fraction of the groups, not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.judgements import Ids
-from adequa.learned.references import Reduction, reduce_pairs
-from adequa.segments import FloatArray, IntArray
+from adequa.segments import FloatArray, IntArray, Reduction, Segments, reduce_pairs
 from adequa.statistics.correlation import pearson
 from adequa.statistics.kendall import kendall_b
 
@@ -177,3 +176,38 @@ def _correlations(human: FloatArray, predictions: FloatArray) -> dict[str, float
 def rounded(figure: float) -> float | None:
     """Return a figure as metric.json holds it: None where it is undefined."""
     return None if np.isnan(figure) else round(figure, 6)
+
+
+def reference_groups(segments: Segments) -> list[str]:
+    """Return a group name for each segment; segments that share a reference share the group.
+
+    Sharing is transitive: two segments may be connected through a third.
+
+    >>> reference_groups(Segments(("a", "b", "c", "d"), (("x",), ("y",), ("y", "z"), ("z",))))
+    ['x', 'y', 'y', 'y']
+    """
+    leader = reference_leaders(segments.references)
+    return [leader[references[0]] for references in segments.references]
+
+
+def reference_leaders(reference_sets: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """Map every reference to one that represents its group (union-find).
+
+    Two references are of one group where they occur in one set.
+
+    >>> reference_leaders([("x",), ("y",), ("y", "z"), ("w", "z")])
+    {'x': 'x', 'y': 'w', 'z': 'w', 'w': 'w'}
+    """
+    parent: dict[str, str] = {}
+
+    def leader(reference: str) -> str:
+        while parent[reference] != reference:
+            parent[reference] = parent[parent[reference]]
+            reference = parent[reference]
+        return reference
+
+    for references in dict.fromkeys(reference_sets):
+        for reference in references:
+            parent.setdefault(reference, reference)
+            parent[leader(reference)] = leader(references[0])
+    return {reference: leader(reference) for reference in parent}

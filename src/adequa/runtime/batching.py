@@ -109,3 +109,12 @@ def distinct(items: Sequence[Item]) -> tuple[list[Item], Indices]:
         (first.setdefault(item, len(first)) for item in items), dtype=np.intp, count=len(items)
     )
     return list(first), inverse
+
+
+def paired(name: str, firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]]:
+    """Zip the two sides of pairs after a check that they have the same length."""
+    if len(firsts) != len(seconds):
+        raise AdequaError(
+            f"{name} reads sentences in pairs, but there are {len(firsts)} and {len(seconds)}."
+        )
+    return list(zip(firsts, seconds, strict=True))

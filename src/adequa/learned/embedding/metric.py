@@ -22,13 +22,12 @@ from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features, feature_count, pair_features
 from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
-from adequa.learned.folds import FittedRegressor, held_out_agreement
-from adequa.learned.references import Reduction, reduce_pairs, reference_groups
+from adequa.learned.folds import FittedRegressor, held_out_agreement, reference_groups
 from adequa.learned.saved import encoder_facts, restore_encoder
 from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
 from adequa.remarks import Remark
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 
 MODELS: dict[str, type[SupportVectors] | type[MLP]] = {"svr": SupportVectors, "mlp": MLP}
 DEVELOPMENT = 0.1  # fraction of rows that a perceptron is chosen on (§4.1 of the BERT paper)

@@ -23,7 +23,6 @@ import numpy as np
 
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
-from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics import saved
 from adequa.metrics.contract import MeanMetric
 from adequa.metrics.english import looks_foreign
@@ -35,7 +34,7 @@ from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
 from adequa.runtime.onnx import MODEL, TOKENIZER, Device, PairScores, PairSession
 from adequa.runtime.tokens import Pair
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 from adequa.version import __version__
 
 MAX_THREADS = 1024  # far beyond use, and far from what a system refuses

@@ -16,6 +16,7 @@ from adequa.damage.registry import trained_kinds
 from adequa.errors import AdequaError
 from adequa.io.language_pairs import language_pair
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.learned.folds import reference_leaders
 from adequa.learned.pair.development import (
     Development,
     check_can_choose,
@@ -39,7 +40,6 @@ from adequa.learned.pair.subsets import (
     text_subset,
     with_language_pairs,
 )
-from adequa.learned.references import reference_leaders
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
 if TYPE_CHECKING:

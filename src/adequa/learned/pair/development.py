@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.learned.folds import reference_leaders
 from adequa.learned.pair.subsets import PairIndex, Subset, sample
-from adequa.learned.references import reference_leaders
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 

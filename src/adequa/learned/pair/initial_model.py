@@ -24,8 +24,8 @@ from adequa.errors import AdequaError
 from adequa.learned.pair.devices import check_training_memory
 from adequa.learned.pair.network import Head, PairModel, PairNetwork
 from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan
-from adequa.learned.references import Reduction
 from adequa.learned.training import isolated_randomness
+from adequa.segments import Reduction
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor

@@ -22,12 +22,11 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
-from adequa.learned.references import Reduction, reduce_pairs
 from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
 from adequa.remarks import Remark
 from adequa.runtime.batching import distinct
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 from adequa.version import __version__
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.folds import split_off
+from adequa.learned.folds import reference_groups, split_off
 from adequa.learned.pairwise.inputs import RankerInputs, Scored
 from adequa.learned.pairwise.network import Features, Triples
-from adequa.learned.references import reference_groups
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
 

@@ -22,14 +22,13 @@ from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.learned.blend import column_scores
-from adequa.learned.references import reduce_pairs
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full, load_metric
 from adequa.remarks import Remark
 from adequa.runtime.cache import VectorCache, text_key
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, Segments, reduce_pairs
 
 FOUR_METRICS = ("sentbleu", "nist", "ter", "meteor")  # 4METRICS of the paper
 GROUPS = {"4metrics": FOUR_METRICS}

@@ -25,7 +25,6 @@ from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rat
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, training_device
 from adequa.learned.folds import correlations, rounded
-from adequa.learned.references import Reduction, reduce_pairs
 from adequa.learned.reval.data import (
     HIGHEST,
     LOWEST,
@@ -55,7 +54,7 @@ from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
 from adequa.remarks import Remark, plain
 from adequa.runtime.batching import batches_by_length, distinct
-from adequa.segments import FloatArray, IntArray, ReferencePairs, Segments
+from adequa.segments import FloatArray, IntArray, Reduction, ReferencePairs, Segments, reduce_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
