@@ -35,7 +35,7 @@ def test_the_settings_of_one_kind() -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     text, _, table = shown.stdout.partition("\nSettings and their defaults:\n")
     assert text.startswith("transformer: any Hugging Face encoder")
-    assert "`layers` names others" in text
+    assert "concatenates the vectors of these layers" in text
     defaults = dict(line.split(maxsplit=1) for line in table.splitlines())
     assert list(defaults) == list(settings_of(encoder_class("transformer")))
     assert (defaults["normalize"], defaults["batch_size"]) == ("auto", "128")

@@ -34,7 +34,7 @@ def blend(
             "-m",
             "--metric",
             metavar="NAME|FOLDER",
-            help="A metric whose scores to blend; repeat for more. Default: all lexical ones.",
+            help="Metric whose scores are inputs; repeat for more. Default: all lexical metrics.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -42,7 +42,7 @@ def blend(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A column of scores beside the texts to blend in, now and when scoring; repeat.",
+            help="Column of scores in the input, needed for training and scoring; repeat for more.",
         ),
     ] = None,
     grid: GridOption = GridName.scaled,
@@ -54,7 +54,7 @@ def blend(
     workers: WorkersOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Learn to rate from the scores of many metrics (Blend)."""
+    """Train a regressor on the scores of other metrics (Blend)."""
     from adequa.learned.blend import LEXICAL, Blend
 
     called = checked_target(output, name)

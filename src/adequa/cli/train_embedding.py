@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Model(str, Enum):
-    """What learns from the vectors."""
+    """The regressor."""
 
     svr = "svr"
     mlp = "mlp"
@@ -46,7 +46,7 @@ def embedding_regressor(
         typer.Option(
             "--encoder",
             metavar="KIND:PATH[,SETTING=VALUE...]",
-            help="What turns sentences into vectors; repeat to put several one after the other. "
+            help="Sentence encoder; repeat to concatenate the vectors of several. The command "
             "`adequa encoders` lists the kinds.",
             autocompletion=complete_encoder,
         ),
@@ -57,7 +57,7 @@ def embedding_regressor(
     ] = Model.svr,
     grid: GridOption = GridName.scaled,
     references: Annotated[
-        References, typer.Option(help="What counts where a segment has several references.")
+        References, typer.Option(help="Score of a segment with multiple references.")
     ] = References.best,
     lp: Pairs = None,
     sample: SampleOption = None,
@@ -66,14 +66,15 @@ def embedding_regressor(
     name: NameOption = None,
     workers: WorkersOption = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="To train a perceptron on: auto, cpu or cuda.")
+        str,
+        typer.Option(metavar="NAME", help="Device to train a perceptron on: auto, cpu or cuda."),
     ] = "auto",
     cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep sentence vectors for the next time.")
+        bool, typer.Option("--cache/--no-cache", help="Cache sentence vectors on disk.")
     ] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Learn to rate from the vectors of hypothesis and reference (SVR, RUSE)."""
+    """Train a regressor on sentence vectors of hypothesis and reference (SVR, RUSE)."""
     from adequa.encoders.cached import cached
     from adequa.encoders.registry import load_encoders
     from adequa.learned.embedding.metric import EmbeddingRegressor
@@ -99,7 +100,7 @@ def embedding_regressor(
 
 
 def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
-    """How many words of the ratings the encoder knows, where it has a list of words."""
+    """Return a note on the coverage of the encoder's vocabulary, if it has one."""
     from adequa.encoders.base import Encoder
 
     if rated.segments is None or not isinstance(metric.encoder, Encoder):

@@ -26,13 +26,13 @@ def ensemble(
         list[float] | None,
         typer.Option(
             metavar="N",
-            help="How much a metric counts, once for each -m in its place. Default: all the same.",
+            help="Weight of a metric, once for each -m in the same order. Default: equal weights.",
         ),
     ] = None,
     name: NameOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put saved metrics together: the mean of their scores."""
+    """Combine saved metrics: the mean of their scores."""
     from adequa.cli.output import write
     from adequa.cli.render_training import ensemble_report
     from adequa.learned.ensemble import Ensemble

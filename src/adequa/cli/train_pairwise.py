@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LossName(str, Enum):
-    """What is minimised."""
+    """Training loss."""
 
     logistic = "logistic"
     kendall = "kendall"
@@ -36,7 +36,7 @@ class LossName(str, Enum):
 
 
 class ScaleName(str, Enum):
-    """How inputs are brought to the range from -1 to 1."""
+    """How inputs are scaled to about -1 to 1."""
 
     range = "range"
     spread = "spread"
@@ -57,63 +57,77 @@ def pairwise_ranker(
         typer.Option(
             "--input",
             metavar="NAME",
-            help="What the network sees; repeat. 4metrics, bleucomp, a metric or the folder of a "
-            "trained one, column:NAME, or an encoder as KIND:PATH. Default: 4metrics.",
+            help="Input of the network; repeat for more. 4metrics, bleucomp, a metric, the folder "
+            "of a trained one, column:NAME, or an encoder as KIND:PATH. Default: 4metrics.",
         ),
     ] = None,
     scores: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="A file of scores for the preferences, as another input; repeat. When ranking, "
-            "they are a column of the input with the name of the file.",
+            help="Score file for the preferences, as another input; repeat for more. When ranking, "
+            "the input needs a column with the name of the file.",
         ),
     ] = None,
     validation: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FILE|DATASET",
-            help="Preferences that the best epoch is chosen on; repeat. Default: a tenth of the "
-            "others, which is held out.",
+            help="Preferences to choose the best epoch on; repeat for more. Default: a held-out "
+            "tenth of the training preferences.",
             autocompletion=complete_dataset,
         ),
     ] = None,
     hidden: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Nodes in each of three groups; 0 is flat.")
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Hidden units in each of the three groups; 0 for none."
+        ),
     ] = 4,
-    loss: Annotated[LossName, typer.Option(help="What is minimised.")] = LossName.logistic,
+    loss: Annotated[LossName, typer.Option(help="Training loss.")] = LossName.logistic,
     tie_penalty: Annotated[
         float,
-        typer.Option(metavar="WEIGHT", help="Of ties in the Kendall cost: 1 in the paper, 0 none."),
+        typer.Option(
+            metavar="WEIGHT", help="Weight of ties in the Kendall cost: 1 in the paper, 0 for none."
+        ),
     ] = 1.0,
     plain: Annotated[
         bool,
-        typer.Option("--plain", help="As in the paper: the order of two hypotheses may matter."),
+        typer.Option(
+            "--plain",
+            help="As in the paper: the decision may depend on the order of the two hypotheses.",
+        ),
     ] = False,
     scale: Annotated[
-        ScaleName, typer.Option(help="By the range of each number, or by its spread.")
+        ScaleName, typer.Option(help="Scale inputs by their range, or by their standard deviation.")
     ] = ScaleName.range,
     lp: Pairs = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Learn from so many preferences, drawn at random."),
+        typer.Option(metavar="N", min=1, help="Number of preferences to sample."),
     ] = None,
-    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="At most.")] = 200,
+    epochs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Maximum number of epochs.")
+    ] = 200,
     patience: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Epochs without a higher tau before the end.")
+        int,
+        typer.Option(metavar="N", min=1, help="Epochs without a higher tau before training stops."),
     ] = 25,
     learning_rate: Annotated[
-        float, typer.Option(metavar="RATE", help="Of AdaGrad; 0.1 learns in far fewer epochs.")
+        float,
+        typer.Option(metavar="RATE", help="Learning rate of AdaGrad; 0.1 needs far fewer epochs."),
     ] = 0.01,
-    decay: Annotated[float, typer.Option(metavar="LAMBDA", help="Of L2 regularisation.")] = 1e-4,
+    decay: Annotated[
+        float, typer.Option(metavar="LAMBDA", help="Weight of the L2 regularisation.")
+    ] = 1e-4,
     seed: SeedOption = 0,
     name: NameOption = None,
     cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep scores and vectors for the next time.")
+        bool, typer.Option("--cache/--no-cache", help="Cache scores and vectors on disk.")
     ] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from preferences to tell the better of two hypotheses; `adequa rank` uses it."""
+    """Train a network on preferences to choose the better of two hypotheses, for `adequa rank`."""
     from adequa.cli.output import write
     from adequa.cli.render_pairwise import report
     from adequa.learned.pairwise.data import sample_rows
@@ -152,7 +166,7 @@ def pairwise_ranker(
 
 
 def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferences:
-    """The preferences of a file, or a sentence on why it has none."""
+    """Return the preferences of a file; raise where it has none."""
     from adequa.agreement.notes import unused_rows
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection, selected
@@ -174,7 +188,7 @@ def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferenc
 
 
 def _with_scores(preferences: Preferences, path: str) -> tuple[str, Preferences]:
-    """The preferences with the scores of a file as a column beside their texts."""
+    """Return the preferences with the scores of a file as a column beside their texts."""
     from adequa.agreement.evaluate import segment_scores
     from adequa.agreement.sources import UNSEEN, sources
 

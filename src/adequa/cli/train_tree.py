@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 class Structure(str, Enum):
-    """What sentences are composed along."""
+    """Structure that the network composes sentences along."""
 
     dependency = "dependency"
     chain = "chain"
 
 
 class Preset(str, Enum):
-    """The settings of the training."""
+    """Named training settings."""
 
     modern = "modern"
     paper = "paper"
 
 
 class Formula(str, Enum):
-    """How wins and losses become a similarity."""
+    """How wins and losses become a similarity score."""
 
     share = "share"
     smoothed = "smoothed"
@@ -66,7 +66,7 @@ def tree_lstm(
         typer.Option(
             metavar="FILE|DATASET",
             help="Rated pairs of sentences, or ratings of translations; repeat for more. Where "
-            "they come with a split, its part train is learnt from.",
+            "they have a split, its train part is used.",
             autocompletion=complete_dataset,
         ),
     ] = None,
@@ -74,8 +74,8 @@ def tree_lstm(
         list[str] | None,
         typer.Option(
             metavar="FILE|DATASET",
-            help="Ratings that the best epoch is chosen on; repeat for more. Default: the part dev "
-            "of a split, and of all else a tenth that is held out.",
+            help="Ratings to choose the best epoch on; repeat for more. Default: the dev part of a "
+            "split, otherwise a held-out tenth.",
             autocompletion=complete_dataset,
         ),
     ] = None,
@@ -83,7 +83,7 @@ def tree_lstm(
         list[str] | None,
         typer.Option(
             metavar="spacy:MODEL|conllu:FILE",
-            help="What parses; repeat for more CoNLL-U files. Default: spacy:en_core_web_md.",
+            help="Dependency parser; repeat for more CoNLL-U files. Default: spacy:en_core_web_md.",
         ),
     ] = None,
     vectors: Annotated[
@@ -91,43 +91,45 @@ def tree_lstm(
         typer.Option(
             metavar="KIND:PATH[,SETTING=VALUE...]",
             help="Word vectors: words:FILE of GloVe or word2vec, or transformer:MODEL; repeat to "
-            "put several one after the other. Default: they are learnt.",
+            "concatenate several. Default: trained with the network.",
         ),
     ] = None,
     tune_vectors: Annotated[
-        bool, typer.Option("--tune-vectors", help="Train the vectors of a file further.")
+        bool, typer.Option("--tune-vectors", help="Fine-tune the word vectors of a file.")
     ] = False,
     structure: Annotated[
         Structure, typer.Option(help="Dependency trees, or a plain LSTM from word to word.")
     ] = Structure.dependency,
     settings: Annotated[
-        Preset, typer.Option(help="Of the training: the best known, or as the paper has them.")
+        Preset, typer.Option(help="Training settings: ours (modern), or those of the paper.")
     ] = Preset.modern,
     formula: Annotated[
-        Formula, typer.Option(help="How wins and losses of an output become its similarity.")
+        Formula,
+        typer.Option(help="How the wins and losses of an output become its similarity score."),
     ] = Formula.share,
     comparisons: Annotated[
         int,
-        typer.Option(metavar="N", min=1, help="Learn from outputs with so many of them or more."),
+        typer.Option(
+            metavar="N", min=1, help="Minimum number of comparisons of an output to train on it."
+        ),
     ] = 1,
     references: Annotated[
-        References, typer.Option(help="What counts where a segment has several references.")
+        References, typer.Option(help="Score of a segment with multiple references.")
     ] = References.best,
     lp: Pairs = None,
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Default: as the settings have it.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of epochs. Default: that of the settings."),
     ] = None,
     seed: SeedOption = 0,
     name: NameOption = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="To train on: auto, cpu or cuda.")
+        str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
     ] = "auto",
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep parses for the next time.")
-    ] = True,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Cache parses on disk.")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Learn similarity from dependency trees (ReVal)."""
+    """Train a Tree-LSTM on the similarity of dependency trees (ReVal)."""
     from adequa.encoders.parses import cached_parser, load_parser
     from adequa.encoders.token_vectors import load_token_vectors
     from adequa.learned.reval.metric import TreeLstm, check_device
@@ -168,7 +170,7 @@ def _judgements(
     lp: Sequence[str] | None,
     quiet: bool,
 ) -> tuple[list[Ratings | Preferences], list[Ratings]]:
-    """All that is learnt from, or a sentence on why there is nothing; and what is chosen on."""
+    """Return the training and the development judgements; raise where there are none."""
     if not preferences and not similarity:
         raise AdequaError("Name what to learn from with --preferences, --similarity or both.")
     given: list[Ratings | Preferences] = [
@@ -214,7 +216,7 @@ def _ratings(given: str, option: str, quiet: bool) -> Ratings:
 
 
 def _of_pairs(judgements: Chosen, lp: Sequence[str] | None) -> Chosen:
-    """The judgements of some language pairs; all where none are named, or the data have none."""
+    """Return the judgements of these language pairs; all without pairs to choose from."""
     from adequa.agreement.exclusions import with_ids
     from adequa.io.language_pairs import language_pair
 

@@ -1,4 +1,4 @@
-"""What the verbs of `adequa train` share: options, checks before the work, and the saving."""
+"""Options, checks and saving that the commands of `adequa train` share."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class GridName(str, Enum):
-    """The values that settings are chosen from."""
+    """Grid that settings are chosen from."""
 
     scaled = "scaled"
     paper = "paper"
 
 
 class References(str, Enum):
-    """Which score counts where a segment has several references."""
+    """Score of a segment with multiple references."""
 
     best = "best"
     mean = "mean"
@@ -44,34 +44,36 @@ RatingsOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    str, typer.Option("-o", "--output", metavar="FOLDER", help="A new folder for the metric.")
+    str, typer.Option("-o", "--output", metavar="FOLDER", help="New folder for the metric.")
 ]
 SampleOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Learn from so many ratings, drawn at random."),
+    typer.Option(metavar="N", min=1, help="Number of ratings to sample."),
 ]
 GridOption = Annotated[
     GridName,
     typer.Option(
         "--grid",
-        help="Settings to choose from: for standardised features, or as the papers have them.",
+        help="Grid of settings to search: for standardised features, or that of the papers.",
     ),
 ]
 FoldsOption = Annotated[
-    int, typer.Option(metavar="N", min=2, help="Of the cross-validation that chooses an SVR.")
+    int,
+    typer.Option(metavar="N", min=2, help="Folds of the cross-validation that chooses the SVR."),
 ]
-SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Of all random draws.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")]
 NameOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of the metric. Default: that of the folder.")
+    str | None,
+    typer.Option(metavar="NAME", help="Name of the metric. Default: that of the folder."),
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Threads of the search. Default: one a core."),
+    typer.Option(metavar="N", min=1, help="Number of search threads. Default: one for each core."),
 ]
 
 
 def checked_target(output: str, name: str | None) -> str:
-    """The name of the metric, once it is clear that it can be saved under that name and there."""
+    """Return the name of the metric, checked like its folder before the work starts."""
     from adequa.io.atomic import check_new_folder
     from adequa.metrics.registry import METRICS
     from adequa.metrics.saved import is_name
@@ -87,7 +89,7 @@ def checked_target(output: str, name: str | None) -> str:
 def ratings_of(
     names: Sequence[str], lp: Sequence[str] | None, sample: int | None, seed: int, quiet: bool
 ) -> Ratings:
-    """Ratings of all files together, or a sentence on why there are none to learn from."""
+    """Return the ratings of all files; raise where there are none to train on."""
     import numpy as np
 
     from adequa.agreement.notes import unused_rows
@@ -118,7 +120,7 @@ def ratings_of(
 
 @contextmanager
 def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
-    """A bar for the work, and where a training reports to."""
+    """Yield the callbacks of a training, shown as a progress bar."""
     from adequa.cli.progress import progress
     from adequa.learned.base import Training
 
@@ -136,7 +138,7 @@ def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
 
 
 def save(metric: LearnedMetric, output: str, quiet: bool) -> None:
-    """Save a trained metric, and tell what it has to remark."""
+    """Save a trained metric, and print its remarks."""
     if not quiet:
         for remark in metric.remarks():
             tell(f"note: {remark}")
@@ -144,7 +146,7 @@ def save(metric: LearnedMetric, output: str, quiet: bool) -> None:
 
 
 def save_and_report(metric: LearnedMetric, output: str, quiet: bool) -> None:
-    """Save a regressor over features, and show how good it is."""
+    """Save a regressor over features, and print its held-out agreement."""
     from adequa.cli.output import write
     from adequa.cli.render_training import report
 

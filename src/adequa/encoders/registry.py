@@ -35,7 +35,7 @@ ENCODERS: dict[str, Entry] = {
     ),
     "transformer-pair": Entry(
         "adequa.encoders.transformer:TransformerPair",
-        "the same, hypothesis and reference read together",
+        "any Hugging Face encoder, hypothesis and reference read together",
     ),
     "matching": Entry(
         "adequa.encoders.matching:TokenMatching",
@@ -47,7 +47,7 @@ ENCODERS: dict[str, Entry] = {
     ),
     "word-matching": Entry(
         "adequa.encoders.matching:WordMatching",
-        "how well the words of hypothesis and reference match by their vectors in such a file",
+        "how well the words of hypothesis and reference match by GloVe or word2vec vectors",
     ),
     "syntax": Entry(
         "adequa.encoders.syntax:Syntax",

@@ -265,7 +265,7 @@ class TransformerTokens(TokenVectors):
         download: bool = False,
         revision: str = "",
     ) -> TransformerTokens:
-        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
+        """Load a folder, or a model of the hub: one that is cached, or any with `download`.
 
         `layer` 0 is the input of the first layer, and -1 the last layer.
         """

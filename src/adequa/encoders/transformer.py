@@ -287,11 +287,11 @@ class Transformer(Encoder):
         download: bool = False,
         revision: str = "",
     ) -> Transformer:
-        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
+        """Load a folder, or a model of the hub: one that is cached, or any with `download`.
 
-        Without a pooling and layers, a sentence-transformers folder is used as it says itself, with
-        its normalisation; others by the mean over tokens in the last layer. `layers` names others,
-        such as 4+8+12, whose vectors are put one after the other. `prefix` is put in front of every
+        Without `pooling` and `layers`, a sentence-transformers folder uses its own configuration
+        and normalisation, and other models the mean over the tokens of the last layer. `layers`
+        such as 4+8+12 concatenates the vectors of these layers. `prefix` is put before every
         sentence, with a space.
         """
         folder = model_folder(path, download=download, revision=revision)
@@ -362,7 +362,7 @@ class TransformerPair(PairEncoder):
         download: bool = False,
         revision: str = "",
     ) -> TransformerPair:
-        """Load a folder, or a model of the hub that was downloaded before (or is, if asked to).
+        """Load a folder, or a model of the hub: one that is cached, or any with `download`.
 
         Without a pooling and layers, the first token's vectors of the last four layers are taken
         (`cls-last4`), and with layers the mean over tokens in each of them.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -31,6 +31,21 @@ Figures: TypeAlias = Mapping[str, float]  # results on held-out data, by name
 
 SECONDS_BETWEEN_REPORTS = 0.5  # reading the loss waits for the device
 _STEPS_BETWEEN_CHECKS = 32  # of whether the loss is finite, for the same reason
+
+
+class Optimizer(Protocol):
+    """The part of `torch.optim.Optimizer` that the loop uses."""
+
+    param_groups: list[dict[str, Any]]
+
+    def step(self) -> object:
+        """Update the parameters from their gradients."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state by the index of the parameter, and the groups."""
+
+    def load_state_dict(self, state_dict: dict[str, Any], /) -> None:
+        """Restore what `state_dict` returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +79,7 @@ class Trial:
     """
 
     steps: int
-    optimizer: Callable[[], torch.optim.Optimizer]
+    optimizer: Callable[[], Optimizer]
     gradients: Callable[[int], tuple[Tensor | float, float]]
     evaluate: Callable[[], Evaluation]
     evaluate_after: Collection[int]
@@ -239,7 +254,7 @@ class _Loop:
         optimizer = trial.optimizer()
         base_rates = [group["lr"] for group in optimizer.param_groups]
         _restore_optimizer(optimizer, state.optimizer)
-        since_report = _MeanLoss()
+        parameters, since_report = list(network.parameters()), _MeanLoss()
         network.train()
         for step in range(state.step, trial.steps):
             if trial.learning_rate is not None:
@@ -250,9 +265,10 @@ class _Loop:
             since_report.add(loss, weight)
             state.losses.add(loss, weight)
             if trial.max_norm is not None:
-                nn.utils.clip_grad_norm_(network.parameters(), trial.max_norm)
+                nn.utils.clip_grad_norm_(parameters, trial.max_norm)
             optimizer.step()
-            optimizer.zero_grad()
+            for parameter in parameters:  # as zero_grad does, at a tenth of its time
+                parameter.grad = None
             if step >= trial.steps - trial.averaged_steps:
                 state.average.add(network)
             state.step = step + 1
@@ -273,7 +289,7 @@ class _Loop:
             if ends:
                 break
 
-    def _evaluate(self, run: _Run, optimizer: torch.optim.Optimizer) -> None:
+    def _evaluate(self, run: _Run, optimizer: Optimizer) -> None:
         """Evaluate on held-out data, and keep the weights if they are the best so far."""
         state, stage = self.state, run.stage
         loss = _check_finite(state.losses.mean(), run, state)
@@ -302,7 +318,7 @@ class _Loop:
         state.history.append({**position, "loss": loss, **state.figures})
         self.evaluated(state.history[-1])
 
-    def _write_checkpoint(self, optimizer: torch.optim.Optimizer) -> None:
+    def _write_checkpoint(self, optimizer: Optimizer) -> None:
         if self.checkpoints is not None and np.isfinite(float(self.state.losses.total)):
             self.checkpoints.write(self.state.snapshot(self.network, optimizer))
 
@@ -425,7 +441,7 @@ class _State:
         """Whether all steps of the trial are done, or further ones are not expected to help."""
         return self.step == trial.steps or 0 < trial.patience <= self.evaluations_since_rise
 
-    def snapshot(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> Snapshot:
+    def snapshot(self, network: nn.Module, optimizer: Optimizer) -> Snapshot:
         """The state with all tensors, for a checkpoint."""
         is_same = self.best_before is self.best  # then its weights are written once
         tensors = {
@@ -523,7 +539,7 @@ def _averaged(network: nn.Module, average: Average) -> Iterator[None]:
         load_weights(network, own)
 
 
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> Weights:
+def _optimizer_tensors(optimizer: Optimizer) -> Weights:
     """The optimiser's state of every parameter, by its index and the name of the quantity."""
     return {
         f"{index}.{name}": value
@@ -532,11 +548,11 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> Weights:
     }
 
 
-def _copied_optimizer(optimizer: torch.optim.Optimizer) -> Weights:
+def _copied_optimizer(optimizer: Optimizer) -> Weights:
     return {name: value.clone() for name, value in _optimizer_tensors(optimizer).items()}
 
 
-def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Weights) -> None:
+def _restore_optimizer(optimizer: Optimizer, tensors: Weights) -> None:
     """Give a new optimiser the state that `_optimizer_tensors` returned."""
     if not tensors:
         return
@@ -544,7 +560,7 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Weights) -> No
     for key, value in tensors.items():
         index, _, name = key.partition(".")
         # Fused kernels count steps on the device, the others in main memory.
-        on_device = name != "step" or optimizer.defaults.get("fused")
+        on_device = name != "step" or optimizer.param_groups[0].get("fused")
         state.setdefault(int(index), {})[name] = (value if on_device else value.cpu()).clone()
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 

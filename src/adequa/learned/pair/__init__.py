@@ -1,4 +1,4 @@
-"""The pair regressor of Shimanaka, Kajiwara and Komachi (2019): BERT reads hypothesis and reference.
+"""The pair regressor (Shimanaka et al., 2019): BERT reads hypothesis and reference together.
 
 metric          the metric that users fit, save, load and score with; its model card
 network         encoder, pooling and head; texts to scores
