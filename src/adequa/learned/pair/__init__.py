@@ -1,1 +1,16 @@
-"""The pair regressor: BERT reads hypothesis and reference together."""
+"""The pair regressor (Shimanaka et al., 2019): BERT reads hypothesis and reference together.
+
+metric          the metric that users fit, save, load and score with; its model card
+network         encoder, pooling and head; texts to scores
+objectives      losses on ratings, teachers' scores, preferences and damaged texts
+plan            all settings of a training, in TOML
+subsets, data   from judgements to numbered pairs and objectives
+development     held-out references, and the figures on them
+teachers        scores to distil
+round_trips     more texts to distil, by translating there and back
+initial_model   a pretrained encoder with a new head, or a saved metric
+train           the stages of a plan, for the shared training loop; optimiser and checkpoints
+gradients       gradients of large batches in little memory
+devices         precision, memory, several processes
+averaging       the mean of the weights of saved metrics
+"""
