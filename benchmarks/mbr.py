@@ -23,7 +23,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.scoring.mbr import mbr
 from adequa.segments import Segments

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import Segments
 
 FOLDER = os.environ.get("ADEQUA_DATA")

@@ -16,7 +16,7 @@ from adequa.damage.registry import PERTURBATIONS
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, RatedSystems, Ratings
-from adequa.metrics.contract import MeanMetric
+from adequa.metrics.base import MeanMetric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.proportions import mean_share_interval, wilson_intervals
 

@@ -19,8 +19,8 @@ import adequa
 from adequa.cli.main import app
 from adequa.errors import AdequaError
 from adequa.io.candidates import read_candidates
+from adequa.metrics.base import Metric
 from adequa.metrics.chrf import Chrf, ChrfPlusPlus
-from adequa.metrics.contract import Metric
 from adequa.scoring.mbr import PruningLoss, mbr, pairwise_chrf
 from adequa.scoring.rerank import rerank
 from corpora import SYSTEMS, texts, write_jsonl

@@ -16,8 +16,8 @@ from adequa.cli.main import main
 from adequa.encoders.registry import ENCODERS, Entry, load_encoder
 from adequa.encoders.word_vectors import load_word_vectors
 from adequa.errors import AdequaError
+from adequa.metrics.base import Remark, plain
 from adequa.metrics.registry import load_metric
-from adequa.remarks import Remark, plain
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import Counting, write_vectors, write_words
 
@@ -213,7 +213,7 @@ def test_a_blend_is_trained(run: Run) -> None:
 class Cut(Counting):
     """An encoder that has cut texts, and has no list of words."""
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         return plain(["the encoder cut 3 sentences."])
 
     @classmethod

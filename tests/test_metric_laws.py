@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of
 from adequa.segments import Segments
 

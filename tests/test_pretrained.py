@@ -12,7 +12,7 @@ from adequa.errors import AdequaError
 from adequa.learned.packed import metric as packed_metric
 from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics import saved
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import METRICS, load_metric, metric_class, settings_of
 from adequa.pretrained import METRIC_FOLDER
 from adequa.segments import Segments

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.metrics.contract import MeanMetric
+from adequa.metrics.base import MeanMetric
 from adequa.segments import FloatArray, Segments
 from adequa.service.lane import _FIRST_RATE, BATCH, SLICE, Held, Lane
 from adequa.service.limits import Limits, Refusal

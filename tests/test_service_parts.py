@@ -21,7 +21,7 @@ from adequa import ComparisonSettings, compare
 from adequa.comparison.ranking import Ranking, rank
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.meteor.stemmer import stem
 from adequa.metrics.registry import METRICS, metric_class, settings_of
 from adequa.metrics.remembered import forget_texts

@@ -13,7 +13,7 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 from adequa import load_metric
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics import paired
 from adequa.statistics.paired import (

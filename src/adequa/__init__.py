@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from adequa.learned.ensemble import Ensemble
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.reval.metric import TreeLstm
-    from adequa.metrics.contract import Metric
+    from adequa.metrics.base import Metric
     from adequa.metrics.registry import load_metric
     from adequa.scoring.api import score
     from adequa.scoring.corpus import score_corpus
@@ -82,7 +82,7 @@ _HOMES = {
     "ComparisonSettings": "adequa.comparison.settings",
     "EmbeddingRegressor": "adequa.learned.embedding.metric",
     "Ensemble": "adequa.learned.ensemble",
-    "Metric": "adequa.metrics.contract",
+    "Metric": "adequa.metrics.base",
     "PairRegressor": "adequa.learned.pair.metric",
     "Preferences": "adequa.judgements",
     "Protocol": "adequa.agreement.protocol",

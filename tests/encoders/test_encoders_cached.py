@@ -157,7 +157,7 @@ def test_a_folder_that_cannot_be_made_costs_only_the_caching(tmp_path: Path) -> 
     encoder = cached(Letters(), tmp_path / "file" / "folder")
     for _ in range(2):
         np.testing.assert_array_equal(encoder.encode(["a", "b"]), expected("ab"))
-    assert "is of no use as a cache" in str(encoder.noticed()[0])
+    assert "is of no use as a cache" in str(encoder.counted_remarks()[0])
 
 
 def test_a_full_disk_costs_only_the_caching(
@@ -175,4 +175,4 @@ def test_a_full_disk_costs_only_the_caching(
     encoder = cached(Letters(), tmp_path)
     for _ in range(2):
         np.testing.assert_array_equal(encoder.encode(texts), expected(texts))
-    assert "full" in str(encoder.noticed()[0])
+    assert "full" in str(encoder.counted_remarks()[0])

@@ -20,8 +20,8 @@ from adequa.learned.base import Training
 from adequa.learned.blend import LEXICAL, Blend
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import fit_svr
+from adequa.metrics.base import plain
 from adequa.metrics.registry import METRICS, in_full, load_metric
-from adequa.remarks import plain
 from adequa.segments import Segments
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import write_vectors

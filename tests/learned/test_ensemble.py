@@ -27,9 +27,9 @@ from adequa.learned.embedding.features import feature_count
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.embedding.svr import SupportVectors
 from adequa.learned.ensemble import Ensemble, Part
+from adequa.metrics.base import plain
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
-from adequa.remarks import plain
 from adequa.segments import Segments
 from tiny_encoders import write_words
 from tiny_packed import tiny_packed

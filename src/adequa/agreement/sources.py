@@ -18,8 +18,8 @@ from adequa.agreement.matching import scores_by_ids, scores_by_row, wanted
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile, read_score_file
 from adequa.judgements import Ids, Kept, Preferences
+from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.batched import batched_statistics
-from adequa.metrics.contract import MeanMetric, Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
 from adequa.segments import FloatArray, IntArray, Segments, concatenate

@@ -15,7 +15,7 @@ from adequa.errors import AdequaError, UnknownSettingError
 
 if TYPE_CHECKING:
     from adequa.io.text import Advance
-    from adequa.metrics.contract import Metric
+    from adequa.metrics.base import Metric
     from adequa.segments import Segments
 
 KEPT = "scores.db"  # in the folder of caches

@@ -61,6 +61,6 @@ def shown_default(value: object) -> str:
     >>> shown_default(4), shown_default(False), shown_default(None), shown_default("")
     ('4', 'false', 'none (automatic)', '–')
     """
-    from adequa.metrics.contract import written
+    from adequa.metrics.base import written
 
     return "none (automatic)" if value is None else written(value) or "–"

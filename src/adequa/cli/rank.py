@@ -26,7 +26,7 @@ from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.comparison.ranking import Ranking
-    from adequa.metrics.contract import Metric
+    from adequa.metrics.base import Metric
     from adequa.segments import Segments
 
 

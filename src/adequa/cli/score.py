@@ -38,7 +38,7 @@ from adequa.comparison.defaults import METRICS
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.metrics.contract import Metric
+    from adequa.metrics.base import Metric
     from adequa.scoring.results import Results
     from adequa.segments import Segments
 

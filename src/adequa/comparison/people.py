@@ -15,7 +15,7 @@ from typing import Any
 
 from adequa.errors import AdequaError
 from adequa.learned.packed.metric import Adequa, PackedPair
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.pretrained import METRIC_FOLDER
 
 FILE = "differences.json"
@@ -54,7 +54,7 @@ class Meanings:
 
 def meanings_beside(metric: Metric) -> Meanings | None:
     """What was measured for this metric and lies beside its weights, if anything does."""
-    own = metric.itself
+    own = metric.wrapped
     folder = METRIC_FOLDER if isinstance(own, Adequa) else None
     if isinstance(own, PackedPair):
         folder = own.folder

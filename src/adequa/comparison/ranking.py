@@ -17,7 +17,7 @@ from adequa.errors import AdequaError
 from adequa.learned.base import SILENT, Training
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.bradley_terry import bradley_terry
 from adequa.statistics.paired import Done

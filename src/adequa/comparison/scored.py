@@ -10,7 +10,7 @@ from adequa.agreement.sources import Progress, Source
 from adequa.comparison.outputs import Outputs
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray
 from adequa.statistics.undefined import check_finite
 

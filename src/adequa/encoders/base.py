@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.remarks import Remark, sentences
+from adequa.metrics.base import Remark, sentences
 
 Vectors: TypeAlias = npt.NDArray[np.float32]  # one row a sentence
 
@@ -61,9 +61,9 @@ class AnyEncoder(ABC):
 
     def remarks(self) -> tuple[str, ...]:
         """Return notes for the user about the vectors, such as how many texts were truncated."""
-        return sentences(self.noticed())
+        return sentences(self.counted_remarks())
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         """Return the notes with their counts, which can be added up over workers."""
         return ()
 
@@ -116,8 +116,8 @@ class Concatenation(Encoder):
         content = json.dumps(["concatenation", *(part.fingerprint for part in self.parts)])
         self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return tuple(remark for part in self.parts for remark in part.noticed())
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.counted_remarks())
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)

@@ -18,7 +18,7 @@ from adequa.encoders.base import (
     Vectors,
     checked_vectors,
 )
-from adequa.remarks import Remark, plain
+from adequa.metrics.base import Remark, plain
 from adequa.runtime.batching import distinct, paired
 from adequa.runtime.cache import VECTORS_LIMIT, VectorCache, text_key
 
@@ -92,8 +92,8 @@ class CachedEncoder(Encoder):
         vectors = _cached_vectors(self.name, self.cache, keys, encode, self._progress)
         return vectors if len(texts) == len(inverse) else vectors[inverse]
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return (*self.encoder.noticed(), *plain(self.cache.notes))
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return (*self.encoder.counted_remarks(), *plain(self.cache.notes))
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
         return self.encoder.coverage(sentences)
@@ -108,8 +108,8 @@ class CachedPairEncoder(PairEncoder):
         self.cache = cache
         self._progress = progress
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return (*self.encoder.noticed(), *plain(self.cache.notes))
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return (*self.encoder.counted_remarks(), *plain(self.cache.notes))
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         pairs, inverse = distinct(paired(self.name, firsts, seconds))

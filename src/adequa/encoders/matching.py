@@ -20,7 +20,7 @@ import numpy.typing as npt
 from adequa.encoders.base import PairEncoder, Vectors, checked_vectors
 from adequa.encoders.transformer import TokenStates, Transformer
 from adequa.encoders.word_vectors import BagOfWords
-from adequa.remarks import Remark
+from adequa.metrics.base import Remark
 from adequa.runtime.batching import distinct, paired
 from adequa.segments import FloatArray
 
@@ -85,8 +85,8 @@ class TokenMatching(PairEncoder):
             )
         )
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return self.transformer.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return self.transformer.counted_remarks()
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         pairs = paired(self.name, firsts, seconds)

@@ -26,7 +26,7 @@ from adequa.encoders.parses import Parser, Parses, cached_parser, load_parser
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
 from adequa.io.trees import ROOT
-from adequa.remarks import Remark, plain
+from adequa.metrics.base import Remark, plain
 from adequa.runtime.batching import distinct
 
 DIMENSION = 25
@@ -66,7 +66,7 @@ class Syntax(Encoder):
         table = load_word_vectors(words) if words else None
         return cls(cached_parser(load_parser(path)), features, table)
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         return plain(self.parser.remarks())
 
     def encode(self, sentences: Sequence[str]) -> Vectors:

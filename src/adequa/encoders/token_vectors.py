@@ -32,7 +32,7 @@ from adequa.encoders.transformer_files import (
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
-from adequa.remarks import Remark, sentences
+from adequa.metrics.base import Remark, sentences
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters
 
@@ -76,9 +76,9 @@ class TokenVectors(ABC):
 
     def remarks(self) -> tuple[str, ...]:
         """Return notes for the user about the vectors."""
-        return sentences(self.noticed())
+        return sentences(self.counted_remarks())
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         """Return the notes with their counts, which can be added up over workers."""
         return ()
 
@@ -214,8 +214,8 @@ class JoinedVectors(TokenVectors):
         known = np.any([lexicon.known for lexicon in lexicons], axis=0)
         return Lexicon(table, index.reshape(-1), known)
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return tuple(remark for part in self.parts for remark in part.noticed())
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.counted_remarks())
 
 
 _BATCH_TOKENS, _BATCH_SIZE = 4096, 128
@@ -368,7 +368,7 @@ class TransformerTokens(TokenVectors):
             vectors = (sums / counts[:, None])[:-1].cpu().numpy()
         return words, vectors
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         before = f"{self.name} read the first {self._max_length} tokens only of "
         return (Remark((before, " sentences."), (before, " sentence."), (self.truncated,)),)
 

@@ -37,7 +37,7 @@ from adequa.encoders.transformer_files import (
 )
 from adequa.errors import AdequaError, nearest
 from adequa.io.truth import TRUTH
-from adequa.remarks import Remark
+from adequa.metrics.base import Remark
 from adequa.runtime.batching import batches_by_length, distinct, paired
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class Transformer(Encoder):
             )
         )
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         return _truncation_remarks(self._model, self.truncated, "sentence")
 
     def states(self, sentences: Sequence[str]) -> list[TokenStates]:
@@ -386,7 +386,7 @@ class TransformerPair(PairEncoder):
             )
         )
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         return _truncation_remarks(self._model, self.truncated, "pair")
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:

@@ -18,7 +18,7 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.metrics import saved
-from adequa.metrics.contract import MeanMetric
+from adequa.metrics.base import MeanMetric
 from adequa.segments import Segments
 from adequa.version import __version__
 

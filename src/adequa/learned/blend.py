@@ -23,11 +23,10 @@ from adequa.learned.ensemble import Ensemble
 from adequa.learned.folds import held_out_agreement, reference_groups
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.saved import essential_signature
+from adequa.metrics.base import Metric, Remark
 from adequa.metrics.batched import batched_statistics
-from adequa.metrics.contract import Metric
 from adequa.metrics.registry import METRICS, check_choice, check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
-from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 
 # All registered metrics that are not trained, and shorter n-grams: the published Blend has BLEU and
@@ -119,8 +118,8 @@ class Blend(LearnedMetric):
         scores += [column_scores(name, segments.ids[name]) for name in self.columns]
         return np.column_stack(scores).astype(np.float32)
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return tuple(remark for part in self.parts for remark in part.noticed())
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return tuple(remark for part in self.parts for remark in part.counted_remarks())
 
     def keep_scores(self, file: Path, limit: int) -> None:
         for part in self.parts:

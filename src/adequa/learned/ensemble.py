@@ -25,10 +25,9 @@ from adequa.learned.base import LearnedMetric
 from adequa.learned.cards import model_card, shell, table
 from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved
+from adequa.metrics.base import MeanMetric, Metric, Remark
 from adequa.metrics.batched import batched_statistics
-from adequa.metrics.contract import MeanMetric, Metric
 from adequa.metrics.registry import in_full, load_metric
-from adequa.remarks import Remark
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 
@@ -129,9 +128,9 @@ class Ensemble(MeanMetric):
             total += part.share * part.metric.segment_scores(statistics)
         return total / sum(part.share for part in self.parts)
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         # Parts with the same encoder make the same remarks.
-        return tuple(dict.fromkeys(r for part in self.parts for r in part.metric.noticed()))
+        return tuple(dict.fromkeys(r for part in self.parts for r in part.metric.counted_remarks()))
 
     def training_data(self) -> tuple[str, ...]:
         """Return the names of all judgements that a part was trained on."""

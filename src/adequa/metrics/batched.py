@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments
 
 _BATCH = 256  # segments; small enough that progress shows in slow metrics

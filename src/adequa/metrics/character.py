@@ -13,7 +13,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from adequa.metrics.contract import MeanMetric
+from adequa.metrics.base import MeanMetric
 from adequa.metrics.words import check_tokenizer, word_splitter
 from adequa.segments import FloatArray, Segments
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.words import check_tokenizer, word_splitter
 from adequa.segments import FloatArray, Segments
 

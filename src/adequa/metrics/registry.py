@@ -16,7 +16,7 @@ from typing import Any, get_args, get_type_hints
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.io.truth import TRUTH
 from adequa.metrics import saved
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments, Signature
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_folder, digest_of
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.version import __version__
 
 FORMAT = 1  # of metric.json; raised when an older version could not read it

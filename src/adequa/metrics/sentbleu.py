@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from adequa.metrics.base import MeanMetric
 from adequa.metrics.bleu import Bleu
 from adequa.metrics.bleu_components import brevity_penalty, split_counts
-from adequa.metrics.contract import MeanMetric
 from adequa.segments import FloatArray, Segments
 
 

@@ -6,7 +6,7 @@ from adequa.agreement.evaluate import reference_count, segment_scores
 from adequa.agreement.sources import Progress, sources
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.reproduce.table import Scored, Scores
 
 

@@ -14,7 +14,7 @@ from adequa.agreement.sources import Progress, Texts, sources, text_statistics
 from adequa.agreement.systems import SystemRows, system_scores
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems, identified
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.reproduce.table import Scored, Scores
 
 

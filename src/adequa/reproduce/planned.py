@@ -23,7 +23,7 @@ from adequa.judgements import Judgements, RatedSystems, Ratings, identified
 from adequa.learned.base import Training
 from adequa.learned.ensemble import Ensemble
 from adequa.learned.pair.metric import PairRegressor
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import DIGITS, is_saved, read_description
 from adequa.reproduce.outputs import of_outputs

@@ -24,9 +24,8 @@ from adequa.io.shard_parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, finder
 from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, without_slash
 from adequa.io.tables import refuse_equal_names
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric, sentences, together
 from adequa.metrics.registry import in_full, no_device
-from adequa.remarks import sentences, together
 from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
 from adequa.scoring.local_engine import run_local
 from adequa.scoring.probe import check_works

@@ -9,7 +9,7 @@ from typing import Any
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import below
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric, written_settings
 from adequa.scoring.results import labels
 from adequa.segments import Signature

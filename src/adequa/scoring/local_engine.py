@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.runtime.threads import available_cpus
 from adequa.scoring.job import Job
 from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told

@@ -18,8 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from adequa.errors import AdequaError
+from adequa.metrics.base import Metric
 from adequa.metrics.chrf import Chrf
-from adequa.metrics.contract import Metric
 from adequa.metrics.registry import load_metric
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Segments

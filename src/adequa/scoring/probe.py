@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import Segments
 
 _numbers = count(1)  # what a metric remembers of texts would say nothing of how it is now

@@ -16,7 +16,7 @@ from typing import Any
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard, literal
 from adequa.io.storage import Content, storage_of
-from adequa.remarks import Remark
+from adequa.metrics.base import Remark
 from adequa.scoring.job import FOLDER, Job
 
 JOB, MANIFEST = "job.json", "manifest.json"

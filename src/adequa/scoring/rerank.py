@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments
 

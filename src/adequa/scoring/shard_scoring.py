@@ -13,7 +13,7 @@ from adequa.io.shard_rows import OpenShard, RowWriter, Unit, open_shard
 from adequa.io.shards import Shard
 from adequa.io.storage import Content, Written, reading, storage_of
 from adequa.io.tables import Layout, table_layout
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.scoring.job import Job, unsized
 from adequa.scoring.probe import SickMetricError, check_works, in_words
 from adequa.scoring.records import MetricSums, Record, kept_record, write_record

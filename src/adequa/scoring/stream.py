@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.scoring.results import MetricResult, Results, SystemResult
 from adequa.segments import FloatArray, Segments, concatenate
 

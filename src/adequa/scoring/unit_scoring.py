@@ -16,8 +16,7 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.io.shard_rows import NewColumns, Unit
 from adequa.io.tables import Chunk, Layout, chunk_segments
-from adequa.metrics.contract import Metric
-from adequa.remarks import Remark, since, together
+from adequa.metrics.base import Metric, Remark, since, together
 from adequa.scoring.probe import SickMetricError, check_works, in_words
 from adequa.segments import FloatArray, Segments, concatenate
 
@@ -138,12 +137,12 @@ class _Part(NamedTuple):
 
 
 def _part(metric: Metric, segments: Segments) -> _Part:
-    before = metric.noticed()
+    before = metric.counted_remarks()
     statistics = metric.checked_statistics(segments)
     scores = metric.segment_scores(statistics)
     if not np.isfinite(scores).all():
         raise AdequaError("the score is no number.")
-    return _Part(segments, statistics, scores, since(before, metric.noticed()))
+    return _Part(segments, statistics, scores, since(before, metric.counted_remarks()))
 
 
 def sifted(

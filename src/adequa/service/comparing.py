@@ -23,7 +23,7 @@ from adequa.comparison.settings import ComparisonSettings
 from adequa.learned.base import Training
 from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
 from adequa.segments import FloatArray, Segments

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments, Signature
 from adequa.service.lane import Job, Lane
 
@@ -25,7 +25,7 @@ class Standing(Metric):
         self.needs_whole_corpus = metric.needs_whole_corpus
 
     @property
-    def itself(self) -> Metric:
+    def wrapped(self) -> Metric:
         return self.lane.metric
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:

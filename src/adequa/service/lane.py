@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments, Signature, concatenate
 from adequa.service.limits import Limits, Refusal
 

@@ -17,7 +17,7 @@ from typing import Any
 from adequa.comparison.defaults import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import (
     METRICS,
     load_metric,

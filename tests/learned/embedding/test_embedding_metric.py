@@ -24,8 +24,8 @@ from adequa.learned.embedding import mlp, svr
 from adequa.learned.embedding.features import feature_count, pair_features
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.folds import FittedRegressor, grouped_folds
+from adequa.metrics.base import Remark
 from adequa.metrics.registry import load_metric
-from adequa.remarks import Remark
 from adequa.segments import IntArray, Segments
 from adequa.version import __version__
 from tiny_encoders import DIMENSION, Counting, Together, rated, sentences_of, texts, vectors
@@ -269,7 +269,7 @@ def test_held_out_agreement_is_by_segment(reduction: str, monkeypatch: pytest.Mo
 class Remarking(Counting):
     """An encoder that has something to say of what it has encoded."""
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         return (Remark(("", " texts"), counts=(len(self.seen),)),)
 
 

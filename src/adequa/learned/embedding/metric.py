@@ -24,9 +24,9 @@ from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.folds import FittedRegressor, held_out_agreement, reference_groups
 from adequa.learned.saved import encoder_facts, restore_encoder
+from adequa.metrics.base import Remark
 from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
-from adequa.remarks import Remark
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 
 MODELS: dict[str, type[SupportVectors] | type[MLP]] = {"svr": SupportVectors, "mlp": MLP}
@@ -110,8 +110,8 @@ class EmbeddingRegressor(LearnedMetric):
             scores[chunk] = self.regressor_.predict(features)
         return reduce_pairs(scores, pairs.segment, self.references)
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return self.encoder.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return self.encoder.counted_remarks()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

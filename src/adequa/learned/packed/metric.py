@@ -24,12 +24,11 @@ import numpy as np
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
 from adequa.metrics import saved
-from adequa.metrics.contract import MeanMetric
+from adequa.metrics.base import MeanMetric, Remark, plain
 from adequa.metrics.english import looks_foreign
 from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
 from adequa.pretrained import METRIC_FOLDER
-from adequa.remarks import Remark, plain
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
 from adequa.runtime.onnx import MODEL, TOKENIZER, Device, PairScores, PairSession
@@ -242,7 +241,7 @@ class PackedPair(MeanMetric):
 
         return lookup_or_compute(self._recent, keys, cached_or_computed)
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         remarks = [foreign_remark(self.name, self.foreign_, self.seen_)]
         if self.too_long_:  # otherwise the model need not be open
             remarks.insert(0, _windows_remark(self.name, self.too_long_, self.session))
@@ -303,8 +302,8 @@ class Adequa(MeanMetric):
     def keep_scores(self, file: Path, limit: int) -> None:
         self.packed.keep_scores(file, limit)
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return self.packed.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return self.packed.counted_remarks()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return self.packed.signature_fields()

@@ -22,9 +22,9 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
+from adequa.metrics.base import Remark
 from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
-from adequa.remarks import Remark
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 from adequa.version import __version__
@@ -226,7 +226,7 @@ class PairRegressor(LearnedMetric):
         """Which score counts with several references; before training, the plan's."""
         return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         before = f"{self.name} read the first {self.model_.max_length} tokens only of "
         one, many = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
         return (Remark((before, many), (before, one), (self.model_.truncated,)),)

@@ -18,7 +18,7 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.io.atomic import atomic_write_bytes
 from adequa.learned.base import Training
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, IntArray, Segments
 

@@ -22,11 +22,10 @@ from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.learned.blend import column_scores
+from adequa.metrics.base import Metric, Remark
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
-from adequa.metrics.contract import Metric
 from adequa.metrics.registry import in_full, load_metric
-from adequa.remarks import Remark
 from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments, reduce_pairs
 
@@ -52,7 +51,7 @@ class ScoreInput(ABC):
     def identity(self) -> str:
         """A text that is equal for equal inputs, wherever their files are stored."""
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         """Return remarks for the user about the texts scored so far."""
         return ()
 
@@ -91,8 +90,8 @@ class MetricInput(ScoreInput):
         scores = self.metric.segment_scores(statistics)[:, None]
         return scores.astype(np.float32).astype(np.float64)  # the precision of the cache
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return self.metric.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return self.metric.counted_remarks()
 
 
 @dataclass(frozen=True)
@@ -155,8 +154,8 @@ class PairInput(ScoreInput):
         scored(len(segments))
         return reduce_pairs(vectors.astype(np.float64), pairs.segment, "best")
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return self.encoder.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return self.encoder.counted_remarks()
 
 
 @dataclass(frozen=True)
@@ -171,9 +170,9 @@ class VectorInput:
         """A text that is equal for equal inputs, wherever their files are stored."""
         return self.encoder.fingerprint
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         """Return remarks for the user about the texts encoded so far."""
-        return self.encoder.noticed()
+        return self.encoder.counted_remarks()
 
 
 AnyInput = ScoreInput | VectorInput
@@ -213,9 +212,9 @@ class RankerInputs:
         """Return these inputs without caches on disk."""
         return RankerInputs(tuple(map(_uncached, self.inputs)))
 
-    def noticed(self) -> tuple[Remark, ...]:
+    def counted_remarks(self) -> tuple[Remark, ...]:
         """Return remarks for the user from all inputs."""
-        return tuple(remark for each in self.inputs for remark in each.noticed())
+        return tuple(remark for each in self.inputs for remark in each.counted_remarks())
 
     def compute_scores(
         self,

@@ -58,9 +58,9 @@ from adequa.learned.saved import (
     restore,
     saved_array,
 )
+from adequa.metrics.base import Remark
 from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.remarks import Remark
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
 from adequa.version import __version__
@@ -287,8 +287,8 @@ class PairwiseRanker(LearnedMetric):
             return f"{epoch} of {epochs}"
         return f"{epoch} of the {('logistic', 'Kendall')[chosen['cost']]} cost, {epochs} of both,"
 
-    def noticed(self) -> tuple[Remark, ...]:
-        return self.loaded_inputs.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return self.loaded_inputs.counted_remarks()
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

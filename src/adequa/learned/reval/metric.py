@@ -50,9 +50,9 @@ from adequa.learned.saved import (
     parser_settings,
     restore_parser,
 )
+from adequa.metrics.base import Remark, plain
 from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
-from adequa.remarks import Remark, plain
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import FloatArray, IntArray, Reduction, ReferencePairs, Segments, reduce_pairs
 
@@ -255,8 +255,8 @@ class TreeLstm(LearnedMetric):
         table = to_device(lexicon.table, self.network_.w.device)
         return compose_trees(self.network_, table, forest)
 
-    def noticed(self) -> tuple[Remark, ...]:
-        of_vectors = () if self.vectors is None else self.vectors.noticed()
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        of_vectors = () if self.vectors is None else self.vectors.counted_remarks()
         other_parser = other_parser_remark(self.parser, self.parser_facts_)
         return (*plain(self.parser.remarks()), *plain(other_parser), *of_vectors)
 

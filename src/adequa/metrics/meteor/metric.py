@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.metrics.contract import Metric
+from adequa.metrics.base import Metric
 from adequa.metrics.meteor.alignment import best_alignment, chunk_count
 from adequa.metrics.meteor.matching import MODULES, Matcher, Text
 from adequa.metrics.meteor.normalise import NORMALISATIONS, words_of

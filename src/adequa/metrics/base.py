@@ -13,14 +13,15 @@ Everything else (streaming, documents, resampling) is arithmetic on those rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.remarks import Remark, sentences
 from adequa.segments import FloatArray, Scores, Segments, Signature
 from adequa.version import __version__
 
@@ -45,8 +46,8 @@ class Metric(ABC):
     counted_with: tuple[str, ...] = ()
 
     @property
-    def itself(self) -> Metric:
-        """The metric that this one stands for, such as for one that another thread owns."""
+    def wrapped(self) -> Metric:
+        """The metric that this one delegates to, such as one that another thread owns."""
         return self
 
     @abstractmethod
@@ -94,14 +95,14 @@ class Metric(ABC):
         )
 
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know of the scores that were given, such as texts that were cut.
+        """Return notes on the scores for the user, such as the number of truncated texts.
 
         Trained metrics count over all calls so far.
         """
-        return sentences(self.noticed())
+        return sentences(self.counted_remarks())
 
-    def noticed(self) -> tuple[Remark, ...]:
-        """The same with its counts, for whoever adds up what several workers noticed."""
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        """Return the remarks with their counts, so that those of several workers can be added."""
         return ()
 
     def keep_scores(self, file: Path, limit: int) -> None:
@@ -143,3 +144,73 @@ class MeanMetric(Metric):
 def written(value: object) -> str:
     """A setting's value as it is written on the command line and in signatures."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A note on scores: a sentence in pieces, with a count between each two of them.
+
+    A worker counts what it sees, and another process prints one sentence for all workers.
+
+    >>> str(Remark(("", " texts of ", " were cut."), ("", " text of ", " was cut."), (1, 2000)))
+    '1 text of 2,000 was cut.'
+    """
+
+    several: tuple[str, ...]
+    one: tuple[str, ...] = ()  # where the first count is 1
+    counts: tuple[int, ...] = ()  # none where the sentence holds for any number of scores
+
+    def __str__(self) -> str:
+        words = self.one if self.counts[:1] == (1,) else self.several
+        counts = (f"{count:,}" for count in self.counts)
+        return "".join(chain.from_iterable(zip_longest(words, counts, fillvalue="")))
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the first count is 0, so that there is nothing to print."""
+        return self.counts[:1] == (0,)
+
+
+def plain(texts: Iterable[str]) -> tuple[Remark, ...]:
+    """Return sentences without counts as remarks."""
+    return tuple(Remark((text,)) for text in texts)
+
+
+def sentences(remarks: Iterable[Remark]) -> tuple[str, ...]:
+    """Return the text of all remarks that have something to say.
+
+    >>> sentences([*plain(["It is late."]), Remark(("", " texts were cut."), counts=(0,))])
+    ('It is late.',)
+    """
+    return tuple(str(remark) for remark in remarks if not remark.is_silent)
+
+
+def together(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+    """Return each sentence once, with the sums of its counts.
+
+    >>> cut = Remark(("", " of ", " were cut."), counts=(2, 10))
+    >>> sentences(together([cut, cut]))
+    ('4 of 20 were cut.',)
+    """
+    sums: dict[tuple[tuple[str, ...], ...], Remark] = {}
+    for remark in remarks:
+        words = (remark.several, remark.one)
+        earlier = sums.get(words)
+        if earlier is None:
+            sums[words] = remark
+        else:
+            counts = map(sum, zip(earlier.counts, remark.counts, strict=True))
+            sums[words] = replace(earlier, counts=tuple(counts))
+    return tuple(sums.values())
+
+
+def since(before: Iterable[Remark], now: Iterable[Remark]) -> tuple[Remark, ...]:
+    """Return the remarks with the counts since an earlier call.
+
+    >>> cut = Remark(("", " of ", " were cut."), counts=(2, 10))
+    >>> sentences(since([cut], [replace(cut, counts=(5, 14))]))
+    ('3 of 4 were cut.',)
+    """
+    less = (replace(each, counts=tuple(-count for count in each.counts)) for each in before)
+    changed = together(chain(now, less))
+    return tuple(each for each in changed if not each.counts or any(each.counts))
