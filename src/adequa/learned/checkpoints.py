@@ -1,8 +1,8 @@
-"""Checkpoints: all that a training needs to go on as if it had never been stopped.
+"""Checkpoints: the complete state of a training, to resume it as if it had never been stopped.
 
-A checkpoint is a folder of plain numbers that takes its name only when it is whole, and the one
-before goes only after that. A process may thus be killed at any moment. Only one training at a time
-writes to a folder; it holds a lock, and clears away what a killed one left half written.
+A checkpoint is a folder of tensors and JSON. It is renamed into place when it is complete, and the
+previous one is deleted only after that, so that a process may be killed at any moment. Only one
+training at a time writes to a folder; it holds a lock, and deletes incomplete files of others.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _NAME = re.compile(r"checkpoint-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state of a training; tensors by what they are for, then by the weight's name."""
+    """The state of a training; tensors by their purpose, then by the name of the weight."""
 
     tensors: Mapping[str, Mapping[str, Tensor]]
-    facts: Mapping[str, Any]  # how far it is, figures so far, and the like
+    facts: Mapping[str, Any]  # the step, evaluations so far, and the like
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """The folder of one training's checkpoints, which belong to one plan."""
+    """The folder of the checkpoints of one training."""
 
     folder: Path
-    plan: str  # what identifies the plan with its data
+    plan: str  # identifies the plan and its data
 
     def latest(self) -> Snapshot | None:
-        """The state to go on from, if there is one."""
+        """Return the state to resume from, if there is one."""
         numbers = sorted(self._numbers(), reverse=True)
         for number in numbers:
             path = self.folder / f"checkpoint-{number}"
@@ -53,14 +53,14 @@ class Checkpoints:
         return None
 
     def write(self, snapshot: Snapshot) -> None:
-        """Keep a state, and then no longer the one before."""
+        """Write a checkpoint, and delete the previous one."""
         from safetensors.torch import save_file  # noqa: PLC0415  # an extra, and heavy
 
         older = self._numbers()
         flat = {
             f"{kind}/{name}": tensor.detach().contiguous().cpu()
-            for kind, named in snapshot.tensors.items()
-            for name, tensor in named.items()
+            for kind, weights in snapshot.tensors.items()
+            for name, tensor in weights.items()
         }
         state = {"plan": self.plan, "facts": dict(snapshot.facts)}
         with atomic_folder(self.folder / f"checkpoint-{max(older, default=0) + 1}") as target:
@@ -70,7 +70,7 @@ class Checkpoints:
         self._delete(older)
 
     def remove(self) -> None:
-        """Delete all of them."""
+        """Delete all checkpoints."""
         self._delete(self._numbers())
 
     def _delete(self, numbers: list[int]) -> None:
@@ -80,8 +80,8 @@ class Checkpoints:
     def _numbers(self) -> list[int]:
         if not self.folder.is_dir():
             return []
-        found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
-        return [int(match[1]) for match in found if match is not None]
+        matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return [int(match[1]) for match in matches if match is not None]
 
     def _read(self, path: Path) -> Snapshot:
         from safetensors import SafetensorError  # noqa: PLC0415  # an extra, and heavy
@@ -108,7 +108,7 @@ class Checkpoints:
 
 @contextmanager
 def training_into(folder: Path) -> Iterator[None]:
-    """Keep other trainings out of a folder; raises at once where one is in it."""
+    """Hold the lock of a folder; raise at once where another training holds it."""
     with locked(folder) as holder:
         if holder == "others":
             raise AdequaError(
@@ -122,30 +122,30 @@ def training_into(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def training_saved(folder: Path) -> Iterator[bool]:
-    """Around the saving of what was trained: whether its checkpoints may go after that.
+    """Lock a folder while the metric is saved; yield whether its checkpoints may be deleted.
 
-    They may not where another training has begun in the folder. An empty folder goes by itself.
+    They must stay where another training has started in the folder. An empty folder is deleted.
     """
     with locked(folder) as holder:
         yield holder != "others"
-    with suppress(OSError):  # something else is in it
+    with suppress(OSError):  # it holds other files
         folder.rmdir()
 
 
 def _delete_half_written(folder: Path) -> None:
-    """Delete what a process left that was killed while it wrote a checkpoint, and nothing else."""
+    """Delete the incomplete checkpoints of a killed process, and nothing else."""
     for path in folder.glob(".adequa-*.tmp"):
-        if path.is_file():  # of what teachers said
+        if path.is_file():  # scores of teachers
             path.unlink(missing_ok=True)
         elif path.is_dir() and all(_is_ours(each.name) for each in path.iterdir()):
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file is of a checkpoint, or what safetensors calls one that it has not finished."""
+    """Whether a file is part of a checkpoint, or a temporary file of safetensors."""
     return name in {_TENSORS, _STATE} or name.startswith(".tmp")
 
 
 def _own(tensor: Tensor) -> Tensor:
-    """A tensor with memory of its own, which is what can be written."""
+    """Return a tensor with its own memory, which safetensors requires."""
     return tensor.clone() if tensor.untyped_storage().nbytes() > tensor.nbytes else tensor

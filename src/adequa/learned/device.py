@@ -19,7 +19,7 @@ def training_device(name: str) -> torch.device:
         import torch  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
         raise AdequaError(
-            "Training a perceptron needs PyTorch; install it with: pip install 'adequa[train]'"
+            "Training needs PyTorch; install it with: pip install 'adequa[train]'"
         ) from error
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -1,1 +1,8 @@
-"""The pair regressor as an ONNX network that runs without PyTorch."""
+"""The pair regressor as an ONNX model that runs without PyTorch.
+
+metric          the metric that users load: `Adequa`, which ships, and any exported one
+packing         from a trained pair regressor to the folder of a packed metric
+export          the network as an ONNX graph
+quantise        weights and activations in 8 bits
+card            its model card
+"""
