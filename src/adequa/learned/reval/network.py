@@ -159,13 +159,13 @@ class TreeNetwork(nn.Module):
         each child k: its parent's W x + b for the gate f, its state, and the index of its parent.
         """
         h_sum = _sum_by_parent(h_k, parents, len(wx))  # (2)
-        gates = wx + h_sum @ self.u.t() if len(h_k) else wx
+        gates = torch.addmm(wx, h_sum, self.u.t()) if len(h_k) else wx
         i, u, *output_gate = gates.chunk(2 + self.shape.output_gate, dim=1)
         i = i.sigmoid()  # (3)
-        f = (wx_f + h_k @ self.u_f.t()).sigmoid()  # (4)
+        f = torch.addmm(wx_f, h_k, self.u_f.t()).sigmoid()  # (4)
         o = output_gate[0].sigmoid() if output_gate else 1.0  # (5)
         u = u.tanh()  # (6)
-        c = i * u + _sum_by_parent(f * c_k, parents, len(wx))  # (7)
+        c = torch.addcmul(_sum_by_parent(f * c_k, parents, len(wx)), i, u)  # (7)
         h = o * c.tanh()  # (8)
         return h, c
 
