@@ -36,7 +36,7 @@ def export(
         str,
         typer.Argument(
             metavar="TRAINED",
-            help="What `adequa train pair-regressor` or `average` saved, over a BERT.",
+            help="Folder of a pair regressor over BERT, from `adequa train pair-regressor` or `average`.",
         ),
     ],
     output: OutputOption,
@@ -54,20 +54,23 @@ def export(
         typer.Option(
             metavar="N",
             min=1,
-            help="Of them, drawn at random, choose the levels of whole numbers; as many others "
-            "test the result.",
+            help="Number of random pairs that calibrate the quantisation; as many others test the "
+            "result.",
         ),
     ] = 300,
     precision: Annotated[
-        GraphPrecision, typer.Option(help="Whole numbers of 8 bits, or 32 bits as in training.")
+        GraphPrecision,
+        typer.Option(
+            help="Weights and activations in 8-bit integers, or in 32-bit floats as in training."
+        ),
     ] = GraphPrecision.int8,
     max_length: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Tokens of hypothesis and reference together that are read at once; longer pairs "
-            "are read in windows. Default: as many as in training.",
+            help="Maximum number of tokens of hypothesis and reference together; longer pairs are "
+            "scored in windows. Default: that of the training.",
         ),
     ] = None,
     name: NameOption = None,
