@@ -36,7 +36,7 @@ def export(
         str,
         typer.Argument(
             metavar="TRAINED",
-            help="Folder of a pair regressor over BERT, from `adequa train pair-regressor` or `average`.",
+            help="Folder of a pair regressor over BERT, from `adequa train pair-regressor`.",
         ),
     ],
     output: OutputOption,
