@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from adequa import AdequaError, load_metric
-from adequa.metrics.registry import METRICS, metric_class, settings_of
+from adequa import AdequaError, Segments, load_metric
+from adequa.cli.metrics import metrics
+from adequa.metrics.registry import METRICS, Entry, metric_class, settings_of
+from documented_code import documented_module
 
 
 def test_settings_are_parsed_by_their_type() -> None:
@@ -65,3 +68,40 @@ def test_listing_imports_no_metric() -> None:
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_every_metric_takes_its_own_defaults(name: str) -> None:
     assert load_metric(name, **settings_of(metric_class(name))) == load_metric(name)
+
+
+def test_the_metric_of_the_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *entry = documented_module("metrics.md", "Adding a metric", tmp_path, monkeypatch)
+    monkeypatch.setitem(METRICS, name, Entry(*entry))
+    segments = Segments(("a cat", ""), (("a cat", "cat"), ("cat",)))
+    scores = load_metric(name).score(segments)
+    assert scores.segments.tolist() == [1, 0.25]
+    assert scores.system == 0.625
+    by_words = load_metric(f"{name}:words=true").score(segments)
+    assert by_words.segments.tolist() == [1, 0.5]
+    assert str(by_words.signature).startswith("length-ratio|nrefs:var|words:true|version:")
+    metrics(name)
+    shown = capsys.readouterr().out
+    assert "With several references the closest length counts." in shown
+    assert "words  false" in shown
+
+
+def test_a_metric_without_settings_shows_no_table_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "without_settings.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from adequa.metrics.base import MeanMetric\n"
+        "@dataclass(frozen=True)\n"
+        "class Plain(MeanMetric):\n"
+        "    'A metric.'\n"
+        "    name, higher_is_better, range = 'plain', True, (0, 1)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(METRICS, "plain", Entry("without_settings:Plain", "a metric"))
+    metrics("plain")
+    shown = capsys.readouterr().out
+    assert "higher is better" in shown
+    assert "Settings" not in shown

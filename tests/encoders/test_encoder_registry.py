@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adequa.cli.encoders import encoders
 from adequa.encoders.base import AnyEncoder, Concatenation, Encoder
 from adequa.encoders.registry import (
     ENCODERS,
+    Entry,
     encoder_class,
     load_encoder,
     load_encoders,
@@ -18,6 +20,11 @@ from adequa.encoders.registry import (
     with_path,
 )
 from adequa.errors import AdequaError
+from adequa.io.judgements import read_judgements
+from adequa.judgements import Ratings
+from adequa.learned.embedding.metric import EmbeddingRegressor
+from adequa.metrics.registry import load_metric
+from documented_code import ROOT, documented_module
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +120,36 @@ def test_settings_and_their_defaults() -> None:
     assert settings_of(encoder_class("words")) == {"lowercase": "auto", "tokenize": "treebank"}
     with pytest.raises(AdequaError, match='no kind of encoder named "word". Did you mean "words"'):
         encoder_class("word")
+
+
+def test_the_encoder_of_the_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *entry = documented_module("encoders.md", "Adding an encoder", tmp_path, monkeypatch)
+    monkeypatch.setitem(ENCODERS, name, Entry(*entry))
+    encoder = load_encoder("letters:aeb")
+    assert isinstance(encoder, Encoder)
+    assert encoder.encode(["Abba", ""]).tolist() == [[0.5, 0, 0.5], [0, 0, 0]]
+    assert encoder.encode([]).shape == (0, 3)
+    cased = load_encoder("letters:aeb,lowercase=false")
+    assert cased.fingerprint != encoder.fingerprint != load_encoder("letters:abe").fingerprint
+    assert load_encoder(cased.specification).fingerprint == cased.fingerprint
+    encoders(name)
+    shown = capsys.readouterr().out
+    assert "Count the letters" in shown
+    assert "lowercase  true" in shown
+
+
+def test_the_encoder_of_the_documents_trains_a_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sklearn", reason="training needs scikit-learn")
+    name, *entry = documented_module("encoders.md", "Adding an encoder", tmp_path, monkeypatch)
+    monkeypatch.setitem(ENCODERS, name, Entry(*entry))
+    ratings = read_judgements(ROOT / "examples" / "ratings.tsv")
+    assert isinstance(ratings, Ratings)
+    assert ratings.segments
+    metric = EmbeddingRegressor(encoder=load_encoder("letters:aeiou"), folds=2).fit(ratings)
+    metric.save("metric")
+    expected = metric.score(ratings.segments).segments
+    assert load_metric("metric").score(ratings.segments).segments.tolist() == expected.tolist()

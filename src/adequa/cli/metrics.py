@@ -51,8 +51,9 @@ def _described(name: str) -> Iterator[str]:
     yield f"{name}: {METRICS[name].summary}\n\n"
     yield cleandoc(found.__doc__ or "").partition(">>>")[0].strip() + "\n\n"
     yield from aligned(lambda: facts)
-    yield "\nSettings and their defaults:\n"
-    yield from aligned(lambda: settings)
+    if settings:
+        yield "\nSettings and their defaults:\n"
+        yield from aligned(lambda: settings)
 
 
 def shown_default(value: object) -> str:

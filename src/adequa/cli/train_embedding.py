@@ -100,7 +100,7 @@ def embedding_regressor(
 
 
 def _tell_coverage(metric: EmbeddingRegressor, rated: Ratings) -> None:
-    """Return a note on the coverage of the encoder's vocabulary, if it has one."""
+    """Print a note on the coverage of the encoder's vocabulary, if it has one."""
     from adequa.encoders.base import Encoder
 
     if rated.segments is None or not isinstance(metric.encoder, Encoder):

@@ -332,7 +332,11 @@ class Transformer(Encoder):
 
 
 class TransformerPair(PairEncoder):
-    """A transformer that reads two sentences together."""
+    """A transformer that reads two sentences together, in the order in which they are passed.
+
+    The embedding regressor passes (hypothesis, reference). The fine-tuned pair regressor, which has
+    its own network, reads (reference, hypothesis).
+    """
 
     def __init__(self, model: _Model) -> None:
         model.describe(self)

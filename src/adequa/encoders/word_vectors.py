@@ -251,7 +251,7 @@ class BagOfWords(Encoder):
     """The mean of word vectors.
 
     Words are split as the English texts behind GloVe were, punctuation and clitics by themselves,
-    and lower-cased where the table has lower-cased words only. Words that are not in the table are
+    and lower-cased where nearly all words of the table are. Words that are not in the table are
     left out; a sentence without any known word is the zero vector.
     """
 
@@ -274,8 +274,8 @@ class BagOfWords(Encoder):
     def load(cls, path: str, *, lowercase: str = "auto", tokenize: str = "treebank") -> BagOfWords:
         """Read a GloVe or word2vec file, or its table in the cache folder.
 
-        `lowercase=auto` lower-cases exactly where the first ten thousand words of the file have
-        no upper-case letter.
+        `lowercase=auto` lower-cases where at most 1% of the first ten thousand words of the file
+        have an upper-case letter.
         """
         if lowercase not in _LOWERCASE:
             raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")

@@ -41,7 +41,11 @@ def feature_count(encoder: Encoder | PairEncoder) -> int:
 def pair_features(
     encoder: Encoder | PairEncoder, hypotheses: Sequence[str], references: Sequence[str]
 ) -> Features:
-    """Return the features of each hypothesis with its reference; each text is encoded once."""
+    """Return the features of each hypothesis with its reference; each text is encoded once.
+
+    A pair encoder reads the hypothesis first and the reference second; the fine-tuned pair
+    regressor (`adequa.learned.pair`) reads the reference first.
+    """
     if isinstance(encoder, PairEncoder):
         return encoder.encode_pairs(hypotheses, references)
     index: dict[str, int] = {}

@@ -1,11 +1,13 @@
 """The multi-layer perceptron of RUSE: the trained model, and the grid search for its settings.
 
-§5 of the BERT regressor paper: hidden layers of ReLU units, Adam, and the batch size, dropout rate,
-number of layers and of units chosen by grid search, with the epoch, on development data. What the
-paper leaves open is decided here: the loss is the mean squared error; the output is linear; dropout
-is on hidden layers and not on the input; weights and biases are initialised uniformly within
-±1/√(inputs); targets are standardised for training, and the last layer is scaled back afterwards,
-so that predictions are on the scale of the targets.
+§5 of the BERT regressor paper: Adam, and the batch size, dropout rate, number of hidden layers and
+of their units chosen by grid search, with the epoch, on development data. What the paper leaves
+open is decided here: the criterion is Pearson correlation; the loss is the mean squared error;
+hidden units are ReLU and the output is linear; dropout is on hidden layers and not on the input;
+weights and biases are initialised uniformly within ±1/√(inputs); targets are standardised for
+training, and the last layer is scaled back afterwards, so that predictions are on the scale of the
+targets. The paper splits off its development data at random; here rows of one reference stay
+together.
 
 Training needs PyTorch. The trained model is plain arrays, which predict without it.
 """

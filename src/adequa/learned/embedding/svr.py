@@ -2,6 +2,12 @@
 
 f(x) = Σ c_i exp(-γ |x - x_i|²) + b over the support vectors x_i, with c_i = α_i - α_i*.
 
+§4.1 of the SVR paper: C, ε and γ are chosen from a grid by ten-fold cross-validation. What the
+paper leaves open is decided here: the criterion is the mean over folds of the Pearson correlation,
+where a constant prediction counts as 0; of equal settings the simplest model is chosen; rows of one
+reference are in one fold. The paper's grid is `SVR_GRIDS["paper"]`; the default grid, which
+standardises features and targets, is not the paper's.
+
 scikit-learn solves the dual problem. The search is written by hand, because squared distances do
 not depend on C, ε, γ or the fold: they are computed once for all rows, and a fold's are a part of
 them. A kernel depends on γ and the fold: it is computed once for each, and every C and ε is fitted

@@ -1,9 +1,16 @@
 """The network of the pair regressor: a transformer reads hypothesis and reference together.
 
-Shimanaka, Kajiwara and Komachi (2019, §3): the encoder reads both sentences as one input, its token
-vectors are pooled to one vector, and a head with zero or more hidden layers turns the vector into a
-score. Surface features, if any, go straight to the output (the skip arcs of Guzmán et al., 2015).
-`PairModel` adds the tokenizer and turns texts into scores.
+Shimanaka, Kajiwara and Komachi (2019, §3): the encoder reads both sentences as one input, and a
+head with zero or more hidden layers turns the last hidden state of [CLS] into a score. `PairModel`
+adds the tokenizer and turns texts into scores.
+
+Where this departs from the paper: by default the token vectors are averaged (`pooling = "cls"` is
+the paper's), and surface features, if any, go straight to the output (the skip arcs of Guzmán et
+al., 2015). What the paper leaves open is decided here: the reference is read first and the
+hypothesis second (the frozen variant of §5, `transformer-pair` of the encoders, reads the
+hypothesis first); BERT's pooler, a layer over [CLS], is not used; hidden layers are tanh; dropout
+is before every layer of the head; targets are standardised for training, and scores are scaled back
+afterwards.
 """
 
 from __future__ import annotations
@@ -40,7 +47,7 @@ from adequa.runtime.batching import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
 Inputs: TypeAlias = Mapping[str, Tensor]
-Pair: TypeAlias = tuple[str, str]  # reference and hypothesis
+Pair: TypeAlias = tuple[str, str]  # reference and hypothesis, in the order they are read
 
 ENCODER_PREFIX = "encoder."  # of the names of the encoder's weights
 SKIP = "skip"  # the weights of surface features

@@ -3,7 +3,7 @@
 An objective has items to draw batches from. Each item needs the scores of a few pairs of texts, and
 a loss is computed from those scores:
 
-ratings       squared error to the human score, as in Shimanaka et al. (2019, §3.3)
+ratings       squared error to the human score; Shimanaka et al. (2019) name no loss
 distillation  squared error to the score of a teacher, a larger metric or the mean of several
 preferences   logistic loss: the better of two outputs should score higher (Guzmán et al., 2015, §3)
 damage        hinge loss: a text should score higher than its damaged copy by a margin

@@ -3,6 +3,9 @@
 A cost takes z of every triple as it is ordered, z with the two hypotheses exchanged, and y, which
 is 1 where the first hypothesis is better and 0 where the second one is. It returns the mean cost
 and its slopes: the derivatives by z and by the exchanged z.
+
+The paper prints sums over triples in equations (4) and (6), and the mean is taken here. Beside the
+mean over a batch of n triples, λ of the weight decay weighs n times as much as beside their sum.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ GAMMA = BETA = 100.0  # γ and β of the Kendall cost, as in the paper
 def logistic(
     z: FloatArray, z_exchanged: FloatArray, y: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Equation (4): the mean of -y log f - (1 - y) log (1 - f), where f = sig(z).
+    """Equation (4) as a mean, not a sum: -y log f - (1 - y) log (1 - f), where f = sig(z).
 
     The paper's cost looks at the triples as they are ordered, so that the slopes by the exchanged
     z are 0.

@@ -24,9 +24,11 @@ from adequa.segments import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """Settings of a training: the paper's values, but for the number of epochs.
+    """Settings of a training: the paper's values (§4.4) down to `decay`, and three of our own.
 
-    The paper trains for up to 10,000 epochs; tau stops rising long before.
+    The paper trains for up to 10,000 epochs and names no patience; tau stops rising long before.
+    Its network may decide otherwise when the two hypotheses are exchanged, which is
+    `symmetric=False`.
     """
 
     hidden: int = 4
