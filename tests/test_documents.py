@@ -6,11 +6,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from judgements import FOLDER
 
@@ -23,18 +21,22 @@ SCORE = re.compile(r"(?<=[\s*])[01]\.\d{4}\b")  # from 0 to 1, such as those of 
 NEAR = 0.002  # that such a score may differ from one processor to another
 
 
-def examples() -> Iterator[ParameterSet]:
-    """Document, command and output; one process runs those of a document, in their order."""
+def examples() -> list[tuple[str, str, str]]:
+    found = []
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL):
             for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, output = example.partition("\n")
-                group = pytest.mark.xdist_group(document.name)
-                yield pytest.param(document.name, command, output, marks=group)
+                found.append((document.name, command, output))
+    return found
 
 
-@pytest.mark.parametrize(("document", "command", "output"), examples())
+@pytest.mark.parametrize(
+    ("document", "command", "output"),
+    # One process runs the examples of a document, in their order: some use what others made.
+    [pytest.param(*each, marks=pytest.mark.xdist_group(each[0])) for each in examples()],
+)
 def test_example(document: str, command: str, output: str) -> None:
     if command.startswith(SET_UP):
         tool, target = command.split()[:2]
