@@ -42,6 +42,7 @@ from adequa.learned.reval.network import (
     kl_divergence,
     target_distributions,
 )
+from adequa.learned.training import copied_weights, load_weights
 from adequa.segments import IntArray
 from recursive_tree_lstm import RecursiveTreeLSTM
 
@@ -91,7 +92,8 @@ def _compare(structure: Structure, work: Work, rounds: int) -> tuple[bool, float
     recursive = RecursiveTreeLSTM(network)
 
     def by_level(forest: Forest) -> Tensor:
-        return network(network.levels(forest), work.table)  # type: ignore[no-any-return]
+        trees = torch.arange(len(forest), device=work.table.device)
+        return network(network.levels(forest), work.table, trees)  # type: ignore[no-any-return]
 
     def by_node(forest: Forest) -> Tensor:
         return recursive(forest.chains() if structure == "chain" else forest, work.table)
@@ -133,13 +135,13 @@ def _score(log_p: Callable[[Forest], Tensor], work: Work) -> Tensor:
 
 def _train(network: TreeNetwork, log_p: Callable[[Forest], Tensor], work: Work) -> None:
     """Train for one epoch, and restore the weights."""
-    initial = network.arrays()
+    initial = copied_weights(network)
     optimiser = torch.optim.Adagrad(network.parameters(), lr=0.05)
     for start in range(0, len(work.targets), TRAINING_BATCH):
         optimiser.zero_grad()
         _loss(network, log_p, work, start).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    network.load_arrays(initial)
+    load_weights(network, initial)
 
 
 def _gradients(network: TreeNetwork, log_p: Callable[[Forest], Tensor], work: Work) -> list[Tensor]:

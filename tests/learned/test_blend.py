@@ -286,7 +286,9 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     metric = Blend(("chrf", "wer", "ter"))
     assert metric.remarks() == ()
     for part in metric.parts[1:]:
-        monkeypatch.setattr(type(part), "noticed", lambda self: plain([f"{self.name} cut texts"]))
+        monkeypatch.setattr(
+            type(part), "counted_remarks", lambda self: plain([f"{self.name} cut texts"])
+        )
     assert metric.remarks() == ("wer cut texts", "ter cut texts")
 
 

@@ -442,5 +442,5 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     blend("two", 4.0, lexical="chrf")
     ensemble = Ensemble.of(["one", "two"])
     assert ensemble.remarks() == ()
-    monkeypatch.setattr(Chrf, "noticed", lambda _: plain(["texts were cut"]))
+    monkeypatch.setattr(Chrf, "counted_remarks", lambda _: plain(["texts were cut"]))
     assert ensemble.remarks() == ("texts were cut",)  # both say the same

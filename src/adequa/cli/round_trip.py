@@ -101,10 +101,10 @@ def _ways(
     names: tuple[str, str], device: str, most_tokens: int | None, download: bool
 ) -> tuple[Translator, Translator]:
     from adequa.encoders.transformer_files import model_folder
-    from adequa.learned.device import training_device
+    from adequa.learned.device import torch_device
     from adequa.learned.pair.round_trips import TransformerTranslator
 
-    place = training_device(device)
+    place = torch_device(device)
     one, other = (
         TransformerTranslator.load(
             model_folder(name, download=download, revision="", asking="--download"),

@@ -1,7 +1,8 @@
-"""The base of learned metrics: they fit to ratings, and are saved to and loaded from a folder.
+"""The base of learned metrics: they fit to judgements, and are saved to and loaded from a folder.
 
-They follow scikit-learn: the constructor only stores settings, `fit` returns the metric itself,
-and fitted attributes end in an underscore.
+They follow scikit-learn: the constructor stores settings, `fit` returns the metric itself, and
+fitted attributes end in an underscore. Blend and the pairwise ranker also load the metrics and
+encoders that they are named, so that a wrong name is an error before any work.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ SILENT = Training()
 
 
 class LearnedMetric(MeanMetric):
-    """A metric that learns from ratings; higher is better, as in the ratings."""
+    """A metric that learns from judgements; higher is better, as in the judgements."""
 
     kind: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()  # packages whose versions metric.json holds
@@ -51,7 +52,7 @@ class LearnedMetric(MeanMetric):
 
     @abstractmethod
     def fit(self, ratings: Ratings, training: Training = SILENT) -> LearnedMetric:
-        """Train on ratings with texts; return the metric itself."""
+        """Train on judgements with texts; return the metric itself."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
@@ -102,7 +103,7 @@ class LearnedMetric(MeanMetric):
     def check_fitted(self) -> None:
         """Raise where the metric has not been trained yet."""
         if not hasattr(self, "training_"):
-            raise AdequaError(f"{self.name} has not been trained yet: fit it to ratings first.")
+            raise AdequaError(f"{self.name} has not been trained yet: fit it to judgements first.")
 
     def learnt_fields(self) -> tuple[tuple[str, str], ...]:
         """Return the last fields of a signature: the digest of the weights, and the version."""

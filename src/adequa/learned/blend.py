@@ -202,7 +202,7 @@ class Blend(LearnedMetric):
         if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
             raise ValueError("there are more or fewer features than metrics and columns")
         metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.digest
+        metric.digest_ = description.identity
         return metric
 
 

@@ -1,4 +1,4 @@
-"""The device that a network is trained on, and arrays copied to it."""
+"""The device that a network runs on, and arrays copied to it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def training_device(name: str) -> torch.device:
+def torch_device(name: str) -> torch.device:
     """Return the device of that name; "auto" is a GPU where there is one, or else the CPU."""
     try:
         import torch  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
         raise AdequaError(
-            "Training needs PyTorch; install it with: pip install 'adequa[train]'"
+            "This needs PyTorch; install it with: pip install 'adequa[train]'"
         ) from error
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
-        raise AdequaError(
-            f'There is no device "{name}" to train on; use "auto", "cpu" or "cuda".'
-        ) from error
+        raise AdequaError(f'There is no device "{name}"; use "auto", "cpu" or "cuda".') from error
 
 
 def to_device(array: np.ndarray[Any, np.dtype[Any]], device: torch.device) -> Tensor:

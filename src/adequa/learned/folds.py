@@ -58,31 +58,26 @@ def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
     return fold_of_group[codes]
 
 
-def split_off(rows: int, fraction: float, seed: int, groups: Sequence[str] | None = None) -> Mask:
+def split_off(groups: Sequence[str], fraction: float, seed: int) -> Mask:
     """Return the mask of rows held out for development: about the given fraction of them.
 
-    Without groups, rows are sampled one by one, as published splits do. With groups, whole groups
-    are sampled in an order shuffled by the seed, and those that would exceed the fraction are
-    skipped. At least one row or group is on either side.
+    Whole groups are sampled in an order shuffled by the seed, and those that would exceed the
+    fraction are skipped. At least one group is on either side.
 
-    >>> int(split_off(10, 0.2, seed=1).sum())
-    2
+    >>> split_off(["a", "a", "b", "c"], 0.25, seed=1).tolist()
+    [False, False, False, True]
     """
     if not 0 < fraction < 1:
         raise AdequaError(
             f"The share of rows to hold out lies between 0 and 1, but it is {fraction}."
         )
-    if groups is not None and len(groups) != rows:
-        raise AdequaError(f"Every row needs a group, but {rows} rows have {len(groups)} groups.")
-    codes, sizes = (
-        (np.arange(rows), np.ones(rows, np.intp)) if groups is None else _group_codes(groups)
-    )
+    codes, sizes = _group_codes(groups)
     if sizes.size < _FEWEST_FOLDS:
         raise AdequaError(
             "Holding out rows for development needs at least 2 groups of rows, but there "
             f"{'is' if sizes.size == 1 else 'are'} {sizes.size}; give more judgements."
         )
-    return np.isin(codes, _sample_groups(sizes, max(1, round(fraction * rows)), seed))
+    return np.isin(codes, _sample_groups(sizes, max(1, round(fraction * len(groups))), seed))
 
 
 def _sample_groups(sizes: IntArray, rows: int, seed: int) -> list[int]:

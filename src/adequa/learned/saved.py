@@ -19,7 +19,13 @@ import numpy.typing as npt
 from adequa.encoders.base import Concatenation, Encoder, PairEncoder
 from adequa.encoders.cached import cached
 from adequa.encoders.parses import Parser, cached_parser, load_parser
-from adequa.encoders.registry import load_encoder, settings_in, with_path, with_setting
+from adequa.encoders.registry import (
+    encoder_class,
+    load_encoder,
+    settings_in,
+    with_path,
+    with_setting,
+)
 from adequa.errors import AdequaError
 from adequa.io.truth import TRUTH
 from adequa.metrics.registry import check_settings
@@ -128,6 +134,7 @@ def _encoder(
     fact: Facts, location: str | None, words: str | None, folder: Path, key: str
 ) -> Encoder | PairEncoder:
     specification = str(fact["specification"])
+    # No metric of ours is saved with this setting, but a folder may come from anyone.
     if location is None and "download" in settings_in(specification):
         raise AdequaError(
             f"The encoder {fact['name']} of this metric is to be downloaded, which happens only "
@@ -145,7 +152,8 @@ def _encoder(
         advice=may_help(folder, key),
     )
     is_file_of_vectors = encoder.specification.startswith("precomputed:")
-    if is_file_of_vectors and specification.startswith("transformer-pair:"):
+    kind = specification.partition(":")[0]
+    if is_file_of_vectors and issubclass(encoder_class(kind), PairEncoder):
         raise AdequaError(
             f"{fact['name']} reads hypothesis and reference together, so that vectors of sentences "
             "cannot stand for it; name the encoder itself."

@@ -6,8 +6,9 @@ trial, by a criterion on held-out data. A system describes its trials (how to co
 of a step, how to evaluate), and `train` does the rest: optimiser steps, the learning-rate schedule,
 gradient clipping, averaging of late weights, evaluation, early stopping, checkpoints and progress.
 
-A trial must draw its random numbers from the seed and the index of the step alone. A training that
-was stopped and resumes from a checkpoint then ends in the same weights as one that was not.
+A trial that is checkpointed must draw its random numbers from the seed and the index of the step
+alone. A training that was stopped and resumes from a checkpoint then ends in the same weights as
+one that was not. Trials without checkpoints may draw from one stream.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class Trial:
     averaged_steps: number of last steps whose weights are averaged; 0 for none.
     patience: evaluations without a higher criterion after which the trial ends; 0 for no limit.
     settings: the settings in words, for messages.
+    advice: what to change where the loss is not finite any more.
     """
 
     steps: int
@@ -88,6 +90,7 @@ class Trial:
     averaged_steps: int = 0
     patience: int = 0
     settings: str = ""
+    advice: str = "train with a smaller learning rate, or a longer warmup"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,8 +331,8 @@ def _check_finite(value: Tensor | float, run: _Run, state: _State) -> float:
     value = float(value)
     if not np.isfinite(value):
         raise DivergedError(
-            f"The loss of {run.name} was no number any more by step {state.step:,}; train with a "
-            "smaller learning rate, or a longer warmup."
+            f"The loss of {run.name} was no number any more by step {state.step:,}; "
+            f"{run.trial.advice}."
         )
     return value
 
@@ -351,7 +354,7 @@ def _drop_trial(
     note(f"{run.name}{settings} is given up: its loss was no number any more.")
 
 
-# State, and how a checkpoint stores it -----------------------------------------------------------
+# State, and how a checkpoint stores it
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,7 +594,7 @@ class _Clock:
         return monotonic() - self._start >= self._checkpoint_interval
 
 
-# Randomness and batches --------------------------------------------------------------------------
+# Randomness, and when to evaluate
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def load_metric(specification: str, **settings: object) -> Metric:
-    """A metric from its name or its folder, with settings after a colon or as keyword arguments.
+    """Return a metric by its name or its folder, with settings after a colon or as arguments.
 
     >>> load_metric("bleu:tokenize=intl,lowercase=true")
     Bleu(lowercase=True, tokenize='intl', smooth_method='exp', smooth_value=None,
@@ -93,12 +93,13 @@ def load_metric(specification: str, **settings: object) -> Metric:
 
 
 def named_metric(specification: str, **settings: object) -> Metric:
-    """The same from a name alone: nothing of the words is ever looked up as a path."""
-    found = metric_class(specification.partition(":")[0].strip())
-    assigned = parsed_settings(specification)
-    _refuse_twice(found.name, {*assigned} & {*settings})
-    return found(
-        **{key: _checked(found, key, value) for key, value in settings.items()}, **assigned
+    """Return a metric by its name; nothing of the specification is ever looked up as a path."""
+    name, _, written = specification.partition(":")
+    kind = metric_class(name.strip())
+    assigned = _assigned(name, specification, written)
+    _refuse_twice(kind.name, {*assigned} & {*settings})
+    return kind(
+        **{key: _checked(kind, key, value) for key, value in {**settings, **assigned}.items()}
     )
 
 

@@ -33,7 +33,7 @@ def data(rows: int = 200, dimension: int = 6) -> tuple[Features, FloatArray, Mas
     generator = np.random.default_rng(5)
     features = (3 + 2 * generator.normal(size=(rows, dimension))).astype(np.float32)
     targets = 70 + 9 * np.abs(features[:, 0] - 3) + generator.normal(size=rows)
-    return features, targets, split_off(rows, 0.2, seed=1)
+    return features, targets, split_off([f"{row:03}" for row in range(rows)], 0.2, seed=1)
 
 
 def as_module(search: MLPSearch) -> Any:

@@ -168,7 +168,7 @@ def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.Mo
         asked.append(name)
         return torch.device("cpu")
 
-    monkeypatch.setattr(device_module, "training_device", device)
+    monkeypatch.setattr(device_module, "torch_device", device)
     job, metrics = make_job("/out", (str(saved),), {})
     job.load()
     assert asked == ["cpu", "cpu"]

@@ -158,7 +158,7 @@ def test_pairs_are_references_then_translations() -> None:
     forest = build_forest([0, 1, 2, 3, 4, 5], [1, -1, -1, -1, 0, -1], [0, 2, 3, 5, 6])
     with torch.no_grad():
         h = net.compose(net.levels(forest), TABLE)
-        both = net(net.levels(forest), TABLE)
+        both = net(net.levels(forest), TABLE, torch.arange(len(forest)))
         assert both.numpy() == pytest.approx(net.compare(h[[0, 1]], h[[2, 3]]).numpy(), abs=1e-6)
 
 
@@ -218,7 +218,7 @@ def test_it_learns_which_word_is_the_root() -> None:
         optimiser = torch.optim.Adam(net.parameters(), lr=0.05)
         for _ in range(40):
             optimiser.zero_grad()
-            loss = kl_divergence(targets, net(levels, TABLE))
+            loss = kl_divergence(targets, net(levels, TABLE, torch.arange(len(forest))))
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         left[structure] = loss.item()
@@ -253,23 +253,24 @@ def test_a_seed_decides_and_leaves_the_rest_of_the_program_alone() -> None:
 
 
 def test_weights_come_back_from_arrays() -> None:
-    net, again = network(), TreeNetwork(TreeShape(DIMENSION, MEMORY, hidden=5), seed=9)
-    again.load_arrays(net.arrays())
+    net = network()
+    again = TreeNetwork.from_arrays(net.shape, net.arrays())
     forest = build_forest([0, 1, 2], [1, -1, 1], [0, 3])
     assert (composed(again, forest) == composed(net, forest)).all()
     with pytest.raises(ValueError, match="weights of another network: b, u, w$"):
-        network(output_gate=False).load_arrays(net.arrays())
+        TreeNetwork.from_arrays(network(output_gate=False).shape, net.arrays())
 
 
 def test_dropout_is_for_training_alone() -> None:
     net = network(word_dropout=0.5, dropout=0.5)
-    levels = net.levels(build_forest([0, 1, 2, 3] * 4, [1, -1] * 8, range(0, 17, 2)))
+    forest = build_forest([0, 1, 2, 3] * 4, [1, -1] * 8, range(0, 17, 2))
+    levels, trees = net.levels(forest), torch.arange(len(forest))
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(1)
-        dropped = net(levels, TABLE)
+        dropped = net(levels, TABLE, trees)
         net.eval()
-        assert torch.equal(net(levels, TABLE), net(levels, TABLE))
-        assert not torch.allclose(dropped, net(levels, TABLE))
+        assert torch.equal(net(levels, TABLE, trees), net(levels, TABLE, trees))
+        assert not torch.allclose(dropped, net(levels, TABLE, trees))
 
 
 def test_a_word_beyond_the_table() -> None:

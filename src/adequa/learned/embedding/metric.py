@@ -175,5 +175,5 @@ class EmbeddingRegressor(LearnedMetric):
             )
         metric.regressor_ = regressor
         metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.digest
+        metric.digest_ = description.identity
         return metric

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.learned.base import SILENT, Training
-from adequa.learned.device import to_device, training_device
+from adequa.learned.device import to_device, torch_device
 from adequa.learned.embedding.features import (
     Features,
     Standardisation,
@@ -281,7 +281,7 @@ def search_mlp(
     if standardisation is not None:
         features = standardisation(features)
     mean, scale = targets[~development].mean(), targets[~development].std()
-    data = _Data.on(training_device(device), features, (targets - mean) / scale, development)
+    data = _Data.on(torch_device(device), features, (targets - mean) / scale, development)
     settings = grid.settings()
     correlations = np.full((len(settings), grid.epochs), -np.inf)
     best, layers = -np.inf, None
@@ -395,8 +395,8 @@ def _matmul_precision(device: torch.device, tf32: bool) -> Iterator[None]:
 
 def check_mlp(groups: Sequence[str], development: float, seed: int, device: str) -> None:
     """Raise what `fit_mlp` would raise: better before texts are encoded than after."""
-    training_device(device)
-    split_off(len(groups), development, seed, groups)
+    torch_device(device)
+    split_off(groups, development, seed)
 
 
 def fit_mlp(
@@ -412,7 +412,7 @@ def fit_mlp(
 ) -> FittedRegressor[MLP]:
     """Train a perceptron with the setting and the epoch of the best Pearson on a split."""
     training.stage("Searching for settings")
-    held_out = split_off(len(targets), development, seed, groups)
+    held_out = split_off(groups, development, seed)
     search = search_mlp(
         features,
         targets,

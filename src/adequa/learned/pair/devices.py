@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from adequa.errors import AdequaError
-from adequa.learned.device import training_device
+from adequa.learned.device import torch_device
 from adequa.segments import IntArray
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Processes:
 def launched_processes(device: str) -> Processes:
     """The processes that a launcher started together, or this process alone."""
     if int(os.environ.get("WORLD_SIZE", "1")) <= 1:
-        return Processes(training_device(device))
+        return Processes(torch_device(device))
     try:
         from accelerate import PartialState  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
@@ -75,7 +75,7 @@ def launched_processes(device: str) -> Processes:
             "pip install 'adequa[train]'"
         ) from error
     # Without `cpu`, processes on a machine without a GPU would each train alone.
-    state = PartialState(cpu=training_device(device).type == "cpu")
+    state = PartialState(cpu=torch_device(device).type == "cpu")
     return Processes(state.device, state.process_index, state.num_processes)
 
 

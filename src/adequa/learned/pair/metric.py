@@ -290,7 +290,7 @@ class PairRegressor(LearnedMetric):
         **settings: str,
     ) -> PairRegressor:
         with _required_packages(folder):
-            from adequa.learned.device import training_device  # noqa: PLC0415
+            from adequa.learned.device import torch_device  # noqa: PLC0415
             from adequa.learned.pair.devices import select_precision  # noqa: PLC0415
             from adequa.learned.pair.network import Head, PairModel  # noqa: PLC0415
             from adequa.learned.pair.plan import plan_from  # noqa: PLC0415
@@ -314,11 +314,13 @@ class PairRegressor(LearnedMetric):
             max_length=saved["max_length"],
             lowercase=saved["lowercase"],
         )
-        metric.model_.network.to(training_device(settings.get("device", "auto")))
+        metric.model_.network.to(torch_device(settings.get("device", "auto")))
         metric.scoring_precision = select_precision(
             settings.get("precision", "fp32"), metric.model_.network.device
         )
-        metric.most_tokens = whole_number("most_tokens", settings.get("most_tokens", "8192"))
+        metric.most_tokens = whole_number(
+            "most_tokens", settings.get("most_tokens", str(_SCORING_TOKENS))
+        )
         metric.training_, metric.agreement_ = description.training, description.agreement
         metric.digest_ = description.identity
         return metric

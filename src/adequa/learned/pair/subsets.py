@@ -19,6 +19,7 @@ from adequa.io.language_pairs import language_pair
 from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
 from adequa.io.text import ignore
 from adequa.judgements import Kept, Preferences, RatedSystems, Ratings, all_kept
+from adequa.learned.folds import Mask
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
@@ -71,11 +72,11 @@ class Subset:
             return [""] * len(self)
         return [languages[row] for row in self.rows.tolist()]
 
-    def select(self, selection: IntArray) -> Subset:
+    def select(self, selection: IntArray | Mask) -> Subset:
         """Some of the selected rows, by their positions or by a boolean mask."""
         return replace(self, rows=self.rows[selection])
 
-    def mask_with_any(self, references: set[str]) -> IntArray:
+    def mask_with_any(self, references: set[str]) -> Mask:
         """For each selected row, whether it has one of these references."""
         hits = np.array([not references.isdisjoint(each) for each in self.reference_sets], bool)
         return np.asarray(hits[self.row_sets])

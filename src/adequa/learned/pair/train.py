@@ -50,7 +50,7 @@ class StageObjective:
     objective: Objective
     batch: int
     weight: float = 1.0
-    pool: int = 50  # number of batches that are sorted by length together
+    pool: int = 1  # number of batches that are sorted by length together
 
 
 @dataclass(frozen=True, slots=True)

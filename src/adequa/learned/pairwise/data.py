@@ -108,7 +108,7 @@ def split_preferences(
 def _split(preferences: Preferences, fraction: float, seed: int) -> tuple[Preferences, Preferences]:
     """Split off a fraction of preferences, all of one reference on the same side."""
     better, _ = preference_texts(preferences)
-    held_out = split_off(len(preferences), fraction, seed, reference_groups(better))
+    held_out = split_off(reference_groups(better), fraction, seed)
     return (
         preferences.select(np.flatnonzero(~held_out)),
         preferences.select(np.flatnonzero(held_out)),

@@ -361,7 +361,8 @@ def _without_folders(name: str) -> str:
 
 # The saved form ----------------------------------------------------------------------------------
 
-_SCALINGS = ("scores", "vectors")  # prefixes of the arrays "..._centre" and "..._reach"
+# Prefixes of the arrays "..._centre" and "..._reach"; saved folders have half widths by that name.
+_SCALINGS = ("scores", "vectors")
 
 
 def _input_facts(inputs: RankerInputs) -> list[dict[str, Any]]:

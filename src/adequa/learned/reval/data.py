@@ -151,7 +151,7 @@ def collect_judgements(
             held_out.append(_rows_of_part(ratings, _DEVELOPMENT))
             ratings = _split_part(ratings, _TRAIN, "learn from")
         elif not development:
-            mask = split_off(len(ratings), DEVELOPMENT_FRACTION, seed, reference_groups(texts))
+            mask = split_off(reference_groups(texts), DEVELOPMENT_FRACTION, seed)
             held_out.append(ratings.select(np.flatnonzero(mask)))
             ratings = ratings.select(np.flatnonzero(~mask))
         to_train.append(_rescale(ratings, note))

@@ -23,7 +23,7 @@ from adequa.io.truth import TRUTH
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
-from adequa.learned.device import to_device, training_device
+from adequa.learned.device import to_device, torch_device
 from adequa.learned.folds import correlations, rounded
 from adequa.learned.reval.data import (
     HIGHEST,
@@ -156,7 +156,7 @@ class TreeLstm(LearnedMetric):
             criterion,
             tuned=words.trained is not None,
             seed=self.seed,
-            device=training_device(self.device),
+            device=torch_device(self.device),
             training=training,
         )
         if trained.table is not None:
@@ -361,7 +361,7 @@ class TreeLstm(LearnedMetric):
         self.network_ = TreeNetwork.from_arrays(TreeShape(**shape), weights)
         if self.words_.dimension != self.network_.shape.dimension:
             raise ValueError("the vectors have another dimension than the network")
-        self.network_.to(training_device(self.device))
+        self.network_.to(torch_device(self.device))
 
 
 class SentenceCache:
@@ -418,4 +418,4 @@ def check_device(name: str) -> None:
         raise AdequaError(
             "A Tree-LSTM needs PyTorch; install it with: pip install 'adequa[train]'"
         ) from error
-    training_device(name)
+    torch_device(name)

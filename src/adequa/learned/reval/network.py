@@ -119,9 +119,12 @@ class TreeNetwork(nn.Module):
         """Return the levels of the trees that this network composes along."""
         return sort_into_levels(forest.chains() if self.shape.structure == "chain" else forest)
 
-    def forward(self, levels: Levels, table: Tensor) -> Tensor:
-        """Return log p̂ of each pair of trees: all references come first, then all translations."""
-        h_ref, h_tra = self.compose(levels, table).chunk(2)
+    def forward(self, levels: Levels, table: Tensor, trees: Tensor) -> Tensor:
+        """Return log p̂ of pairs of trees.
+
+        `trees` has the index of every reference, and then that of every translation.
+        """
+        h_ref, h_tra = self.compose(levels, table).index_select(0, trees).chunk(2)
         return self.compare(h_ref, h_tra)
 
     def compose(self, levels: Levels, table: Tensor) -> Tensor:
@@ -193,15 +196,10 @@ class TreeNetwork(nn.Module):
         """Return the network with these weights; they are checked before any memory is used."""
         _check_weights(shape, arrays)
         network = cls(shape, seed=0)
-        network.load_arrays(arrays)
-        return network
-
-    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Replace all weights."""
-        _check_weights(self.shape, arrays)
-        self.load_state_dict(
+        network.load_state_dict(
             {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         )
+        return network
 
 
 def _index_tensors(levels: Levels, device: torch.device) -> dict[str, Tensor]:

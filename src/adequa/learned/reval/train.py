@@ -157,6 +157,7 @@ def train_trees(
         evaluate_after=range(batches.per_epoch, steps + 1, batches.per_epoch),
         learning_rate=lambda step: _learning_rate(step, steps, settings.warm_up),
         max_norm=settings.largest_gradient,
+        advice="train with other settings, or with other word vectors",
     )
     with isolated_randomness(device):
         outcome = train(
@@ -224,9 +225,8 @@ class _Batches:
         network, table, pairs = self._model.network, self._model.table, self._data.training
         both = np.concatenate([pairs.references[rows], pairs.translations[rows]])
         trees, indices = np.unique(both, return_inverse=True)
-        h = network.compose(network.levels(self._data.forest.select(trees)), table)
-        h_ref, h_tra = h.index_select(0, to_device(indices.reshape(-1), table.device)).chunk(2)
-        return network.compare(h_ref, h_tra)
+        levels = network.levels(self._data.forest.select(trees))
+        return network(levels, table, to_device(indices.reshape(-1), table.device))  # type: ignore[no-any-return]
 
 
 def _optimizer(model: _Model, settings: TreeSettings) -> torch.optim.Optimizer:
