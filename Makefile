@@ -27,10 +27,11 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
-# Tests run side by side, one a core: with threads of their own they would wait for one another.
+# Tests run side by side, one file a core: with threads of their own they would wait for one another.
+# The tests of a file share servers, clusters and folders, and run in one process.
 tests: export OMP_NUM_THREADS = 1
 tests: $(VENV)/.dev browser
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadfile
 
 # Tests of reports want a browser. Where we may install one, as in a container of Debian, we do;
 # elsewhere they skip, and say what they lack.

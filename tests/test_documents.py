@@ -32,11 +32,7 @@ def examples() -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("document", "command", "output"),
-    # One process runs the examples of a document, in their order: some use what others made.
-    [pytest.param(*each, marks=pytest.mark.xdist_group(each[0])) for each in examples()],
-)
+@pytest.mark.parametrize(("document", "command", "output"), examples())
 def test_example(document: str, command: str, output: str) -> None:
     if command.startswith(SET_UP):
         tool, target = command.split()[:2]

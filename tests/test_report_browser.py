@@ -21,7 +21,7 @@ from wmt_outputs import outputs_from_archive
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [needs_browser, pytest.mark.xdist_group("report browser")]
+pytestmark = needs_browser
 SETTINGS = ComparisonSettings(resamples=100, swaps=200)
 
 

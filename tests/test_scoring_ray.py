@@ -26,7 +26,6 @@ from corpora import contents, rows_of, write_corpus, write_german, write_jsonl
 
 pytest.importorskip("ray", reason="needs the extra [ray]")
 pytestmark = [
-    pytest.mark.xdist_group("ray"),  # one cluster, not one for each process of tests
     # Ray leaves sockets and files to be closed by the end of the process, and warns of itself.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -44,7 +44,6 @@ FILES: list[str | Path] = [*("-t", EXAMPLES / "literal.txt", "-t", EXAMPLES / "f
 FILES += ["-r", EXAMPLES / "reference.txt"]
 LIMITS = Limits(body=300_000, segments=500, characters=1_000, drawn=10**8, patience=2.0)
 ROW = {"mt": "The cat sat.", "ref": "A cat sat."}
-pytestmark = pytest.mark.xdist_group("service")  # one server
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from test_report import NASTY
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Download, Page
 
-pytestmark = [needs_browser, pytest.mark.xdist_group("service browser")]
+pytestmark = needs_browser
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 METRICS = ("chrf", "wer", "bleu")
 PHONE = {"width": 390, "height": 844}
