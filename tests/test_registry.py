@@ -73,8 +73,10 @@ def test_every_metric_takes_its_own_defaults(name: str) -> None:
 def test_the_metric_of_the_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name, *entry = documented_module("metrics.md", "Adding a metric", tmp_path, monkeypatch)
-    monkeypatch.setitem(METRICS, name, Entry(*entry))
+    name, target, summary = documented_module(
+        "metrics.md", "Adding a metric", tmp_path, monkeypatch
+    )
+    monkeypatch.setitem(METRICS, name, Entry(target, summary))
     segments = Segments(("a cat", ""), (("a cat", "cat"), ("cat",)))
     scores = load_metric(name).score(segments)
     assert scores.segments.tolist() == [1, 0.25]

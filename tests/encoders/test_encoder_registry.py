@@ -125,8 +125,10 @@ def test_settings_and_their_defaults() -> None:
 def test_the_encoder_of_the_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name, *entry = documented_module("encoders.md", "Adding an encoder", tmp_path, monkeypatch)
-    monkeypatch.setitem(ENCODERS, name, Entry(*entry))
+    name, target, summary = documented_module(
+        "encoders.md", "Adding an encoder", tmp_path, monkeypatch
+    )
+    monkeypatch.setitem(ENCODERS, name, Entry(target, summary))
     encoder = load_encoder("letters:aeb")
     assert isinstance(encoder, Encoder)
     assert encoder.encode(["Abba", ""]).tolist() == [[0.5, 0, 0.5], [0, 0, 0]]
@@ -144,8 +146,10 @@ def test_the_encoder_of_the_documents_trains_a_metric(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("sklearn", reason="training needs scikit-learn")
-    name, *entry = documented_module("encoders.md", "Adding an encoder", tmp_path, monkeypatch)
-    monkeypatch.setitem(ENCODERS, name, Entry(*entry))
+    name, target, summary = documented_module(
+        "encoders.md", "Adding an encoder", tmp_path, monkeypatch
+    )
+    monkeypatch.setitem(ENCODERS, name, Entry(target, summary))
     ratings = read_judgements(ROOT / "examples" / "ratings.tsv")
     assert isinstance(ratings, Ratings)
     assert ratings.segments
