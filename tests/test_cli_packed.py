@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adequa.cli.loading import KEPT, Loading
+from adequa.cli.loading import SCORES, Loading
 from adequa.cli.main import main
 from adequa.learned.packed.metric import PackedPair
 from test_cli import EXAMPLES
@@ -53,7 +53,7 @@ def adequa(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def kept(place: Path) -> Path:
-    return place / "cache" / KEPT
+    return place / "cache" / SCORES
 
 
 def test_scores_are_kept_between_runs(adequa: Run, place: Path) -> None:
@@ -129,7 +129,7 @@ def test_nothing_but_our_own_is_left_in_the_home(place: Path) -> None:
     assert (found.returncode, found.stderr) == (0, "")
     left = [path for path in home.rglob("*") if path.is_file()]
     assert {path.parent.name for path in left} == {"adequa"}
-    assert KEPT in {path.name for path in left}
+    assert SCORES in {path.name for path in left}
 
 
 def test_a_cache_folder_with_an_impossible_name(

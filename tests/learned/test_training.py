@@ -186,6 +186,71 @@ def test_patience_ends_a_trial(criteria: list[float], patience: int, evaluations
     assert outcome.best.criterion == max(criteria[:evaluations])
 
 
+def test_patience_counts_the_evaluations_of_a_trial_alone() -> None:
+    """The second trial rises at every evaluation, below the best of the first at the beginning."""
+    model = linear()
+    trials = (
+        trial(model, 2, criteria=[0.5, 0.9], patience=2),
+        trial(model, 5, criteria=[0.1, 0.2, 0.3, 0.4, 0.95], patience=2),
+    )
+    outcome = train(model, [Stage("one", trials)])
+    assert len(outcome.history) == 7
+    assert (outcome.chosen, outcome.best.criterion) == ([1], 0.95)
+
+
+def test_patience_ends_a_trial_whose_last_weights_are_kept() -> None:
+    model = linear()
+    criteria = [0.9, 0.5, 0.4, 0.3]
+    stage = Stage("one", (trial(model, 4, criteria=criteria, patience=2),), keep="last")
+    outcome = train(model, [stage])
+    assert (len(outcome.history), outcome.best.criterion, outcome.best_step) == (3, 0.4, 3)
+
+
+@pytest.mark.parametrize("stop", range(1, 9))
+def test_resuming_with_patience_ends_in_equal_weights(
+    stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped before, at and after the end of a trial that ran out of patience."""
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
+    first, second = [0.1, 0.5, 0.4, 0.3, 0.9, 0.9], [0.2, 0.6, 0.5, 0.55, 0.9, 0.9]
+
+    def run(model: Any, evaluations: int, **settings: Any) -> Outcome:
+        """The evaluations before a checkpoint are not repeated."""
+        criteria = [*first[:4], *second][evaluations:]  # the first trial ends after four
+        own = criteria[: max(4 - evaluations, 0)] or [np.nan]
+        other = second[max(evaluations - 4, 0) :]
+        common: dict[str, Any] = {"patience": 2, "evaluate_after": range(1, 7)}
+        trials = (
+            trial(model, 6, criteria=own, **common),
+            trial(model, 6, criteria=other, **common),
+        )
+        return train(model, [Stage("one", trials)], seconds_between_checkpoints=0.0, **settings)
+
+    whole, steps = linear(), 0
+    expected = run(whole, 0)
+    assert len(expected.history) == 8
+    checkpoints = Checkpoints(tmp_path, "plan")
+
+    def report(_: object) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == stop:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        run(linear(), 0, checkpoints=checkpoints, report=report)
+    latest = checkpoints.latest()
+    done = 0 if latest is None else len(latest.facts["history"])
+    restarted = linear()
+    assert run(restarted, done, checkpoints=checkpoints) == expected
+    assert weights(restarted) == weights(whole)
+
+
+def test_the_last_step_is_always_evaluated() -> None:
+    with pytest.raises(ValueError, match="evaluated after its last step"):
+        trial(linear(), 4, evaluate_after={2})
+
+
 def test_a_stage_resumes_weights_and_optimiser_of_the_best() -> None:
     """Adagrad's sums continue: the result is that of one longer run with the same steps."""
     model = linear()
@@ -227,7 +292,9 @@ def test_losses_are_weighted_means() -> None:
 
 def test_outputs_that_are_not_finite_are_a_sentence() -> None:
     model = linear()
-    with pytest.raises(AdequaError, match="was no number any more by step 4; train with a smaller"):
+    with pytest.raises(
+        AdequaError, match="^The criterion of one was no number any more by step 4;"
+    ):
         train(model, [Stage("one", (trial(model, criteria=[np.nan, 1.0]),))])
 
 

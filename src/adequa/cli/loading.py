@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from adequa.metrics.base import Metric
     from adequa.segments import Segments
 
-KEPT = "scores.db"  # in the folder of caches
+SCORES = "scores.db"  # in the cache folder
 _MEGABYTE = 1_000_000
 
 
@@ -38,7 +38,7 @@ class Loading:
             from adequa.datasets.cache import cache_folder
 
             with suppress(RuntimeError):  # a user without a home
-                metric.keep_scores(cache_folder() / KEPT, self.megabytes * _MEGABYTE)
+                metric.keep_scores(cache_folder() / SCORES, self.megabytes * _MEGABYTE)
         return metric
 
     def _placed(self, specification: str) -> Metric:

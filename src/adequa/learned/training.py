@@ -75,7 +75,8 @@ class Trial:
     learning_rate: factor of every parameter group's learning rate at a step, counted from 0.
     max_norm: norm that gradients are clipped to.
     averaged_steps: number of last steps whose weights are averaged; 0 for none.
-    patience: evaluations without a higher criterion after which the trial ends; 0 for no limit.
+    patience: evaluations without a higher criterion of this trial after which it ends; 0 for no
+        limit.
     settings: the settings in words, for messages.
     advice: what to change where the loss is not finite any more.
     """
@@ -92,6 +93,10 @@ class Trial:
     settings: str = ""
     advice: str = "train with a smaller learning rate, or a longer warmup"
 
+    def __post_init__(self) -> None:
+        if self.steps not in self.evaluate_after:
+            raise ValueError("a trial is evaluated after its last step")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
@@ -103,7 +108,7 @@ class Stage:
     ties: which of several equal evaluations wins.
     prepare: called before the first trial.
     resumes_best: start with the best weights and optimiser state of the stage before, and let
-        them win where this stage does not improve on their criterion.
+        them win where this stage does not improve on their criterion; patience counts from it.
     """
 
     name: str
@@ -237,6 +242,7 @@ class _Loop:
         state = self.state
         state.average, state.optimizer, state.losses = Average(), {}, _MeanLoss()
         state.evaluations_since_rise = 0
+        state.highest = state.best.evaluation.criterion if run.stage.resumes_best else -np.inf
         if run.trial_index:
             state.best_before = state.best
             load_weights(self.network, state.initial)
@@ -254,6 +260,8 @@ class _Loop:
     def take_steps(self, run: _Run) -> None:
         """Take all remaining steps of a trial."""
         trial, state, network = run.trial, self.state, self.network
+        if state.is_finished(trial):  # resumed from the checkpoint at its end
+            return
         optimizer = trial.optimizer()
         base_rates = [group["lr"] for group in optimizer.param_groups]
         _restore_optimizer(optimizer, state.optimizer)
@@ -302,13 +310,14 @@ class _Loop:
             evaluation = run.trial.evaluate()
             self.network.train()
             # The loss is that of the weights before the last step: check their outputs after it.
-            _check_finite(evaluation.criterion, run, state)
+            criterion = _check_finite(evaluation.criterion, run, state, "criterion")
             state.figures = evaluation.figures
-            best = state.best.evaluation.criterion
-            rises = evaluation.criterion > best
+            rises = criterion > state.highest
+            state.highest = max(criterion, state.highest)
             state.evaluations_since_rise = 0 if rises else state.evaluations_since_rise + 1
+            best = state.best.evaluation.criterion
             # Without held-out data all criteria are equal.
-            wins = rises or (evaluation.criterion == best and stage.ties == "latest")
+            wins = criterion > best or (criterion == best and stage.ties == "latest")
             if wins and (stage.keep == "best" or state.is_finished(run.trial)):
                 state.best = _Best(
                     copied_weights(self.network),
@@ -326,12 +335,12 @@ class _Loop:
             self.checkpoints.write(self.state.snapshot(self.network, optimizer))
 
 
-def _check_finite(value: Tensor | float, run: _Run, state: _State) -> float:
-    """The value; raises where it is not finite, because such weights are useless."""
+def _check_finite(value: Tensor | float, run: _Run, state: _State, quantity: str = "loss") -> float:
+    """Return the value; raise where it is not finite, because such weights are useless."""
     value = float(value)
     if not np.isfinite(value):
         raise DivergedError(
-            f"The loss of {run.name} was no number any more by step {state.step:,}; "
+            f"The {quantity} of {run.name} was no number any more by step {state.step:,}; "
             f"{run.trial.advice}."
         )
     return value
@@ -414,7 +423,8 @@ class Average:
         self.count += 1
         if self.count == 1:
             self.weights = {name: weight.clone() for name, weight in current.items()}
-        else:  # a running mean: a sum would lose digits
+        else:  # a running mean: a sum would lose digits. One kernel for all weights, which
+            # torch.optim.swa_utils uses too, but there only for parameters in a second network.
             torch._foreach_lerp_(
                 list(self.weights.values()),
                 [current[name] for name in self.weights],
@@ -431,6 +441,7 @@ class _State:
     initial: Weights = field(default_factory=dict)  # of every trial of the stage
     best: _Best = field(default_factory=_Best)  # of the stage
     best_before: _Best = field(default_factory=_Best)  # of the stage's earlier trials
+    highest: float = -np.inf  # criterion of the trial
     evaluations_since_rise: int = 0
     chosen: list[int] = field(default_factory=list)
     diverged: list[tuple[int, int]] = field(default_factory=list)
@@ -462,6 +473,7 @@ class _State:
             "step": self.step,
             "best": self.best.facts(),
             "best_before": None if is_same else self.best_before.facts(),
+            "highest": None if np.isinf(self.highest) else self.highest,
             "evaluations_since_rise": self.evaluations_since_rise,
             "chosen": self.chosen,
             "diverged": self.diverged,
@@ -475,15 +487,14 @@ class _State:
 
 def _restored(network: nn.Module, checkpoints: Checkpoints | None) -> _State:
     """The state of the latest checkpoint, with its weights in the network; a new one without."""
-    snapshot = checkpoints.latest() if checkpoints else None
-    if snapshot is None:
+    if checkpoints is None or (snapshot := checkpoints.latest()) is None:
         return _State()
     try:
         return _from_snapshot(network, snapshot)
     except (KeyError, RuntimeError, TypeError) as error:
         raise AdequaError(
-            "The checkpoint to go on from is of another network, or of another version of adequa; "
-            "delete it to begin anew."
+            f"The checkpoint in {checkpoints.folder} is of another network, or of another version "
+            "of adequa; delete it to begin anew."
         ) from error
 
 
@@ -505,6 +516,7 @@ def _from_snapshot(network: nn.Module, snapshot: Snapshot) -> _State:
         initial=tensors("initial"),
         best=best,
         best_before=best if facts["best_before"] is None else restored_best("best_before"),
+        highest=-np.inf if facts["highest"] is None else facts["highest"],
         evaluations_since_rise=facts["evaluations_since_rise"],
         chosen=facts["chosen"],
         diverged=[(stage, trial) for stage, trial in facts["diverged"]],

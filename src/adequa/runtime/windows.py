@@ -23,7 +23,7 @@ Boundaries = npt.NDArray[np.int8]
 Cuts = npt.NDArray[np.intp]
 
 # How far a cut may move, as fractions of a window; less where windows would become too long.
-_REACH = (0.2, 0.1, 0.05, 0.02, 0.0)
+_MARGINS = (0.2, 0.1, 0.05, 0.02, 0.0)
 _ENDS = frozenset(".!?…。！？｡؟।॥")  # of a sentence
 _ENDS_WITHOUT_SPACE = frozenset("。！？｡")  # of a sentence, also where no space follows
 _CLOSING = frozenset("\"'”’»)]}」』）")  # may stand between the end of a sentence and the space
@@ -56,8 +56,8 @@ def split_windows(first: Boundaries, second: Boundaries, limit: int) -> Windows:
         raise AdequaError(f"A window of {limit} tokens cannot hold a token of both texts.")
     total = len(first) + len(second)
     for parts in count(max(-(-total // limit), 1)):
-        for reach in _REACH:
-            windows = Windows(_cuts(first, parts, reach), _cuts(second, parts, reach))
+        for margin in _MARGINS:
+            windows = Windows(_cuts(first, parts, margin), _cuts(second, parts, margin))
             if windows.lengths.max() <= limit:
                 return windows
     raise AssertionError  # windows of one token each fit
@@ -97,19 +97,19 @@ def _boundary(text: str, start: int) -> int:
     return WORD if spaced and start else INSIDE
 
 
-def _cuts(boundaries: Boundaries, parts: int, reach: float) -> Cuts:
-    """Cut a text into parts of equal length, or at a better boundary within reach."""
+def _cuts(boundaries: Boundaries, parts: int, margin: float) -> Cuts:
+    """Cut a text into parts of equal length, or at a better boundary within a margin."""
     cuts = np.round(np.linspace(0, len(boundaries), parts + 1)).astype(np.intp)
-    tokens = int(reach * len(boundaries) / parts)
+    tokens = int(margin * len(boundaries) / parts)
     if tokens:
         cuts[1:-1] = [_best_cut(boundaries, int(cut), tokens) for cut in cuts[1:-1]]
     return cuts
 
 
-def _best_cut(boundaries: Boundaries, cut: int, reach: int) -> int:
-    """Return the best boundary within reach of a cut, and of equally good ones the nearest."""
-    start = max(cut - reach, 0)
-    near = boundaries[start : cut + reach + 1]
+def _best_cut(boundaries: Boundaries, cut: int, margin: int) -> int:
+    """Return the best boundary within a margin around a cut, the nearest of equally good ones."""
+    start = max(cut - margin, 0)
+    near = boundaries[start : cut + margin + 1]
     if not len(near) or near.max() == INSIDE:
         return cut
     best = start + np.flatnonzero(near == near.max())

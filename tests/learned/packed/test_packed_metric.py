@@ -213,9 +213,12 @@ def test_scores_are_kept_on_disk(
     plain = run(loaded(tiny_of(folder, surface=None)))
     assert plain == scores(loaded(tiny_of(folder, surface=None)), *PAIRS)
     assert len(asked) == 2 * len(PAIRS)
-    # Another model, and another device, have scores of their own.
+    # Another model, and another version of onnxruntime, have scores of their own.
     run(loaded(tiny_of(folder, model={"notes": {"max_length": "99"}})))
     assert len(asked) == 3 * len(PAIRS)
+    monkeypatch.setattr("adequa.learned.packed.metric._onnxruntime_version", lambda: "0.0")
+    run(loaded(folder))
+    assert len(asked) == 4 * len(PAIRS)
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 999])

@@ -320,7 +320,8 @@ def _train(
     device, rows = data.features.device, len(data.targets)
     generator = torch.Generator(device).manual_seed(seed)
     network = build_network(data.features.shape[1], setting, generator)
-    batches: list[Tensor] = []  # of the epoch, in reverse order
+    # One stream for all epochs: this training is short and never resumed from a checkpoint.
+    batches: list[Tensor] = []  # of the epoch; the next one is the last of the list
 
     def gradients(_step: int) -> tuple[Tensor, float]:
         if not batches:

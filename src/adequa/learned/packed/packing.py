@@ -319,11 +319,11 @@ def surface_weights(network: PairNetwork) -> SurfaceWeights | None:
     """Return the weights of a network's surface features, on the scale of the ratings."""
     if network.skip is None:
         return None
-    mean, spread, arcs = (
+    mean, std, arcs = (
         tensor.detach().double().cpu().numpy()
         for tensor in (network.surface_mean, network.surface_spread, network.skip)
     )
-    weights = float(network.scale) * arcs / spread
+    weights = float(network.scale) * arcs / std
     return SurfaceWeights(weights, -float(mean @ weights))
 
 

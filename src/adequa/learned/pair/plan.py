@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ObjectiveName: TypeAlias = Literal["ratings", "preferences", "distillation", "damage"]
 Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
-Keep: TypeAlias = Literal["best", "last"]
+Keep: TypeAlias = Literal["best", "last"]  # as in the training loop, which needs PyTorch
 
 # A larger number is a typing error, and may never finish.
 _LARGEST = 10**9
@@ -377,7 +377,6 @@ _NETWORK_AND_RATINGS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] 
     "default": ({}, _RATINGS),
     "paper": (_PAPER_NETWORK, _PAPER_RATINGS),
 }
-PLAN_NAMES = tuple(_NETWORK_AND_RATINGS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -421,7 +421,7 @@ class PairCheckpoints(Checkpoints):
             return None
         self.note(f"going on from {self.folder}, where an earlier run was stopped.")
         before = snapshot.facts.get(_TOKENS)
-        if before != self.most_tokens:
+        if before is not None and before != self.most_tokens:
             self.note(
                 f"{before:,} tokens were read at once before, and {self.most_tokens:,} are now, so "
                 "that other units are dropped out than without the stop."

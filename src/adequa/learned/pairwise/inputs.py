@@ -12,6 +12,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.learned.blend import column_scores
-from adequa.metrics.base import Metric, Remark
+from adequa.metrics.base import Metric, Remark, plain
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.bleu_components import COLUMNS, bleu_components
 from adequa.metrics.registry import in_full, load_metric
@@ -75,8 +76,7 @@ class MetricInput(ScoreInput):
             text_key(text, *references)
             for text, references in zip(segments.hypotheses, segments.references, strict=True)
         ]
-        digest = hashlib.sha256(self.identity.encode()).hexdigest()
-        cache = VectorCache(cache_folder() / "inputs" / f"{digest}.db", self.count)
+        cache = self._vectors
         scores, is_cached = cache.get(keys)
         missing = np.flatnonzero(~is_cached)
         for start in range(0, len(missing), _CACHE_CHUNK):
@@ -85,13 +85,18 @@ class MetricInput(ScoreInput):
             cache.put([keys[row] for row in rows.tolist()], scores[rows])
         return scores.astype(np.float64)
 
+    @cached_property
+    def _vectors(self) -> VectorCache:
+        digest = hashlib.sha256(self.identity.encode()).hexdigest()
+        return VectorCache(cache_folder() / "inputs" / f"{digest}.db", self.count)
+
     def _compute(self, segments: Segments, scored: Scored) -> FloatArray:
         statistics = batched_statistics(self.metric, segments, scored)
         scores = self.metric.segment_scores(statistics)[:, None]
         return scores.astype(np.float32).astype(np.float64)  # the precision of the cache
 
     def counted_remarks(self) -> tuple[Remark, ...]:
-        return self.metric.counted_remarks()
+        return (*self.metric.counted_remarks(), *plain(self._vectors.notes))
 
 
 @dataclass(frozen=True)

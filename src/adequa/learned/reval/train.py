@@ -194,7 +194,8 @@ class _Model(nn.Module):
 class _Batches:
     """Batches of training pairs, in an order drawn from the seed and the epoch.
 
-    Dropout masks, too, depend on the seed and the epoch.
+    Dropout masks, too, depend on the seed and the epoch: this training is never resumed from a
+    checkpoint.
     """
 
     def __init__(self, model: _Model, data: TreeData, size: int, seed: int) -> None:
