@@ -65,7 +65,7 @@ def split_off(groups: Sequence[str], fraction: float, seed: int) -> Mask:
     fraction are skipped. At least one group is on either side.
 
     >>> split_off(["a", "a", "b", "c"], 0.25, seed=1).tolist()
-    [False, False, False, True]
+    [False, False, True, False]
     """
     if not 0 < fraction < 1:
         raise AdequaError(
