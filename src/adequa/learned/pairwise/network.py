@@ -139,7 +139,7 @@ class PairwiseNetwork:
             z += hidden[group] @ output_weights
         return Activations(z, hidden)
 
-    # By hand: PyTorch's automatic gradients take 3.5 times as long (benchmarks/pairwise.py).
+    # By hand: PyTorch's automatic gradients take about 3 times as long (benchmarks/pairwise.py).
     def backward(
         self, features: Features, triples: Triples, activations: Activations, slopes: FloatArray
     ) -> FloatArray:
