@@ -117,6 +117,7 @@ class _AdaGrad:
     def __init__(self, theta: nn.Parameter, learning_rate: float) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": [theta], "lr": learning_rate}]
         self._theta = theta
+        self._values = theta.detach().numpy()  # the same memory
         self._squares = np.zeros(theta.shape)
 
     def step(self) -> None:
@@ -125,8 +126,7 @@ class _AdaGrad:
             raise TypeError("a step needs a gradient")
         gradient = self._theta.grad.numpy()
         self._squares += gradient * gradient
-        theta = self._theta.detach().numpy()
-        theta -= self.param_groups[0]["lr"] * gradient / (np.sqrt(self._squares) + 1e-8)
+        self._values -= self.param_groups[0]["lr"] * gradient / (np.sqrt(self._squares) + 1e-8)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sums of squares."""

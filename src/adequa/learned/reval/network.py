@@ -23,7 +23,7 @@ roots, h_ref and h_tra, is that of Gupta, Orăsan and van Genabith (2015, equati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
@@ -142,11 +142,11 @@ class TreeNetwork(nn.Module):
         h = c = wx.new_empty(0, self.shape.memory)
         h_leaf, c_leaf = self._states(wx, wx_f[:0], h, c, index["parents"][:0])
         for wx_j, wx_fk, parents, h_leaf_j, c_leaf_j in zip(
-            wx.index_select(0, index["inner_words"]).split_with_sizes(levels.inner_counts),
-            wx_f.index_select(0, index["parent_words"]).split_with_sizes(levels.child_counts),
+            _rows_by_level(wx, index["inner_words"], levels.inner_counts),
+            _rows_by_level(wx_f, index["parent_words"], levels.child_counts),
             index["parents"].split_with_sizes(levels.child_counts),
-            h_leaf.index_select(0, index["leaf_words"]).split_with_sizes(levels.leaf_counts),
-            c_leaf.index_select(0, index["leaf_words"]).split_with_sizes(levels.leaf_counts),
+            _rows_by_level(h_leaf, index["leaf_words"], levels.leaf_counts),
+            _rows_by_level(c_leaf, index["leaf_words"], levels.leaf_counts),
             strict=True,
         ):
             h, c = self._states(wx_j, wx_fk, h, c, parents)
@@ -209,6 +209,17 @@ def _index_tensors(levels: Levels, device: torch.device) -> dict[str, Tensor]:
     flat = to_device(np.concatenate(list(arrays.values())), device)
     parts = flat.split_with_sizes([len(array) for array in arrays.values()])
     return dict(zip(arrays, parts, strict=True))
+
+
+def _rows_by_level(values: Tensor, index: Tensor, counts: Sequence[int]) -> Iterable[Tensor]:
+    """Return the indexed rows of each level.
+
+    With gradients all rows are copied at once, so that the backward pass sums them at once. Without
+    gradients those of a level are copied when they are needed, and then are in the CPU's cache.
+    """
+    if torch.is_grad_enabled():
+        return values.index_select(0, index).split_with_sizes(counts)
+    return (values.index_select(0, rows) for rows in index.split_with_sizes(counts))
 
 
 def _sum_by_parent(values: Tensor, parents: Tensor, count: int) -> Tensor:
