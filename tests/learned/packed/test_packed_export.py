@@ -32,7 +32,7 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from adequa.learned.packed.packing import surface_weights  # noqa: E402  # they need PyTorch
-from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402  # noqa: E402
+from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402
 
 ROWS = random_rows(40, longest=20)
 EVERY = np.arange(40)
