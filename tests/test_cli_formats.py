@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adequa.cli.output import AgreementFormat, ScoreFormat, TableFormat, format_of
+from adequa.cli.output import AgreementFormat, ScoreFormat, TableFormat, format_by_ending
 
 ENDINGS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 FORMATS = (ScoreFormat, TableFormat, AgreementFormat)
@@ -18,13 +18,13 @@ def test_an_ending_chooses_a_format_that_the_verb_has(
     has = {each.value for each in formats}
     expected = ENDINGS[ending] if ENDINGS[ending] in has else "text"
     for path in (f"out{ending}", f"some.folder/out{ending.upper()}", f"out.txt{ending}"):
-        assert format_of(path, formats) is formats(expected)
+        assert format_by_ending(path, formats) is formats(expected)
 
 
 @pytest.mark.parametrize("formats", FORMATS)
 @pytest.mark.parametrize("path", [None, "out", "out.txt", "out.json.gz", ".json", "a.tsv/out"])
 def test_anything_else_is_text(formats: type[AgreementFormat], path: str | None) -> None:
-    assert format_of(path, formats) is formats.text
+    assert format_by_ending(path, formats) is formats.text
 
 
 def test_what_each_verb_writes() -> None:

@@ -9,17 +9,17 @@ import io
 
 import pytest
 
-from adequa.agreement.sources import Progress
 from adequa.cli import progress as module
 from adequa.cli.progress import progress
 from adequa.cli.reproduce import _reported
+from adequa.progress import Progress
 from test_progress import open_terminal
 
 
 def train(seen: Progress, steps: int) -> None:
     seen.stage("Learning from preferences (1 of 2), 12 of 12")
-    seen.done(steps, 10)
-    seen.told(f"wmt16-ratings/cs-en: step {steps} of 10, loss 0.6931, pearson 0.712")
+    seen.step(steps, 10)
+    seen.status(f"wmt16-ratings/cs-en: step {steps} of 10, loss 0.6931, pearson 0.712")
 
 
 def test_a_training_shows_steps_figures_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_the_scoring_after_it_is_not_done_because_the_training_is(
         seen = _reported(work)
         train(seen, 5)
         train(seen, 10)
-        seen.told("")
+        seen.status("")
         seen.stage("Scoring with rated")
         seen.scored(1234)
         assert terminal.written.wait(30)

@@ -12,7 +12,7 @@ import pytest
 import adequa
 import test_statistics_paired as paired
 from adequa import AdequaError, Comparison, ComparisonSettings, Metric, ScoreFile, compare
-from adequa.agreement.sources import UNSEEN, sources
+from adequa.agreement.sources import sources
 from adequa.cli.render_comparison import as_text
 from adequa.comparison.as_tables import segment_rows
 from adequa.comparison.examples import disagreements, largest_gains
@@ -21,6 +21,7 @@ from adequa.comparison.people import FILE, read_meanings
 from adequa.comparison.scored import scored
 from adequa.comparison.tested import effect_size
 from adequa.metrics.wer import Wer
+from adequa.progress import NO_PROGRESS
 from adequa.segments import Segments
 from damaged_systems import references, system
 from tiny_packed import tiny_packed
@@ -224,7 +225,7 @@ def test_score_files_that_do_not_fit(tmp_path: Path, content: str, sentence: str
     outputs = outputs_of({name: SYSTEMS[name][:3] for name in ("base", "new")}, REFERENCES[:3])
     (source,) = sources([str(file)])
     with pytest.raises(AdequaError, match=sentence):
-        scored(source, outputs, UNSEEN)
+        scored(source, outputs, NO_PROGRESS)
 
 
 def test_what_cannot_be_compared_gets_a_sentence() -> None:

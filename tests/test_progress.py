@@ -95,8 +95,8 @@ def test_how_well_it_goes_has_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Training", None, quiet=False) as work:
         work.stage("Learning from preferences (1 of 2), 12 of 12")
-        work.done(5, 10)
-        work.told("loss 0.6931, pearson 0.712, accuracy 0.655")
+        work.step(5, 10)
+        work.status("loss 0.6931, pearson 0.712, accuracy 0.655")
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("12 of 12")[2]
     assert "50%" in last
@@ -109,8 +109,8 @@ def test_the_time_left_is_that_of_the_work_at_hand(monkeypatch: pytest.MonkeyPat
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Training", None, quiet=False) as work:
-        work.done(10, 10)
-        work.done(1, 10)
+        work.step(10, 10)
+        work.step(1, 10)
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("Training")[2]
     assert "10%" in last

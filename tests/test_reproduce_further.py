@@ -136,11 +136,11 @@ def test_the_page_shows_intervals_and_where_columns_come_from(
 
 
 def test_compared_systems_are_scored_by_all_they_said(data: tuple[str, str]) -> None:
-    from adequa.agreement.sources import UNSEEN
+    from adequa.progress import NO_PROGRESS
 
     judgements = load_dataset(data[1])
     assert isinstance(judgements, Preferences)
-    scored = of_compared(lambda: load_metric("bleu"))(judgements, UNSEEN)
+    scored = of_compared(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
     by_hand = {
         name: load_metric("bleu").score(_segments(texts)).system for name, texts in OUTPUTS.items()
     }

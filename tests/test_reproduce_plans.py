@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adequa.agreement.sources import UNSEEN
 from adequa.encoders.transformer_files import model_folder
 from adequa.learned.ensemble import Ensemble
+from adequa.progress import NO_PROGRESS
 from adequa.reproduce import planned, trained
 from adequa.reproduce.planned import NamedPlan
 from adequa.reproduce.recipes import RECIPES
@@ -51,7 +51,7 @@ def plans_of(system: System, dataset: str, monkeypatch: pytest.MonkeyPatch) -> l
     monkeypatch.setattr(trained, "load_dataset", lambda name: replace(RATED, name=name))
     assert system.scores is not None
     with pytest.raises(FoundError):
-        system.scores(replace(RATED, name=dataset), UNSEEN)
+        system.scores(replace(RATED, name=dataset), NO_PROGRESS)
     return found
 
 

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
 from adequa.agreement.results import POOLED
-from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import RatedSystems, Ratings
 from adequa.metrics.registry import load_metric
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.reproduce.lexical import lexical
 from adequa.reproduce.outputs import of_outputs
 from adequa.reproduce.registry import table
@@ -135,7 +135,7 @@ def test_the_command_recomputes_the_figure_from_the_file(archive: Path, tmp_path
 
 def test_scores_are_those_of_another_implementation(archive: Path) -> None:
     judgements = load_dataset(archive)
-    scored = of_outputs(lambda: load_metric("bleu"))(judgements, UNSEEN)
+    scored = of_outputs(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
     for pair, system, score in zip(*scored.ids.values(), scored.scores, strict=True):
         whole = sacrebleu.corpus_bleu(OUTPUTS[pair, system], [REFERENCE])
         assert score == pytest.approx(whole.score)
@@ -161,9 +161,9 @@ def test_only_whole_systems_with_outputs_are_scored(archive: Path) -> None:
     scores = of_outputs(lambda: pytest.fail("no metric is made for what cannot be scored"))
     for unfit in (judgements.ratings, RatedSystems(judgements.ratings)):
         with pytest.raises(AdequaError, match=r"^set\.tar has no outputs of whole systems"):
-            scores(unfit, UNSEEN)
+            scores(unfit, NO_PROGRESS)
     with pytest.raises(AdequaError, match=r"^set\.tar has no judgements of segments"):
-        lexical("chrf")(judgements, UNSEEN)
+        lexical("chrf")(judgements, NO_PROGRESS)
 
 
 def test_scores_that_lack_a_system_make_no_row(archive: Path, tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adequa.agreement.sources import UNSEEN as NO_PROGRESS
-from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
 from adequa.learned.base import SILENT, LearnedMetric, Training
 from adequa.metrics.saved import Description
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.reproduce import models, trained
 from adequa.reproduce.models import Model
 from adequa.reproduce.trained import leave_one_pair_out, trained_on

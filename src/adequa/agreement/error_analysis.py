@@ -21,12 +21,13 @@ from adequa.agreement.notes import unused_rows
 from adequa.agreement.protocol import Protocol
 from adequa.agreement.results import MetricInfo
 from adequa.agreement.selection import Selection, selected
-from adequa.agreement.sources import UNSEEN, Progress, Source, Specification, sources
+from adequa.agreement.sources import Source, Specification, sources
 from adequa.agreement.surface import Surface, surfaces
 from adequa.agreement.top_share import VERDICTS, BoolArray, Top, Verdict, sign_test, top_of
 from adequa.agreement.unknown_words import Vocabulary, Words, unknown_words, vocabularies
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, identified, without_repeats
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments
 
 ALL = "all"  # language pairs together
@@ -155,7 +156,7 @@ def analyse(
     *,
     encoders: Sequence[Vocabulary] = (),
     selection: Selection | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Analysis:
     """Which of the outputs that people rate high do two metrics find, and what do they look like?
 

@@ -26,8 +26,6 @@ from adequa.agreement.results import (
 )
 from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import (
-    UNSEEN,
-    Progress,
     Source,
     Specification,
     Texts,
@@ -45,6 +43,7 @@ from adequa.judgements import (
     identified,
     without_repeats,
 )
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray
 
 
@@ -54,7 +53,7 @@ def evaluate(
     protocol: Protocol | None = None,
     *,
     selection: Selection | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Agreement:
     """How well metrics agree with people.
 
@@ -121,7 +120,7 @@ def reference_count(judgements: Judgements) -> int | None:
 
 
 def segment_scores(
-    judgements: Ratings | Preferences, found: Sequence[Source], progress: Progress = UNSEEN
+    judgements: Ratings | Preferences, found: Sequence[Source], progress: Progress = NO_PROGRESS
 ) -> FloatArray:
     """Every metric's scores in the order of the judgements, higher is better.
 

@@ -18,7 +18,7 @@ from adequa.agreement.protocol import DARR, Level, Protocol
 from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.results import MetricInfo
 from adequa.agreement.selection import Selection, selected
-from adequa.agreement.sources import UNSEEN, Progress, Source, Specification, sources
+from adequa.agreement.sources import Source, Specification, sources
 from adequa.errors import AdequaError
 from adequa.judgements import (
     Judgements,
@@ -28,6 +28,7 @@ from adequa.judgements import (
     identified,
     without_repeats,
 )
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray
 
 # Pairs of one dataset: differences (K, n), and who was preferred (n,), as `by_size` takes them.
@@ -84,7 +85,7 @@ def noticed(
     settings: DifferenceSettings | None = None,
     *,
     selection: Selection | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Noticed:
     """How often people preferred the side with the higher score, by the size of the difference.
 

@@ -19,17 +19,12 @@ from adequa.agreement.groups import (
 from adequa.agreement.human_scores import known_sides, known_systems, mean_ratings, standings
 from adequa.agreement.matching import Wanted, scores_by_ids
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.sources import (
-    Progress,
-    Source,
-    Texts,
-    both_sides,
-    text_statistics,
-)
+from adequa.agreement.sources import Source, Texts, both_sides, text_statistics
 from adequa.agreement.systems import Ranked, SystemRows, system_scores
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.progress import Progress
 from adequa.segments import FloatArray, IntArray
 
 

@@ -15,18 +15,11 @@ import numpy.typing as npt
 
 from adequa.agreement.damaged_pairs import DamagedPairs, DamageSettings, damaged_pairs
 from adequa.agreement.results import MetricInfo
-from adequa.agreement.sources import (
-    UNSEEN,
-    Progress,
-    Source,
-    Specification,
-    Texts,
-    sources,
-    text_statistics,
-)
+from adequa.agreement.sources import Source, Specification, Texts, sources, text_statistics
 from adequa.damage.base import Perturbation
 from adequa.errors import AdequaError
 from adequa.judgements import all_kept
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.proportions import mean_share_interval
 
@@ -155,7 +148,7 @@ def robustness(
     *,
     confidence: float = 0.95,
     dataset: str = "",
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Robustness:
     """How often metrics score good translations above their damaged selves.
 

@@ -22,27 +22,11 @@ from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
+from adequa.progress import Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.undefined import check_finite
 
 _DIRECTIONS = {"true": True, "false": False}
-
-
-def _ignore(*_: object) -> None:
-    """What a caller who shows no progress does with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where work that is being done reports to."""
-
-    scored: Callable[[int], None] = _ignore  # texts that were just scored
-    stage: Callable[[str], None] = _ignore  # what is being done now
-    done: Callable[[int, int], None] = _ignore  # steps of it that are done, and steps in all
-    told: Callable[[str], None] = _ignore  # how well it goes, in a few words
-
-
-UNSEEN = Progress()
 
 
 @dataclass(frozen=True, slots=True)

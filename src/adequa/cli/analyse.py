@@ -24,7 +24,7 @@ from adequa.cli.options import (
     Quiet,
     Split,
 )
-from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_of, write
+from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
@@ -107,7 +107,7 @@ def analyse(
 
     settings = AnalysisSettings(top=_share(top), overlap=overlap, short=short)
     selection = selection_of(lp, split)
-    format_ = format_ or format_of(output, TableFormat)
+    format_ = format_ or format_by_ending(output, TableFormat)
     if list_ is not None and format_ not in {TableFormat.text, TableFormat.json}:
         raise AdequaError(
             f"--list goes with text or json, not with {format_.value}; --listing FILE writes all "

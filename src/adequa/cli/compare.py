@@ -30,7 +30,7 @@ from adequa.cli.options import (
     Quiet,
     Seed,
 )
-from adequa.cli.output import TableFormat, TableFormatOption, format_of, write
+from adequa.cli.output import TableFormat, TableFormatOption, format_by_ending, write
 from adequa.cli.progress import tell_notes
 from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.errors import AdequaError
@@ -86,7 +86,7 @@ def compare(
         seed=seed,
         like_sacrebleu=like_sacrebleu,
     )
-    chosen = format_ or format_of(output, TableFormat)
+    chosen = format_ or format_by_ending(output, TableFormat)
     if segments and chosen is not TableFormat.json:
         raise AdequaError("--segments goes with --format json.")
     read, paths = reader(

@@ -95,7 +95,7 @@ def compare_files(
     quiet: bool,
 ) -> Comparison:
     """Read, score and compare, with progress on a terminal."""
-    from adequa.agreement.sources import Progress, sources
+    from adequa.agreement.sources import sources
     from adequa.cli.progress import progress
     from adequa.comparison.compare import compared
     from adequa.comparison.outputs import gathered
@@ -112,7 +112,7 @@ def compare_files(
             settings,
             known=words,
             people=people,
-            progress=Progress(work.scored, work.stage),
+            progress=work,
         )
 
 

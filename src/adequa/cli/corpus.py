@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.options import Device
-from adequa.cli.progress import Work, counted, notes_on, progress, tell_notes
+from adequa.cli.progress import counted, notes_on, progress, tell_notes
 from adequa.errors import AdequaError
+from adequa.progress import Progress
 
 if TYPE_CHECKING:
     from adequa.scoring.corpus import CorpusScores, Tally
@@ -126,7 +127,7 @@ def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> Results:
     return scored.results
 
 
-def _shown(work: Work) -> Callable[[Tally], None]:
+def _shown(work: Progress) -> Callable[[Tally], None]:
     """Passes on how far the work is: rows, rows a second, rows without a score."""
     began, seen = monotonic(), [0, 0]
 
@@ -135,7 +136,7 @@ def _shown(work: Work) -> Callable[[Tally], None]:
         work.scored(tally.rows - seen[1])
         seen[:] = tally.bytes, tally.rows
         rate = (tally.rows - tally.kept) / max(monotonic() - began, 1e-9)
-        work.told(f"{rate:,.0f} rows a second, {tally.unscored:,} not scored")
+        work.status(f"{rate:,.0f} rows a second, {tally.unscored:,} not scored")
 
     return told
 

@@ -23,7 +23,7 @@ from adequa.cli.options import (
     Quiet,
     Split,
 )
-from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_of, write
+from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
@@ -93,7 +93,7 @@ def differences(
     with scoring(metrics, loading, quiet=quiet) as (sources, seen):
         found = noticed(judgements, sources, settings, selection=selection, progress=seen)
     tell_notes(found.notes, quiet=quiet)
-    write(_rendered(found, format_ or format_of(output, TableFormat)), output)
+    write(_rendered(found, format_ or format_by_ending(output, TableFormat)), output)
 
 
 def _numbers(written: str) -> tuple[float, ...]:

@@ -26,7 +26,13 @@ from adequa.cli.options import (
     Seed,
     Split,
 )
-from adequa.cli.output import AgreementFormat, AgreementFormatOption, check_output, format_of, write
+from adequa.cli.output import (
+    AgreementFormat,
+    AgreementFormatOption,
+    check_output,
+    format_by_ending,
+    write,
+)
 from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
@@ -167,7 +173,7 @@ def evaluate(
     with scoring(metrics, loading, quiet=quiet) as (sources, seen):
         found = measure(judgements, sources, protocol, selection=selection, progress=seen)
     tell_notes(found.notes, quiet=quiet)
-    write(_rendered(found, format_ or format_of(output, AgreementFormat)), output)
+    write(_rendered(found, format_ or format_by_ending(output, AgreementFormat)), output)
     if plot is not None:
         from adequa.agreement.plots import draw
 

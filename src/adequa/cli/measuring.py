@@ -10,7 +10,8 @@ from adequa.cli.loading import Loading
 
 if TYPE_CHECKING:
     from adequa.agreement.selection import Selection
-    from adequa.agreement.sources import Progress, Source
+    from adequa.agreement.sources import Source
+    from adequa.progress import Progress
 
 
 def selection_of(lp: Sequence[str] | None, split: str | None) -> Selection:
@@ -28,10 +29,10 @@ def scoring(
     metrics: Sequence[str], loading: Loading, *, quiet: bool
 ) -> Iterator[tuple[tuple[Source, ...], Progress]]:
     """Metrics and files of scores, ready to score, and where the work reports to meanwhile."""
-    from adequa.agreement.sources import Progress, sources
+    from adequa.agreement.sources import sources
     from adequa.cli.progress import progress
 
     found = sources(metrics, loading)
     loading.check_device()
     with progress("Scoring", None, quiet=quiet) as work:
-        yield found, Progress(work.scored, work.stage)
+        yield found, work

@@ -14,12 +14,12 @@ from unicodedata import combining, east_asian_width
 
 import typer
 
-from adequa.errors import printable
+from adequa.errors import AdequaError, printable
+from adequa.tables import TABLE_FORMATS, Format, Result, format_of
 
 
 def check_output(output: str, inputs: Sequence[str], option: str = "-o") -> None:
     """Raise what writing would raise, before the work; an input is never written over."""
-    from adequa.errors import AdequaError
     from adequa.io.atomic import check_writable
 
     target = Path(output)
@@ -40,6 +40,41 @@ def write(pieces: Iterable[str], output: str | None) -> None:
         return
     with atomic_write(output) as file:
         file.writelines(pieces)
+
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", help="Output format. Default: by the ending of -o, else text."),
+]
+
+
+def chosen_format(
+    format_: Format | None, output: str | None, formats: Sequence[Format] = TABLE_FORMATS
+) -> Format:
+    """The format of --format or else of the ending of -o; one that is not offered is refused.
+
+    Call it before the work, so that a wrong ending is refused at once.
+    """
+    if format_ is None:
+        return Format.text if output is None else format_of(output, formats)
+    if format_ not in formats:
+        raise AdequaError(
+            f"--format {format_.value} is not offered here; choose one of"
+            f" {', '.join(each.value for each in formats)}."
+        )
+    if format_ is Format.parquet and output is None:
+        raise AdequaError("Parquet is not written to standard output; name a file with -o.")
+    return format_
+
+
+def write_result(result: Result, format_: Format, output: str | None) -> None:
+    """Write a result to a file, or to standard output."""
+    if format_ is Format.parquet and output is not None:
+        from adequa.io.atomic import atomic_write_bytes
+
+        atomic_write_bytes(output, result.long_table().to_parquet())
+    else:
+        write(result.lines(format_), output)
 
 
 GAP = "  "
@@ -126,11 +161,11 @@ TableFormatOption = Annotated[TableFormat | None, _OPTION]
 AgreementFormatOption = Annotated[AgreementFormat | None, _OPTION]
 
 
-def format_of(output: str | None, formats: type[AnyFormat]) -> AnyFormat:
+def format_by_ending(output: str | None, formats: type[AnyFormat]) -> AnyFormat:
     """The one of the formats that an output file has by its ending, and text for any other.
 
-    >>> format_of("table.md", TableFormat).value, format_of("table.md", ScoreFormat).value
-    ('markdown', 'text')
+    >>> format_by_ending("table.md", TableFormat).value
+    'markdown'
     """
     meant = None if output is None else _ENDINGS.get(Path(output).suffix.lower())
     return next((each for each in formats if each.value == meant), formats.text)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import Timer
 from typing import TYPE_CHECKING
 
 from adequa.errors import printable
+from adequa.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from adequa.scoring.results import Results
@@ -17,32 +17,15 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds of work before a bar appears
 
 
-@dataclass(frozen=True)
-class Work:
-    """Where work that is being done reports to."""
-
-    read: Callable[[int], None]  # bytes that were just read
-    scored: Callable[[int], None]  # segments that were just scored
-    stage: Callable[[str], None]  # what is being done now
-    done: Callable[[int, int], None]  # steps of it that are done, and steps in all
-    told: Callable[[str], None]  # how well it goes, in a few words
-
-
 @contextmanager
-def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Work]:
+def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Progress]:
     """A bar that shows how much of the input is read, and how many segments are scored.
 
     Where all is read before the scoring, as with a short or a JSON file, how far the work is
     cannot be known from bytes: the bar then only moves, and the segments count on.
     """
     if quiet or not sys.stderr.isatty():
-        yield Work(
-            read=lambda _: None,
-            scored=lambda _: None,
-            stage=lambda _: None,
-            done=lambda *_: None,
-            told=lambda _: None,
-        )
+        yield NO_PROGRESS
         return
 
     from rich import progress as rich_progress
@@ -88,12 +71,12 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     def stage(name: str) -> None:
         bar.update(task_id, description=name)
 
-    def done(steps: int, of: int) -> None:
+    def step(steps: int, of: int) -> None:
         if steps < task.completed:
             task.total = None  # the next work: the time that is left is estimated anew
         bar.update(task_id, completed=steps, total=of, counted="")
 
-    def told(how: str) -> None:
+    def status(how: str) -> None:
         nonlocal words
         words = how
 
@@ -102,7 +85,7 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Wo
     timer.daemon = True
     timer.start()
     try:
-        yield Work(read, scored, stage, done, told)
+        yield Progress(read, scored, stage, step, status)
     finally:
         timer.cancel()
         timer.join()

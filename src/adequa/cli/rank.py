@@ -19,7 +19,7 @@ from adequa.cli.options import (
     Quiet,
     Seed,
 )
-from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_of, write
+from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import tell_notes
 from adequa.cli.training import training_progress
 from adequa.errors import AdequaError
@@ -83,7 +83,9 @@ def rank(
     ranking = ranked(list(systems), won, resamples=resamples, confidence=confidence, seed=seed)
     tell_notes(found.remarks(), quiet=quiet)
     count = next(iter(systems.values())).reference_count
-    pieces = _rendered(ranking, found, count, segments, format_ or format_of(output, ScoreFormat))
+    pieces = _rendered(
+        ranking, found, count, segments, format_ or format_by_ending(output, ScoreFormat)
+    )
     write(pieces, output)
 
 

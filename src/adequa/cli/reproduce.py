@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +15,7 @@ from adequa.cli.output import write
 from adequa.cli.progress import tell
 
 if TYPE_CHECKING:
-    from adequa.agreement.sources import Progress
-    from adequa.cli.progress import Work
+    from adequa.progress import Progress
     from adequa.reproduce.results import Results
     from adequa.reproduce.table import System, Table
 
@@ -95,16 +95,15 @@ def _measured(
         )
 
 
-def _reported(work: Work) -> Progress:
+def _reported(work: Progress) -> Progress:
     """Where measuring reports to: rows are trained step by step, and then scored."""
-    from adequa.agreement.sources import Progress
 
-    def done(steps: int, of: int) -> None:
-        work.done(steps, of)
+    def step(steps: int, of: int) -> None:
+        work.step(steps, of)
         if steps == of:
             work.read(0)  # how long what follows will take is not known: the bar only moves
 
-    return Progress(work.scored, work.stage, done, work.told)
+    return replace(work, step=step)
 
 
 def _shown(found: Table, measured: Results) -> Iterator[str]:

@@ -24,7 +24,7 @@ from adequa.cli.options import (
     Seed,
     Split,
 )
-from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_of, write
+from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import tell_notes
 from adequa.errors import AdequaError
 
@@ -130,7 +130,7 @@ def robustness(
     )
     settings.chosen()  # a misspelt kind is told before data are read
     selection = selection_of(lp, split)
-    format_ = format_ or format_of(output, TableFormat)
+    format_ = format_ or format_by_ending(output, TableFormat)
     if examples and format_ not in {TableFormat.text, TableFormat.json}:
         raise AdequaError(f"--examples goes with text or json, not with {format_.value}.")
     metrics = metric or list(DEFAULT_METRICS)

@@ -14,8 +14,8 @@ from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.cli.progress import Work
     from adequa.learned.pair.round_trips import Translator
+    from adequa.progress import Progress
     from adequa.segments import Segments
 
 TEMPERATURES = (0.0, 0.6, 0.9, 1.2)
@@ -121,7 +121,7 @@ def _made(
     ways: tuple[Translator, Translator],
     temperatures: list[float],
     seed: int,
-    work: Work,
+    work: Progress,
 ) -> Iterator[Segments]:
     from adequa.learned.pair.round_trips import round_trips
 
@@ -130,7 +130,7 @@ def _made(
     def done(count: int) -> None:
         nonlocal translated
         translated += count
-        work.done(translated, every)
+        work.step(translated, every)
 
     yield from round_trips(sentences, *ways, temperatures, seed=seed, done=done)
 

@@ -32,7 +32,7 @@ from adequa.cli.loading import (
     reader,
 )
 from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
-from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_of, write
+from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import notes_on, tell_notes
 from adequa.comparison.defaults import METRICS
 from adequa.errors import AdequaError
@@ -122,7 +122,7 @@ def score(
     results = _score(read, paths, metrics, segments, by, quiet)
     remarks = (remark for found in metrics.values() for remark in found.remarks())
     tell_notes((*notes_on(results), *remarks), quiet=quiet)
-    write(_rendered(results, format_ or format_of(output, ScoreFormat), decimals), output)
+    write(_rendered(results, format_ or format_by_ending(output, ScoreFormat), decimals), output)
 
 
 def _score(

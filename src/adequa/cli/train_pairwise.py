@@ -190,14 +190,15 @@ def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferenc
 def _with_scores(preferences: Preferences, path: str) -> tuple[str, Preferences]:
     """Return the preferences with the scores of a file as a column beside their texts."""
     from adequa.agreement.evaluate import segment_scores
-    from adequa.agreement.sources import UNSEEN, sources
+    from adequa.agreement.sources import sources
+    from adequa.progress import NO_PROGRESS
 
     if preferences.better is None or preferences.worse is None:
         raise AdequaError(f"{preferences.name} has no texts to put scores beside.")
     found = sources([path])
     if found[0].file is None:
         raise AdequaError(f"{path} is no file of scores; name a metric with --input.")
-    better, worse = segment_scores(preferences, found, UNSEEN)[0].T.tolist()
+    better, worse = segment_scores(preferences, found, NO_PROGRESS)[0].T.tolist()
     column = found[0].name
 
     def beside(texts: Segments, values: Sequence[float]) -> Segments:

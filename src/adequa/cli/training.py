@@ -15,9 +15,9 @@ from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
-    from adequa.cli.progress import Work
     from adequa.judgements import Ratings
     from adequa.learned.base import LearnedMetric, Training
+    from adequa.progress import Progress
 
 
 class GridName(str, Enum):
@@ -119,7 +119,7 @@ def ratings_of(
 
 
 @contextmanager
-def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
+def training_progress(quiet: bool) -> Iterator[tuple[Progress, Training]]:
     """Yield the callbacks of a training, shown as a progress bar."""
     from adequa.cli.progress import progress
     from adequa.learned.base import Training
@@ -129,9 +129,9 @@ def training_progress(quiet: bool) -> Iterator[tuple[Work, Training]]:
             work,
             Training(
                 stage=work.stage,
-                advance=work.done,
+                advance=work.step,
                 scored=work.scored,
-                status=work.told,
+                status=work.status,
                 note=lambda note: None if quiet else tell(f"note: {note}"),
             ),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from adequa.agreement.sources import UNSEEN, Progress, Source, Specification
+from adequa.agreement.sources import Source, Specification
 from adequa.agreement.sources import sources as metrics_of
 from adequa.comparison.buckets import dimensions
 from adequa.comparison.defaults import METRICS
@@ -19,6 +19,7 @@ from adequa.comparison.scored import Scored, scored
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.tested import tested
 from adequa.errors import AdequaError
+from adequa.progress import NO_PROGRESS, Progress
 
 
 def compare(
@@ -54,7 +55,7 @@ def compared(
     *,
     known: Iterable[str] | None = None,
     people: str | Path | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Comparison:
     """The same for outputs that were read already."""
     asked = (settings or ComparisonSettings()).of(len(outputs.names))
@@ -69,7 +70,7 @@ def compared(
     progress.stage("Resampling")
     counts = set(map(len, outputs.references))
     count = counts.pop() if len(counts) == 1 else None
-    shown = tested(results, asked, meanings, count, progress.done)
+    shown = tested(results, asked, meanings, count, progress.step)
     return Comparison(
         outputs=outputs,
         settings=asked,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adequa.agreement.sources import Progress, Source
+from adequa.agreement.sources import Source
 from adequa.comparison.outputs import Outputs
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile
 from adequa.metrics.base import Metric
+from adequa.progress import Progress
 from adequa.segments import FloatArray
 from adequa.statistics.undefined import check_finite
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from adequa.agreement.evaluate import reference_count, segment_scores
-from adequa.agreement.sources import Progress, sources
+from adequa.agreement.sources import sources
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems
 from adequa.metrics.base import Metric
+from adequa.progress import Progress
 from adequa.reproduce.table import Scored, Scores
 
 

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences
 from adequa.learned.base import Training
 from adequa.learned.pairwise.data import sample_references, sample_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
+from adequa.progress import Progress
 from adequa.reproduce.models import (
     E5_SMALL,
     GLOVE_6B,
@@ -133,9 +133,9 @@ def pairwise(*inputs: Named, hidden: int = 4, loss: str = "logistic", **further:
             raise AdequaError("A pairwise ranker decides preferences, and these are none.")
         training = Training(
             stage=progress.stage,
-            advance=progress.done,
+            advance=progress.step,
             scored=progress.scored,
-            status=progress.told,
+            status=progress.status,
         )
         ranker = recipe.trained(training)
         better = ranker.decide_preferences(judgements, training)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from adequa.agreement.evaluate import segment_scores
-from adequa.agreement.sources import Progress, sources
+from adequa.agreement.sources import sources
 from adequa.datasets.cache import cache_folder
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
@@ -26,6 +26,7 @@ from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import DIGITS, is_saved, read_description
+from adequa.progress import Progress
 from adequa.reproduce.outputs import of_outputs
 from adequa.reproduce.recipes import RECIPES
 from adequa.reproduce.table import Scored, Scores
@@ -227,7 +228,7 @@ def _trained(
     metric = PairRegressor(followed, checkpoints=checkpoints, name=named.name)
     told = _reported(progress, folder.relative_to(trained_folder()).as_posix())
     metric.fit(() if given is None else given, told)
-    progress.told("")  # the figures of a training are no figures of what comes after it
+    progress.status("")  # the figures of a training are no figures of what comes after it
     metric.plan = named.plan  # as the file has it, without a path of this machine
     metric.save(folder)
     return folder
@@ -256,14 +257,14 @@ def _reported(progress: Progress, name: str) -> Training:
     def advance(step: int, steps: int) -> None:
         nonlocal at
         at = f"step {step:,} of {steps:,}, "
-        progress.done(step, steps)
+        progress.step(step, steps)
 
-    progress.told(f"training {name}")
+    progress.status(f"training {name}")
     return Training(
         stage=progress.stage,
         advance=advance,
         scored=progress.scored,
-        status=lambda how: progress.told(f"{name}: {at}{how}"),
+        status=lambda how: progress.status(f"{name}: {at}{how}"),
     )
 
 

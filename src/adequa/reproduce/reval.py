@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from adequa.agreement.results import AVERAGE
-from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.encoders.parses import cached_parser, load_parser
 from adequa.encoders.token_vectors import load_token_vectors
@@ -16,6 +15,7 @@ from adequa.judgements import Judgements, Preferences, Ratings
 from adequa.learned.base import Training
 from adequa.learned.reval.metric import TreeLstm
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.reproduce.lexical import lexical, segments_by
 from adequa.reproduce.models import GLOVE_6B, GLOVE_840B, MINILM, Model, specification
 from adequa.reproduce.outputs import of_compared, of_outputs
@@ -128,9 +128,9 @@ class _Reval:
         if alone not in self._trained:
             training = Training(
                 stage=progress.stage,
-                advance=progress.done,
+                advance=progress.step,
                 scored=progress.scored,
-                status=progress.told,
+                status=progress.status,
             )
             self._trained[alone] = _fitted(self._recipe, training, alone=alone)
         return self._trained[alone]

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.sources import UNSEEN, Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_write_bytes, check_writable
 from adequa.judgements import Judgements
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.reproduce.results import (
     Measurement,
     Results,
@@ -38,7 +38,7 @@ def reproduce(
     quick: bool = False,
     systems: tuple[str, ...] = (),
     started: Callable[[System], None] = lambda _: None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Results:
     """Measure the systems of a table that are asked for; the others keep their last figures.
 

@@ -11,8 +11,8 @@ import numpy as np
 from adequa.agreement.protocol import Level
 from adequa.agreement.results import AVERAGE, Agreement
 from adequa.agreement.selection import Selection
-from adequa.agreement.sources import Progress
 from adequa.judgements import Ids, Judgements
+from adequa.progress import Progress
 from adequa.segments import FloatArray
 
 

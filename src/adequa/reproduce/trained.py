@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from adequa.agreement.sources import Progress
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, joined
 from adequa.learned.base import LearnedMetric, Training
+from adequa.progress import Progress
 from adequa.reproduce.table import Scored, Scores
 from adequa.segments import IntArray
 
@@ -92,9 +92,9 @@ def _fitted(
 ) -> LearnedMetric:
     training = Training(
         stage=lambda stage: progress.stage(stage + where),
-        advance=progress.done,
+        advance=progress.step,
         scored=progress.scored,
-        status=progress.told,
+        status=progress.status,
     )
     return metric.fit(ratings, training)
 

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from adequa.agreement.sources import Progress, Source
+from adequa.agreement.sources import Source
 from adequa.comparison.compare import compared
 from adequa.comparison.outputs import Outputs
 from adequa.comparison.ranking import rank, win_probabilities
@@ -26,6 +26,7 @@ from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
+from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.delegating import Asked, Queued
 from adequa.service.lane import Lane
@@ -166,7 +167,7 @@ def comparison(
         Source(label, lane.metric.higher_is_better, metric=Queued(lane, asked, seen))
         for label, lane in lanes.items()
     ]
-    progress = Progress(stage=asked.begin, done=asked.check)
+    progress = Progress(stage=asked.begin, step=asked.check)
     found = compared(outputs, sources, settings, progress=progress)
     said = [text for texts in outputs.hypotheses for text in texts]
     found = replace(found, notes=(*found.notes, *remarks(said, lanes)))
