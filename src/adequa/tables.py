@@ -72,12 +72,12 @@ class Column:
         """What readers see above the column."""
         return self.name if self.heading is None else self.heading
 
-    def shown(self, cell: Cell) -> str:
+    def display(self, cell: Cell) -> str:
         """A cell for readers.
 
-        >>> Column("score", "number", decimals=2).shown(0.12345)
+        >>> Column("score", "number", decimals=2).display(0.12345)
         '0.12'
-        >>> Column("segments", "integer").shown(12345)
+        >>> Column("segments", "integer").display(12345)
         '12,345'
         """
         if _is_missing(cell):
@@ -139,12 +139,12 @@ class Table:
             for index, column in enumerate(self.columns)
         )
 
-    def shown_rows(self) -> Iterator[tuple[list[str], list[bool]]]:
+    def display_rows(self) -> Iterator[tuple[list[str], list[bool]]]:
         """Rows as readers see them, and which of their cells are the best of their columns."""
         best = self.best()
         for row in self.rows:
             yield (
-                [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)],
+                [column.display(cell) for column, cell in zip(self.columns, row, strict=True)],
                 [top is not None and cell == top for cell, top in zip(row, best, strict=True)],
             )
 
@@ -232,7 +232,7 @@ def text_lines(table: Table) -> Iterator[str]:
 
 
 def _starred(table: Table) -> Iterator[list[str]]:
-    for row, marks in table.shown_rows():
+    for row, marks in table.display_rows():
         yield [BEST + cell if best else cell for cell, best in zip(row, marks, strict=True)]
 
 
@@ -267,7 +267,7 @@ def markdown_lines(table: Table) -> Iterator[str]:
     rules = ["---:" if column.alignment == "right" else "---" for column in table.columns]
     yield _markdown_row(map(markdown_text, table.headings))
     yield _markdown_row(rules)
-    for row, marks in table.shown_rows():
+    for row, marks in table.display_rows():
         cells = map(markdown_text, row)
         yield _markdown_row(
             f"**{cell}**" if best else cell for cell, best in zip(cells, marks, strict=True)
@@ -315,7 +315,7 @@ def latex_lines(table: Table) -> Iterator[str]:
     yield f"\\begin{{tabular}}{{{sides}}}\n\\toprule\n"
     yield _latex_row(map(latex_text, table.headings))
     yield "\\midrule\n"
-    for row, marks in table.shown_rows():
+    for row, marks in table.display_rows():
         cells = map(latex_text, row)
         yield _latex_row(
             rf"\textbf{{{cell}}}" if best else cell for cell, best in zip(cells, marks, strict=True)
@@ -345,7 +345,7 @@ def html_lines(table: Table) -> Iterator[str]:
     if table.title:
         yield f"<caption>{html_text(table.title)}</caption>\n"
     yield f"<thead>{_html_row(table.headings, table.columns, 'th')}</thead>\n<tbody>\n"
-    for row, marks in table.shown_rows():
+    for row, marks in table.display_rows():
         yield _html_row(row, table.columns, "td", marks) + "\n"
     yield "</tbody>\n</table>\n"
     if table.notes:
@@ -358,8 +358,8 @@ def _html_row(
     cells = []
     for index, (cell, column) in enumerate(zip(row, columns, strict=True)):
         text = html_text(cell)
-        shown = f"<strong>{text}</strong>" if marks and marks[index] else text
-        cells.append(f"<{tag}{_ALIGNED.format(column.alignment)}>{shown}</{tag}>")
+        content = f"<strong>{text}</strong>" if marks and marks[index] else text
+        cells.append(f"<{tag}{_ALIGNED.format(column.alignment)}>{content}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -407,8 +407,8 @@ def decimal(value: float, decimals: int) -> str:
     >>> decimal(-0.001, 2), decimal(-1.5, 2)
     ('0.00', '-1.50')
     """
-    shown = f"{value:.{decimals}f}"
-    return shown if float(shown) else shown.removeprefix("-")
+    text = f"{value:.{decimals}f}"
+    return text if float(text) else text.removeprefix("-")
 
 
 def interval(low: float, high: float, decimals: int) -> str:
