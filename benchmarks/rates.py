@@ -15,7 +15,7 @@ import random
 import time
 from pathlib import Path
 
-from adequa.scoring.job import loaded
+from adequa.scoring.manifest import loaded
 from adequa.segments import Segments
 
 SENTENCES = (

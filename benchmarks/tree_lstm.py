@@ -31,7 +31,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.learned.reval.forest import Forest, build_forest
 from adequa.learned.reval.network import (
     Structure,

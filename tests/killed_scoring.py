@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from adequa.io import shard_jsonl
+from adequa.io import shards
 from adequa.scoring.corpus import Tally, score_corpus
 
 
@@ -18,7 +18,7 @@ def main(inputs: str, output: str, workers: str, rows: str) -> None:
         if tally.rows >= int(rows):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(shard_jsonl, "UNIT_ROWS", 10)  # noqa: B010  # mypy knows it as another module's
+    setattr(shards, "UNIT_ROWS", 10)  # noqa: B010  # mypy knows it as another module's
     score_corpus(inputs, output, "chrf", workers=int(workers), told=told)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.learned.reval.forest import EMPTY, Forest
 
 if TYPE_CHECKING:

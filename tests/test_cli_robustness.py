@@ -13,7 +13,7 @@ import pytest
 from adequa.agreement.damaged_pairs import DamageSettings
 from adequa.agreement.robustness import robustness
 from adequa.cli.render_robustness import as_examples, as_json, as_markdown, as_text, as_tsv
-from adequa.io.parallel import read_parallel
+from adequa.io.read import read_parallel
 from adequa.segments import Segments
 from judgements import needs_judgements
 from test_cli import EXAMPLES, adequa

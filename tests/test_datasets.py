@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adequa.cli.datasets import app
-from adequa.datasets import archives, cache
+from adequa.datasets import archives, download
 from adequa.datasets.load import load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
 from adequa.errors import AdequaError
@@ -78,12 +78,12 @@ def test_a_mirror_is_read_in_place(wmt17: Dataset, monkeypatch: pytest.MonkeyPat
     folder = mirror_of(wmt17)
     monkeypatch.setenv("ADEQUA_DATA", str(folder))
     assert len(load_dataset("wmt17-da")) == 1  # type: ignore[arg-type]
-    assert cache.fetch("wmt17-da") == folder
+    assert download.fetch("wmt17-da") == folder
     assert not Path("cache").exists()
 
 
 def test_fetching_from_a_mirror_copies(wmt17: Dataset) -> None:
-    folder = cache.fetch("wmt17-da", mirror_of(wmt17))
+    folder = download.fetch("wmt17-da", mirror_of(wmt17))
     assert folder == Path("cache/datasets/wmt17-da").resolve()
     assert [path.name for path in folder.iterdir()] == [wmt17.mirror_file]
     found = load_dataset("wmt17-da")
@@ -101,7 +101,7 @@ def test_a_file_of_another_digest_is_refused(
         f"{actual}, not {wmt17.sha256}. It is damaged or another version: get it again, or give "
         "its path instead of the name to use it as a file of your own."
     )
-    assert error(cache.fetch, "wmt17-da", folder) == sentence
+    assert error(download.fetch, "wmt17-da", folder) == sentence
     assert list(Path("cache").rglob("*.*")) == []  # nothing is left of it
     monkeypatch.setenv("ADEQUA_DATA", str(folder))
     assert error(load_dataset, "wmt17-da") == sentence
@@ -109,14 +109,14 @@ def test_a_file_of_another_digest_is_refused(
 
 def test_a_mirror_without_the_file() -> None:
     Path("empty").mkdir()
-    assert error(cache.fetch, "wmt17-da", Path("empty")) == (
+    assert error(download.fetch, "wmt17-da", Path("empty")) == (
         "empty holds no wmt17-da.jsonl.gz, the file of wmt17-da, nor its official "
         "wmt17-metrics-task-package.tgz."
     )
 
 
 def test_nothing_to_fetch_from() -> None:
-    assert error(cache.fetch, "wmt20-da") == (
+    assert error(download.fetch, "wmt20-da") == (
         "There is no official archive of wmt20-da that adequa could read; "
         "https://www.statmt.org/wmt20/results.html describes it. With a folder that holds "
         "wmt20-da.jsonl.gz, run `adequa datasets fetch wmt20-da --mirror FOLDER`, or name the "
@@ -125,28 +125,28 @@ def test_nothing_to_fetch_from() -> None:
 
 
 def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache.cache_folder() == tmp_path / "cache"
+    assert download.cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("ADEQUA_CACHE")
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.cache_folder() == tmp_path / "adequa"
+    assert download.cache_folder() == tmp_path / "adequa"
     monkeypatch.setenv("HOME", str(tmp_path))
     for not_absolute in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", not_absolute)
-        assert cache.cache_folder() == tmp_path / ".cache/adequa"
+        assert download.cache_folder() == tmp_path / ".cache/adequa"
 
 
 def test_a_cache_that_cannot_be_written(wmt17: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("file").write_text("")
     monkeypatch.setenv("ADEQUA_CACHE", "file")
-    message = error(cache.fetch, "wmt17-da", mirror_of(wmt17))
+    message = error(download.fetch, "wmt17-da", mirror_of(wmt17))
     assert message.startswith("file/datasets/wmt17-da/wmt17-da.jsonl.gz cannot be written: ")
     assert message.endswith("ADEQUA_CACHE names another folder to keep datasets in.")
 
 
 def test_a_full_disk() -> None:
     def fill() -> None:
-        with cache.placed(Path("cache/x.tgz")) as handle:
+        with download.placed(Path("cache/x.tgz")) as handle:
             handle.write(b"half")
             raise OSError(28, "No space left on device")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adequa.datasets import cache
+from adequa.datasets import download
 from adequa.datasets.load import load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
 from adequa.judgements import Preferences, RatedSystems, Ratings
@@ -26,7 +26,7 @@ def in_cache(entry: Dataset, *contents: bytes) -> None:
     folder = Path("cache/datasets") / entry.name
     folder.mkdir(parents=True)
     for address, content in zip(entry.archives, contents, strict=True):
-        (folder / cache.archive_name(address)).write_bytes(content)
+        (folder / download.archive_name(address)).write_bytes(content)
 
 
 def test_files_of_unequal_length(monkeypatch: pytest.MonkeyPatch) -> None:

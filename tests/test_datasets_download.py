@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adequa.datasets import cache, download
+from adequa.datasets import download
 from adequa.datasets.load import load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
 from adequa.judgements import Ratings
@@ -79,12 +79,12 @@ def test_an_official_archive_is_fetched_once_and_held_to(
     packed = tar_of({**four_files("cs-en"), **four_files("de-en", prefix=""), "../x": "outside"})
     files["/da15.tgz"] = packed
     told: list[int] = []
-    folder = cache.fetch("wmt15-da", advance=told.append)
+    folder = download.fetch("wmt15-da", advance=told.append)
     assert sum(told) == len(packed)
     digest = hashlib.sha256(packed).hexdigest()
     assert (folder / "da15.tgz.sha256").read_text() == f"{digest}  da15.tgz\n"
     files.clear()
-    assert cache.fetch("wmt15-da") == folder  # no need to ask again
+    assert download.fetch("wmt15-da") == folder  # no need to ask again
     found = load_dataset("wmt15-da")
     assert isinstance(found, Ratings)
     assert found.ids == {"lp": ("cs-en",) * 2 + ("de-en",) * 2, "segment": ("1", "2", "1", "2")}
@@ -97,18 +97,18 @@ def test_an_official_archive_is_fetched_once_and_held_to(
 
 def test_an_archive_that_changes_is_refused(wmt15: Dataset, files: dict[str, bytes]) -> None:
     files["/da15.tgz"] = b"first"
-    folder = cache.fetch("wmt15-da")
+    folder = download.fetch("wmt15-da")
     (folder / "da15.tgz").unlink()
     files["/da15.tgz"] = b"second"
     first, second = (hashlib.sha256(data).hexdigest() for data in (b"first", b"second"))
     record = folder / "da15.tgz.sha256"
-    assert error(cache.fetch, "wmt15-da") == (
+    assert error(download.fetch, "wmt15-da") == (
         f"{wmt15.archives[0]} has changed: its sha256 is {second}, but it was {first} when it was "
         f"first fetched. If the change is known to be right, delete {record} and fetch again."
     )
     assert kept_files() == ["da15.tgz.sha256"]
     record.unlink()
-    cache.fetch("wmt15-da")
+    download.fetch("wmt15-da")
     (folder / "da15.tgz").write_bytes(b"damaged")
     assert "has changed" in error(load_dataset, "wmt15-da")
 
@@ -116,18 +116,20 @@ def test_an_archive_that_changes_is_refused(wmt15: Dataset, files: dict[str, byt
 def test_failures_of_the_network(
     wmt15: Dataset, files: dict[str, bytes], address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert error(cache.fetch, "wmt15-da") == (
+    assert error(download.fetch, "wmt15-da") == (
         f"{address}/da15.tgz answers 404 Not Found: the file is not there (any more)."
     )
     known(monkeypatch, replace(wmt15, archives=("http://127.0.0.1:1/x.tgz",)))
-    assert error(cache.fetch, "wmt15-da").startswith("http://127.0.0.1:1/x.tgz cannot be reached (")
+    assert error(download.fetch, "wmt15-da").startswith(
+        "http://127.0.0.1:1/x.tgz cannot be reached ("
+    )
     known(monkeypatch, replace(wmt15, archives=(f"{address}/short.tgz",)))
     files["/short.tgz"] = b"half"
-    assert error(cache.fetch, "wmt15-da") == (
+    assert error(download.fetch, "wmt15-da") == (
         f"{address}/short.tgz broke off after 4 of 9 bytes; try again."
     )
     known(monkeypatch, replace(wmt15, archives=("file:///etc/hosts",)))
-    assert error(cache.fetch, "wmt15-da") == (
+    assert error(download.fetch, "wmt15-da") == (
         "file:///etc/hosts is no address that can be fetched: it needs http or https."
     )
     assert not kept_files()
@@ -138,14 +140,14 @@ def test_what_is_too_large_is_not_kept(
 ) -> None:
     monkeypatch.setattr(download, "_LIMIT", 3)
     files["/da15.tgz"] = b"four"
-    assert "is larger than" in error(cache.fetch, "wmt15-da")
+    assert "is larger than" in error(download.fetch, "wmt15-da")
     assert not kept_files()
 
 
 def test_an_official_archive_from_a_mirror(wmt15: Dataset) -> None:
     Path("mirror").mkdir()
     Path("mirror/da15.tgz").write_bytes(tar_of({**four_files("cs-en"), **four_files("de-en")}))
-    folder = cache.fetch("wmt15-da", Path("mirror"))
+    folder = download.fetch("wmt15-da", Path("mirror"))
     assert sorted(path.name for path in folder.iterdir()) == ["da15.tgz", "da15.tgz.sha256"]
     found = load_dataset("wmt15-da")
     assert isinstance(found, Ratings)

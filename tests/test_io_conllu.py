@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io.conllu import read_conllu, write_conllu
-from adequa.io.trees import first_fault
+from adequa.io.conllu import first_fault, read_conllu, write_conllu
 
 # After the first example of the CoNLL-U description, with all that is not part of the tree.
 EXAMPLE = """\

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.judgements import read_judgements
-from adequa.io.language_pairs import language_pair
+from adequa.io.rankings import language_pair
 from adequa.judgements import Preferences, Ratings
 from judgements import FOLDER, needs_judgements
 from judgements import read_judgements as plain_rows

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.io import lock
-from adequa.io.lock import LOCK, locked
+from adequa.io import atomic
+from adequa.io.atomic import LOCK, locked
 
 fcntl = pytest.importorskip("fcntl", reason="this system has no such locks")
 
 HOLDING = """
 import sys, pathlib
-from adequa.io.lock import locked
+from adequa.io.atomic import locked
 with locked(pathlib.Path(sys.argv[1])) as holder:
     print(holder, flush=True)
     sys.stdin.read()
@@ -85,16 +85,16 @@ def test_an_error_within_lets_go(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_gone_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opened just before its holder removed it: held, it would keep nobody else out."""
-    take = lock._taken
+    take = atomic._taken
     taken: list[int] = []
 
-    def removed_before(descriptor: int) -> lock.Holder:
+    def removed_before(descriptor: int) -> atomic.Holder:
         if not taken:
             (tmp_path / LOCK).unlink()
         taken.append(descriptor)
         return take(descriptor)
 
-    monkeypatch.setattr(lock, "_taken", removed_before)
+    monkeypatch.setattr(atomic, "_taken", removed_before)
     with locked(tmp_path) as holder:
         assert holder == "us"
         assert len(taken) == 2
@@ -133,6 +133,6 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda *_: False)
         assert sentence(tmp_path) == f"{tmp_path} cannot be written: it takes no new files."
-    monkeypatch.setattr(lock, "LOCK", "no/such")
+    monkeypatch.setattr(atomic, "LOCK", "no/such")
     assert sentence(tmp_path / "new").endswith("no file can be made in it.")
     assert names(tmp_path) == ["file"]

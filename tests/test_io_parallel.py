@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io.lockstep import system_names
-from adequa.io.parallel import read_parallel
+from adequa.io.read import read_parallel, system_names
 from adequa.segments import Segments
 
 

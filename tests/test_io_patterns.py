@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import fs
 
 from adequa.errors import AdequaError
-from adequa.io.patterns import is_match, is_pattern
 from adequa.io.shards import find_shards, finder
-from adequa.io.storage import ArrowStorage, LocalStorage, whereabouts
+from adequa.io.storage import ArrowStorage, LocalStorage, is_match, is_pattern, whereabouts
 from corpora import rows_of, write_jsonl
 
 PATHS = [

@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
+from adequa.io.columns import column_mapping
 from adequa.io.read import read_table, total_bytes
-from adequa.io.tables import column_mapping
 from adequa.segments import Segments
 
 

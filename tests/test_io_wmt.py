@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io.parallel import read_parallel
-from adequa.io.read import read_table
+from adequa.io.read import read_parallel, read_table
 from adequa.segments import Segments
 
 XML = """<?xml version='1.0' encoding='utf-8'?>

@@ -20,11 +20,12 @@ from typer.testing import CliRunner
 
 from adequa.cli.main import app
 from adequa.errors import AdequaError
-from adequa.io import shard_parquet, shard_rows
+from adequa.io import parquet, shards
 from adequa.io.shards import find_shards
+from adequa.scoring import manifest
 from adequa.scoring.corpus import Tally, score_corpus
-from adequa.scoring.job import FOLDER
-from adequa.scoring.unit_scoring import sifted
+from adequa.scoring.manifest import FOLDER
+from adequa.scoring.shard import sifted
 from corpora import SYSTEMS, contents, read_jsonl, rows_of, write_corpus, write_jsonl
 
 
@@ -145,14 +146,14 @@ def test_units_end_by_rows_or_by_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet", row_group_size=23)
     expected = None
     for most, size in ((8192, 1 << 25), (10, 1 << 25), (1000, 300)):
-        monkeypatch.setattr(shard_parquet, "UNIT_ROWS", most)
-        monkeypatch.setattr(shard_parquet, "UNIT_BYTES", size)
+        monkeypatch.setattr(parquet, "UNIT_ROWS", most)
+        monkeypatch.setattr(parquet, "UNIT_BYTES", size)
         out = tmp_path / f"{most}-{size}"
         score_corpus(str(tmp_path / "a.parquet"), out, ["chrf"])
         file = pq.ParquetFile(out / "a.parquet")
         groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
         assert max(groups) <= most
-        assert len(groups) == (1 if most == shard_rows.UNIT_ROWS else 10) or size == 300
+        assert len(groups) == (1 if most == shards.UNIT_ROWS else 10) or size == 300
         found = file.read().to_pylist()
         expected = expected or found
         assert found == expected
@@ -292,7 +293,7 @@ def test_text_that_is_not_utf8_in_parquet(tmp_path: Path) -> None:
 def test_a_fault_that_nobody_thought_of_is_of_its_shard(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adequa.io.shard_jsonl import JsonlShard
+    from adequa.io.shards import JsonlShard
 
     def failing(self: JsonlShard, _: object) -> Any:
         raise KeyError(self.table.name)
@@ -316,14 +317,13 @@ def test_a_shard_that_changes_while_it_is_read(
 def test_the_first_lines_are_held_by_their_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adequa.io import shard_jsonl
-    from adequa.scoring.shard_scoring import opened
+    from adequa.scoring.shard import opened
 
-    monkeypatch.setattr(shard_jsonl, "UNIT_BYTES", 1000)
+    monkeypatch.setattr(shards, "UNIT_BYTES", 1000)
     write_jsonl(tmp_path / "a.jsonl", [{"mt": "cat" * 100, "ref": "cat"}] * 50)
     (shard,) = find_shards(str(tmp_path / "a.jsonl"))
     with opened(shard) as found:
-        assert isinstance(found, shard_jsonl.JsonlShard)
+        assert isinstance(found, shards.JsonlShard)
         assert len(found._first) == 4
         assert sum(unit.count for unit in found.units(("mt",))) == 50
 
@@ -367,7 +367,6 @@ def test_a_metric_is_loaded_once(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from adequa.metrics.registry import load_metric as load
-    from adequa.scoring import job
 
     asked: list[str] = []
 
@@ -376,7 +375,7 @@ def test_a_metric_is_loaded_once(
         asked.append(words)
         return metric
 
-    monkeypatch.setattr(job, "load_metric", loaded)
+    monkeypatch.setattr(manifest, "load_metric", loaded)
     score_corpus(str(corpus), tmp_path / "out", "wer")
     assert asked == ["wer"]
 
@@ -407,15 +406,14 @@ def test_devices_are_those_of_metrics_that_have_one(tmp_path: Path) -> None:
 def test_settings_are_those_that_the_words_of_a_metric_assign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adequa.scoring import job
 
     given: list[Any] = []
-    monkeypatch.setattr(job, "load_metric", lambda _, **settings: given.append(settings))
+    monkeypatch.setattr(manifest, "load_metric", lambda _, **settings: given.append(settings))
     folder = tmp_path / "threads=2"
     folder.mkdir()
     (folder / "metric.json").touch()
-    job.loaded(str(folder), {"threads": 4, "device": None})
-    job.loaded(f"{folder}:threads=3", {"threads": 4, "device": "cpu"})
+    manifest.loaded(str(folder), {"threads": 4, "device": None})
+    manifest.loaded(f"{folder}:threads=3", {"threads": 4, "device": "cpu"})
     assert given == [{"threads": 4}, {"device": "cpu"}]
 
 

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from adequa.errors import AdequaError, UnknownSettingError
-from adequa.io.lock import locked
+from adequa.io.atomic import locked
 from adequa.scoring.corpus import Tally, score_corpus
-from adequa.scoring.job import FOLDER
+from adequa.scoring.manifest import FOLDER
 from corpora import contents, rows_of, write_corpus, write_jsonl
 from dying_worker import die
 
@@ -71,7 +71,7 @@ def test_workers_are_killed(corpus: Path, expected: dict[str, bytes], tmp_path: 
 
 
 def test_interrupts_are_for_the_driver_alone() -> None:
-    from adequa.scoring.local_engine import _interrupts_held
+    from adequa.scoring.local import _interrupts_held
 
     program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
     with _interrupts_held():
@@ -84,9 +84,9 @@ def test_workers_that_die_again_and_again(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A shard that is too much for any worker stops the job in the end."""
-    from adequa.scoring import local_engine
+    from adequa.scoring import local
 
-    monkeypatch.setattr(local_engine, "_work", die)
+    monkeypatch.setattr(local, "_work", die)
     with pytest.raises(AdequaError, match=r".\.jsonl: the worker was lost 3 times .exit code -9"):
         score_corpus(str(corpus), tmp_path / "out", "wer", workers=2)
     assert not multiprocessing.active_children()
@@ -151,8 +151,8 @@ def test_a_worker_tries_the_metrics_that_it_loads(
 ) -> None:
     """It may lack what the driver has."""
     from adequa.metrics.wer import Wer
-    from adequa.scoring.job import make_job
-    from adequa.scoring.shard_scoring import ShardScorer
+    from adequa.scoring.manifest import make_job
+    from adequa.scoring.shard import ShardScorer
 
     job, loaded = make_job(str(tmp_path / "out"), ("wer",), {})
     monkeypatch.setattr(Wer, "segment_scores", lambda _, found: found[:, 0] * float("nan"))
@@ -328,7 +328,7 @@ def test_files_of_others_are_not_overwritten(corpus: Path, tmp_path: Path) -> No
 def test_killed_between_the_record_and_the_scores(
     corpus: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adequa.scoring import shard_scoring
+    from adequa.scoring import shard
 
     class Killed(BaseException):
         pass
@@ -337,10 +337,10 @@ def test_killed_between_the_record_and_the_scores(
         written(*given)
         raise Killed
 
-    from adequa.scoring.records import write_record as written
+    from adequa.scoring.manifest import write_record as written
 
     with monkeypatch.context() as patch:
-        patch.setattr(shard_scoring, "write_record", write_record)
+        patch.setattr(shard, "write_record", write_record)
         with pytest.raises(Killed):
             score_corpus(str(corpus), tmp_path / "out", "chrf")
     assert not (tmp_path / "out" / "fluent.jsonl").exists()
@@ -361,12 +361,12 @@ def test_a_parquet_shard_that_fails_is_let_go_of_in_silence(tmp_path: Path) -> N
     """In a process of its own: what is said there when an object goes is no exception."""
     pq.write_table(pa.table({"mt": ["a"] * 9, "ref": ["a"] * 9}), tmp_path / "a.parquet")
     program = (
-        "import sys; from adequa.io import shard_parquet; shard_parquet.UNIT_ROWS = 2\n"
-        "from adequa.scoring import unit_scoring\n"
+        "import sys; from adequa.io import parquet; parquet.UNIT_ROWS = 2\n"
+        "from adequa.scoring import shard\n"
         "def failing(self, unit, told):\n"
         "    told(unit.count, 0); assert unit.done < .5; return made(self, unit, told)\n"
-        "made = unit_scoring.RowScorer.new_columns; "
-        "unit_scoring.RowScorer.new_columns = failing\n"
+        "made = shard.RowScorer.new_columns; "
+        "shard.RowScorer.new_columns = failing\n"
         "from adequa.scoring.corpus import score_corpus\n"
         "try: score_corpus(sys.argv[1], sys.argv[2], 'wer')\n"
         "except Exception as error: print(error)"

@@ -131,7 +131,7 @@ def test_outputs_that_are_not_seen_from_here(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on nodes that share no disk."""
-    from adequa.scoring import ray_engine
+    from adequa.scoring import ray as ray_engine
 
     where, out = tmp_path / "in", tmp_path / "out"
     write_jsonl(where / "a.jsonl", rows_of("fluent"))
@@ -147,9 +147,8 @@ def test_outputs_that_are_not_seen_from_here(
 
 def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from adequa.io.storage import Content
-    from adequa.scoring import ray_engine
-    from adequa.scoring.job import Job
-    from adequa.scoring.records import Record
+    from adequa.scoring import ray as ray_engine
+    from adequa.scoring.manifest import Job, Record
 
     size = 3
     outputs = ray_engine.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
@@ -172,9 +171,9 @@ def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: Path) -> None:
     from adequa.io.shards import find_shards
-    from adequa.scoring import ray_engine
-    from adequa.scoring.job import make_job
-    from adequa.scoring.shard_scoring import ShardScorer
+    from adequa.scoring import ray as ray_engine
+    from adequa.scoring.manifest import make_job
+    from adequa.scoring.shard import ShardScorer
 
     ray = import_module("ray")
     (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
@@ -194,8 +193,8 @@ def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: 
 def test_the_board_is_lost(cluster: Any, tmp_path: Path) -> None:
     """It is begun again; and without it, shards are scored all the same."""
     from adequa.io.shards import find_shards
-    from adequa.scoring import ray_engine
-    from adequa.scoring.job import make_job
+    from adequa.scoring import ray as ray_engine
+    from adequa.scoring.manifest import make_job
 
     ray = import_module("ray")
     (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
@@ -215,7 +214,7 @@ def test_the_board_is_lost(cluster: Any, tmp_path: Path) -> None:
 
 def test_without_an_address_ray_starts_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever cluster runs, or is named in the environment."""
-    from adequa.scoring import ray_engine
+    from adequa.scoring import ray as ray_engine
 
     asked: list[Any] = []
 
@@ -233,7 +232,7 @@ def test_without_an_address_ray_starts_here(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_driver_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     from adequa.metrics.registry import load_metric as load
-    from adequa.scoring import job as jobs
+    from adequa.scoring import manifest
 
     wished: list[Any] = []
 
@@ -241,15 +240,15 @@ def test_the_driver_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         wished.append(settings)
         return load(words, **settings)
 
-    monkeypatch.setattr(jobs, "load_metric", loaded)
-    job, metrics = jobs.make_job("/out", ("adequa",), {}, device="cuda", device_here="cpu")
+    monkeypatch.setattr(manifest, "load_metric", loaded)
+    job, metrics = manifest.make_job("/out", ("adequa",), {}, device="cuda", device_here="cpu")
     assert wished == [{"device": "cpu"}]
-    assert jobs.described(job, metrics)["devices"] == {"adequa": "cuda"}
+    assert manifest.described(job, metrics)["devices"] == {"adequa": "cuda"}
     assert job.load()["adequa"].device == "cuda"  # type: ignore[attr-defined]
 
 
 def test_the_words_of_ray_are_those_of_the_cause() -> None:
-    from adequa.scoring.ray_engine import _cause
+    from adequa.scoring.ray import _cause
 
     error = Exception("pages\nof\nplaces")
     assert _cause(error) == "pages."

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.judgements import read_judgements
-from adequa.io.wmt_rankings import read_wmt_rankings
+from adequa.io.rankings import read_wmt_rankings
 from adequa.judgements import Preferences
 
 FIVE = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adequa.encoders.parses import Parser, Parses
 from adequa.encoders.token_vectors import WordTable
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.reval.forest import Forest, build_forest
 from adequa.segments import Segments

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.io.lock import LOCK, locked
+from adequa.io.atomic import LOCK, locked
 from adequa.learned.checkpoints import Checkpoints, Snapshot, training_into, training_saved
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")

@@ -10,8 +10,8 @@ import numpy as np
 
 from adequa.agreement.groups import ALL, JOINED, splitter
 from adequa.errors import AdequaError
+from adequa.io.rankings import joined_systems
 from adequa.io.score_files import SYSTEMS, ScoreFile
-from adequa.io.wmt_rankings import joined_systems
 from adequa.judgements import Ids, Kept
 from adequa.segments import FloatArray
 

@@ -85,8 +85,7 @@ class Way:
 
 def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
     """Whether -i and -o mean shards and a folder, and not one file and another."""
-    from adequa.io.patterns import is_pattern
-    from adequa.io.storage import is_address
+    from adequa.io.storage import is_address, is_pattern
 
     return (
         engine is not None
@@ -99,8 +98,8 @@ def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> boo
 
 def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> Results:
     """Score a corpus and say what should be known of it."""
+    from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards
-    from adequa.io.tables import column_mapping
     from adequa.scoring.corpus import score_corpus
 
     size = sum(shard.size for shard in find_shards(corpus.inputs))

@@ -43,8 +43,8 @@ def fetch(
 ) -> None:
     """Get a dataset: its official archive, or a prepared file from a mirror folder."""
     from adequa.cli.progress import progress
-    from adequa.datasets.cache import fetch as fetch_dataset
-    from adequa.datasets.cache import locate
+    from adequa.datasets.download import fetch as fetch_dataset
+    from adequa.datasets.download import locate
     from adequa.datasets.registry import dataset
 
     if mirror is None and locate(name) is None and not quiet:
@@ -72,7 +72,7 @@ def show(name: _Name) -> None:
 
 def _listed() -> Iterator[str]:
     from adequa.cli.output import aligned
-    from adequa.datasets.cache import locate
+    from adequa.datasets.download import locate
     from adequa.datasets.registry import DATASETS
 
     rows = [["name", "kind", "rows", "pairs", "from", "at hand in"]]
@@ -88,7 +88,7 @@ def _listed() -> Iterator[str]:
 
 def _described(entry: Dataset) -> Iterator[str]:
     from adequa.cli.output import aligned
-    from adequa.datasets.cache import locate
+    from adequa.datasets.download import locate
 
     found = locate(entry.name)
     facts = [

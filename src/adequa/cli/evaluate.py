@@ -182,8 +182,8 @@ def evaluate(
 
 def _loaded(dataset: str, outputs: Path | None) -> Judgements:
     from adequa.datasets.load import load_dataset
+    from adequa.io.rankings import read_wmt_rankings
     from adequa.io.read import format_suffix
-    from adequa.io.wmt_rankings import read_wmt_rankings
 
     if outputs is None:
         return load_dataset(dataset)

@@ -132,7 +132,7 @@ def _regressor(folder: str) -> PairRegressor:
 
 def _into_english(names: Sequence[str] | None) -> Segments:
     """The texts of all data that are translations into English, as far as data say."""
-    from adequa.datasets.cache import locate
+    from adequa.datasets.download import locate
     from adequa.segments import concatenate
 
     if names is None and locate(DEFAULT_DATA) is None:

@@ -35,7 +35,7 @@ class Loading:
         """A metric from its name or its folder."""
         metric = self._placed(specification)
         if self.megabytes is not None:
-            from adequa.datasets.cache import cache_folder
+            from adequa.datasets.download import cache_folder
 
             with suppress(RuntimeError):  # a user without a home
                 metric.keep_scores(cache_folder() / SCORES, self.megabytes * _MEGABYTE)
@@ -113,9 +113,8 @@ def reader(
     documents: bool = False,
 ) -> tuple[Read, list[str]]:
     """How to read what the user named, and the files that it takes."""
-    from adequa.io.parallel import read_parallel
-    from adequa.io.read import read_table
-    from adequa.io.tables import column_mapping
+    from adequa.io.columns import column_mapping
+    from adequa.io.read import read_parallel, read_table
 
     if table is not None:
         if hypotheses or references or source is not None:

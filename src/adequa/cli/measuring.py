@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def selection_of(lp: Sequence[str] | None, split: str | None) -> Selection:
     """The judgements that --lp and --split choose."""
     from adequa.agreement.selection import Selection
-    from adequa.io.language_pairs import language_pair
+    from adequa.io.rankings import language_pair
 
     return Selection(
         lp=tuple(language_pair(pair) for pair in lp or ()), split=(split,) if split else ()

@@ -168,7 +168,7 @@ def _check_files(
 def _parallel(
     hypotheses: Sequence[str], references: Sequence[str], source: str | None
 ) -> tuple[Segments, str]:
-    from adequa.io.parallel import read_parallel
+    from adequa.io.read import read_parallel
     from adequa.segments import concatenate
 
     batches = list(read_parallel(hypotheses, references, source))

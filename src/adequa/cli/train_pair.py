@@ -171,7 +171,7 @@ def pair_regressor(
 
     Train by a --plan, or on --preferences first and --ratings second.
     """
-    from adequa.io.language_pairs import language_pair
+    from adequa.io.rankings import language_pair
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.plan import PlanOptions
 
@@ -252,7 +252,7 @@ def _overridden_plan(
     surface: bool | None,
     seed: int | None,
 ) -> Plan:
-    from adequa.io.toml import read_toml
+    from adequa.io.text import read_toml
     from adequa.learned.pair.plan import plan_from
 
     conflicts = _given_flags(

@@ -171,7 +171,7 @@ def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferenc
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection, selected
     from adequa.datasets.load import load_dataset
-    from adequa.io.language_pairs import language_pair
+    from adequa.io.rankings import language_pair
     from adequa.judgements import Preferences
 
     loaded = load_dataset(given)

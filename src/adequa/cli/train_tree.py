@@ -218,7 +218,7 @@ def _ratings(given: str, option: str, quiet: bool) -> Ratings:
 def _of_pairs(judgements: Chosen, lp: Sequence[str] | None) -> Chosen:
     """Return the judgements of these language pairs; all without pairs to choose from."""
     from adequa.agreement.exclusions import with_ids
-    from adequa.io.language_pairs import language_pair
+    from adequa.io.rankings import language_pair
 
     if not lp or "lp" not in judgements.ids:
         return judgements

@@ -96,7 +96,7 @@ def ratings_of(
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection, selected
     from adequa.datasets.load import load_dataset
-    from adequa.io.language_pairs import language_pair
+    from adequa.io.rankings import language_pair
     from adequa.judgements import Ratings, joined
 
     parts = []

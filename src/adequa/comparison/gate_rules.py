@@ -10,8 +10,7 @@ from typing import Any
 from adequa.comparison.defaults import ALPHA, SEED, SWAPS
 from adequa.comparison.settings import MOST, ComparisonSettings
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import FilePath
-from adequa.io.toml import read_toml
+from adequa.io.text import FilePath, read_toml
 
 FAIL = ("any", "all")
 

@@ -6,13 +6,12 @@ import os
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from adequa.datasets.archives import CONVERTERS
-from adequa.datasets.cache import locate, not_at_hand, verify
-from adequa.datasets.members import members, text_lines
+from adequa.datasets.archives import CONVERTERS, members, text_lines
+from adequa.datasets.download import locate, not_at_hand, verify
 from adequa.datasets.registry import DATASETS, Dataset, dataset
 from adequa.errors import AdequaError
 from adequa.io.judgements import judgements_of, read_judgements
-from adequa.io.system_outputs import outputs_by_pair, segments_of
+from adequa.io.rankings import outputs_by_pair, segments_of
 from adequa.io.text import STDIN, Advance, FilePath
 from adequa.judgements import Judgements, RatedSystems, Ratings
 

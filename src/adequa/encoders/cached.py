@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from adequa.datasets.cache import cache_folder
+from adequa.datasets.download import cache_folder
 from adequa.encoders.base import (
     AnyEncoder,
     Concatenation,

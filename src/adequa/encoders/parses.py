@@ -24,13 +24,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.cache import cache_folder
+from adequa.datasets.download import cache_folder
 from adequa.encoders.transformer_files import MODELS, read_json
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import digest_of
-from adequa.io.conllu import read_conllu, write_conllu
+from adequa.io.conllu import (
+    ROOT,
+    Parents,
+    Starts,
+    first_fault,
+    read_conllu,
+    starts_of,
+    write_conllu,
+)
 from adequa.io.text import FilePath, text_format
-from adequa.io.trees import ROOT, Parents, Starts, first_fault, starts_of
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import PARSES_LIMIT, ParseCache, Tree, text_key
 from adequa.segments import check_characters

@@ -17,7 +17,7 @@ from typing import Any
 
 from adequa.encoders.base import Concatenation, Encoder, PairEncoder
 from adequa.errors import AdequaError, nearest
-from adequa.io.truth import TRUTH
+from adequa.io.text import TRUTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from adequa.encoders.base import Encoder, Vectors, checked_vectors
 from adequa.encoders.parses import Parser, Parses, cached_parser, load_parser
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.metrics.base import Remark, plain
 from adequa.runtime.batching import distinct
 

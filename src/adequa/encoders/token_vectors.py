@@ -31,7 +31,7 @@ from adequa.encoders.transformer_files import (
 )
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
-from adequa.io.truth import TRUTH
+from adequa.io.text import TRUTH
 from adequa.metrics.base import Remark, sentences
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters

@@ -36,7 +36,7 @@ from adequa.encoders.transformer_files import (
     model_folder,
 )
 from adequa.errors import AdequaError, nearest
-from adequa.io.truth import TRUTH
+from adequa.io.text import TRUTH
 from adequa.metrics.base import Remark
 from adequa.runtime.batching import batches_by_length, distinct, paired
 

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.io.json_rows import parsed_lines
-from adequa.io.tables import places, refuse_half_characters
+from adequa.io.columns import places, refuse_half_characters
+from adequa.io.delimited import parsed_lines
 from adequa.io.text import Advance, FilePath, ignore, lines, shown, without_trailing_blanks
 
 _TOGETHER = 256  # lines

@@ -13,12 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.language_pairs import language_pair
+from adequa.io.columns import Table, all_text, listed, refuse_equal_names
+from adequa.io.rankings import joined_systems, kept_rows, language_pair, read_wmt_rankings
 from adequa.io.read import TABLES, format_suffix, open_table
-from adequa.io.tables import Table, all_text, listed, refuse_equal_names
 from adequa.io.text import Advance, FilePath, ignore, shown
-from adequa.io.usable_rows import kept_rows
-from adequa.io.wmt_rankings import joined_systems, read_wmt_rankings
 from adequa.judgements import Ids, Preferences, Ratings
 from adequa.segments import Segments
 

@@ -1,14 +1,16 @@
-"""Parquet, by way of pyarrow, which comes with the `[data]` extra."""
+"""Parquet, by way of pyarrow (the `[data]` extra): tables, and shards of a corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from adequa.errors import AdequaError
-from adequa.io.tables import Chunk, Table, places
+from adequa.io.columns import Chunk, NotUtf8, Table, places
+from adequa.io.shards import UNIT_BYTES, UNIT_ROWS, NewColumns, OpenShard, RowWriter, Shard, Unit
 from adequa.io.text import Advance, FilePath, shown, uncompressed_name, unreadable
 
 
@@ -77,3 +79,148 @@ def _chunks(
                 advance(file_bytes * done // rows - told)
 
     return chunks
+
+
+_SIGNATURE = b"signature"  # of a column of scores, in the metadata of its field
+_DEFAULT_CODEC = "snappy"  # of a shard without rows, which has no codec to follow
+
+
+@contextmanager
+def open_parquet_shard(stream: BinaryIO, shard: Shard) -> Iterator[ParquetShard]:
+    """A shard of Parquet."""
+    parquet = imported_parquet(shard.name)
+    with damage_in_words(shard.name):
+        # Without the buffer size, and with pre_buffer, whole row groups would be held.
+        file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
+    yield ParquetShard(file, shard.name)
+
+
+class ParquetShard(OpenShard):
+    """An open shard of Parquet."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, name
+        self.table = Table(name, tuple(file.schema_arrow.names), lambda *_: iter(()))
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of all columns."""
+        return self._file.schema_arrow
+
+    def check_text(self, mt: str, refs: tuple[str, ...]) -> None:
+        """Raise where a column holds something else than text or, of references, lists of texts."""
+        from pyarrow import types  # noqa: PLC0415  # it is there by now
+
+        for column in (mt, *refs):
+            found = self.schema.field(column).type
+            inner = found.value_type if column != mt and _is_list(found) else found
+            inner = inner.value_type if types.is_dictionary(inner) else inner
+            if not (_is_text(inner) or types.is_null(inner)):
+                raise AdequaError(
+                    f'{self._name}: the column "{column}" is {found}, not text; name another with '
+                    "--column, or make text of it."
+                )
+
+    def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
+        import pyarrow as pa  # noqa: PLC0415  # it is there by now
+
+        total, done = max(int(self._file.metadata.num_rows), 1), 0
+        for rows in _in_units(self._batches(), pa):
+            values = {name: _values(rows.column(name)) for name in columns}
+            place = places(self._name, "row", done + 1)
+            done += rows.num_rows
+            yield Unit(Chunk(values, place), rows, rows.num_rows, done / total)
+
+    def _batches(self) -> Iterator[Any]:
+        with damage_in_words(self._name):
+            for group in range(self._file.metadata.num_row_groups):
+                about = self._file.metadata.row_group(group)
+                # As many rows at a time as take an eighth of a unit's bytes, on the average.
+                each = max(about.total_byte_size, 1) / max(about.num_rows, 1)
+                size = max(1, min(UNIT_ROWS, math.floor(UNIT_BYTES / 8 / each)))
+                yield from self._file.iter_batches(batch_size=size, row_groups=[group])
+
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> RowWriter:
+        import pyarrow as pa  # noqa: PLC0415
+
+        schema = self.schema
+        for name, signature in new.items():
+            about = {_SIGNATURE: signature.encode()}
+            schema = schema.append(pa.field(name, pa.float64(), metadata=about))
+        return _ParquetWriter(
+            sink, schema.append(pa.field(reason, pa.string())), self._codec(), self._name
+        )
+
+    def _codec(self) -> str:
+        about = self._file.metadata
+        if not about.num_row_groups or not about.num_columns:
+            return _DEFAULT_CODEC
+        codec = str(about.row_group(0).column(0).compression).lower()
+        return "none" if codec == "uncompressed" else codec
+
+
+class _ParquetWriter(RowWriter):
+    def __init__(self, sink: BinaryIO, schema: Any, codec: str, name: str) -> None:
+        self._schema = schema
+        self._writer = imported_parquet(name).ParquetWriter(sink, schema, compression=codec)
+
+    def write(self, unit: Unit, new: NewColumns) -> None:
+        import pyarrow as pa  # noqa: PLC0415
+
+        added = [pa.array(scores, from_pandas=True) for scores in new.scores.values()]
+        added.append(pa.array(new.reasons, pa.string()))
+        rows = pa.Table.from_arrays([*unit.rows.columns, *added], schema=self._schema)
+        self._writer.write_table(rows, row_group_size=unit.count)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def drop(self) -> None:
+        self._writer.is_open = False  # or pyarrow would close it, into a file that is gone
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; a text that is none costs no other row its own."""
+    try:
+        found: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        found = [_value(each) for each in column]
+    return found
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return NotUtf8()
+
+
+def _in_units(batches: Iterator[Any], pa: Any) -> Iterator[Any]:
+    """The rows of batches, cut into units."""
+    held: list[Any] = []
+    count = size = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, UNIT_ROWS - count)
+            start += part.num_rows
+            held.append(part)
+            count += part.num_rows
+            size += part.nbytes
+            if count >= UNIT_ROWS or size >= UNIT_BYTES:
+                yield pa.Table.from_batches(held)
+                held, count, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types  # noqa: PLC0415
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types  # noqa: PLC0415
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

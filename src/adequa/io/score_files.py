@@ -16,10 +16,8 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.language_pairs import language_pair
-from adequa.io.lockstep import stem
-from adequa.io.text import FilePath, lines, shown, uncompressed_name, without_trailing_blanks
-from adequa.io.wmt_rankings import joined_systems
+from adequa.io.rankings import joined_systems, language_pair
+from adequa.io.text import FilePath, lines, shown, stem, uncompressed_name, without_trailing_blanks
 from adequa.segments import LARGEST_SCORE, FloatArray
 
 SYSTEMS = ("system", "better_system", "worse_system")

@@ -1,4 +1,4 @@
-"""Text in: bytes from a file, a pipe or standard input, decompressed, decoded, cut into lines."""
+"""Text files: bytes decompressed, decoded and cut into lines; TOML settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, repeat
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from adequa.errors import AdequaError
 
@@ -226,3 +226,36 @@ def _not_utf8(name: str, block: bytes, at: int, lines_before: int) -> AdequaErro
         "convert the file, for example with: "
         f"iconv -f {'UTF-16' if utf16 else 'ISO-8859-1'} -t UTF-8"
     )
+
+
+def read_toml(path: FilePath) -> dict[str, Any]:
+    """What a TOML file says."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415  # not there in older versions
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    try:
+        read: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise AdequaError(f"{path} is no TOML file: {error}.") from error
+    return read
+
+
+TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def stem(path: FilePath) -> str:
+    """A file's name without folder, compression and suffix.
+
+    >>> stem("runs/baseline.de.gz"), stem("-")
+    ('baseline', 'stdin')
+    """
+    decoded = decoded_path(path)
+    return "stdin" if decoded == STDIN else Path(uncompressed_name(decoded)).stem
+
+
+def decoded_path(path: FilePath) -> str:
+    """A path in characters that can be written: file names may be any bytes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

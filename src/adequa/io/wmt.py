@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from xml.parsers import expat
 
 from adequa.errors import AdequaError
-from adequa.io.lockstep import Key, Track, describe, lockstep
-from adequa.io.tables import Wanted
-from adequa.io.text import Advance, FilePath, shown, text_format
-from adequa.segments import Segments
+from adequa.io.text import Advance, FilePath, byte_blocks, lines, shown, text_format
 
 Part: TypeAlias = Literal["sources", "references", "hypotheses"]
 
 SUFFIXES = (".sgm", ".sgml", ".xml")
-_IDS = ("system", "doc")
 
 
 class MarkedText(NamedTuple):
@@ -83,28 +81,8 @@ def is_marked_up(path: FilePath) -> bool:
 
 def read_marked_up(path: FilePath, *, advance: Advance) -> MarkedUp:
     """A WMT file as a whole: such files hold a test set, whose parts may come in any order."""
-    if text_format(path) == ".xml":
-        from adequa.io.wmt_xml import marked_texts  # noqa: PLC0415  # only where needed
-    else:
-        from adequa.io.wmt_sgm import marked_texts  # noqa: PLC0415
+    marked_texts = _xml_texts if text_format(path) == ".xml" else _sgm_texts
     return _collected(shown(path), marked_texts(path, advance=advance))
-
-
-def read_wmt(path: FilePath, wanted: Wanted) -> Iterator[Segments]:
-    """Every system of a file that holds hypotheses and references, and sources where it has."""
-    name = shown(path)
-    if wanted.columns:
-        raise AdequaError(f"{name} has no columns to choose from: leave --column out.")
-    for id_name in wanted.keep_ids:
-        if id_name not in _IDS:
-            raise AdequaError(f'{name} has no "{id_name}". It has: {", ".join(_IDS)}.')
-    marked_up = read_marked_up(path, advance=wanted.advance)
-    yield from lockstep(
-        marked_up.system_tracks(),
-        [marked_up.reference_track()],
-        marked_up.source_track() if "sources" in marked_up.texts else None,
-        batch=wanted.batch,
-    )
 
 
 def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
@@ -123,3 +101,213 @@ def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
             ".sgm files in <srcset>, <refset> and <tstset>."
         )
     return MarkedUp(name, tuple(keys), parts)
+
+
+_SGM_PARTS: Mapping[str, Part] = {
+    "srcset": "sources",
+    "refset": "references",
+    "tstset": "hypotheses",
+}
+_TAG = re.compile(r"<(/?)(srcset|refset|tstset|doc|seg)\b([^<>]*)>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+def _sgm_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
+    """Every segment of a file, in the order of the file."""
+    name = shown(path)
+    text = "\n".join(lines(path, advance=advance))
+
+    def error(line: int, sentence: str) -> AdequaError:
+        return AdequaError(f"{name}, line {line}: {sentence}")
+
+    part: Part | None = None
+    set_attributes: dict[str, str] = {}
+    document: dict[str, str] | None = None
+    open_segment: re.Match[str] | None = None
+    position = 0  # of the segment in its document, for files that do not number them
+    line, opened_on, counted_to = 1, 1, 0
+    for tag in _TAG.finditer(text):
+        line, counted_to = line + text.count("\n", counted_to, tag.start()), tag.start()
+        closing, element = bool(tag[1]), tag[2].lower()
+        if element == "seg" and closing:
+            if open_segment is None or document is None or part is None:
+                raise error(line, "</seg> closes a segment that was never opened.")
+            by = _by(part, document, set_attributes)
+            segment = _attributes(open_segment[3]).get("id", str(position))
+            yield MarkedText(
+                part,
+                by,
+                (document.get("docid", document.get("id", "")), segment),
+                _plain(text[open_segment.end() : tag.start()]),
+                opened_on,
+            )
+            open_segment = None
+        elif open_segment is not None:
+            raise error(opened_on, "the segment that begins here is not closed.")
+        elif element == "seg":
+            if document is None or part is None:
+                raise error(line, "a segment outside of <doc> and of a set of documents.")
+            open_segment, opened_on, position = tag, line, position + 1
+        elif element == "doc":
+            document, position = (None if closing else _attributes(tag[3])), 0
+        else:
+            part = None if closing else _SGM_PARTS[element]
+            set_attributes = _attributes(tag[3])
+    if open_segment is not None:
+        raise error(opened_on, "the segment that begins here is not closed.")
+    if document is not None:
+        raise error(text.count("\n") + 1, "the file ends inside a document; it may be cut short.")
+
+
+def _attributes(text: str) -> dict[str, str]:
+    # From the last to the first, so that the first wins: WMT's wrapping script puts the system
+    # that submits before the sysid it copies from the source.
+    return {
+        match[1].lower(): _unescaped(match[2] or match[3] or match[4] or "")
+        for match in reversed(list(_ATTRIBUTE.finditer(text)))
+    }
+
+
+def _by(part: Part, document: Mapping[str, str], set_attributes: Mapping[str, str]) -> str:
+    if part == "sources":
+        return ""  # some source files name a system here too, and mean nothing by it
+    named = (document.get("sysid"), set_attributes.get("sysid"), set_attributes.get("refid"))
+    return next(filter(None, named), "")
+
+
+def _plain(text: str) -> str:
+    """A segment's text: on one line, trimmed, and without entities."""
+    return _unescaped(" ".join(filter(None, map(str.strip, text.split("\n")))))
+
+
+def _unescaped(text: str) -> str:
+    # Not html.unescape: it also turns "&copy" without semicolon and hundreds of other names.
+    return _ENTITY.sub(_character, text)
+
+
+def _character(entity: re.Match[str]) -> str:
+    if entity[1]:
+        return _NAMED[entity[1]]
+    code = int(entity[2]) if entity[2] else int(entity[3], 16)
+    surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004
+    return entity[0] if surrogate or not 0 < code <= 0x10FFFF else chr(code)  # noqa: PLR2004
+
+
+_XML_PARTS: Mapping[str, Part] = {"src": "sources", "ref": "references", "hyp": "hypotheses"}
+_BY = {"src": "", "ref": "translator", "hyp": "system"}
+
+
+def _xml_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
+    """Every segment of a file, in the order of the file."""
+    name = shown(path)
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    scanner = _Scanner(name, parser)
+    try:
+        for block in byte_blocks(path, advance=advance):
+            parser.Parse(block, False)
+            yield from scanner.drained()
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code) or "not well-formed"
+        raise AdequaError(f"{name}, line {error.lineno}: broken XML ({reason}).") from error
+    except (LookupError, ValueError) as error:  # from the codec that the file asks for
+        raise AdequaError(f"{name} has an encoding that cannot be read: {error}.") from error
+    yield from scanner.drained()
+
+
+class _Scanner:
+    """The state between the parser's events: where we are, and what was found since last asked."""
+
+    def __init__(self, name: str, parser: expat.XMLParserType) -> None:
+        self._name = name
+        self._parser = parser
+        self._found: list[MarkedText] = []
+        self._document: str | None = None
+        self._side: tuple[Part, str] | None = None
+        self._segment: tuple[Key, int] | None = None
+        self._position = 0
+        self._text: list[str] = []
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.EntityDeclHandler = self._refuse_entity
+
+    def drained(self) -> list[MarkedText]:
+        """What was found since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def _start(self, element: str, attributes: dict[str, str]) -> None:
+        if element == "doc":
+            # Test suites ride along in WMT's files, mostly without references; sacreBLEU leaves
+            # them out too.
+            self._document = None if "testsuite" in attributes else attributes.get("id", "")
+        elif element in _XML_PARTS:
+            self._side = (_XML_PARTS[element], attributes.get(_BY[element], ""))
+            self._position = 0
+        elif element == "seg" and self._document is not None and self._side is not None:
+            self._position += 1
+            key = (self._document, attributes.get("id", str(self._position)))
+            self._segment = (key, self._parser.CurrentLineNumber)
+            self._text = []
+
+    def _characters(self, text: str) -> None:
+        if self._segment is not None:
+            self._text.append(text)
+
+    def _end(self, element: str) -> None:
+        if element == "doc":
+            self._document = None
+        elif element in _XML_PARTS:
+            self._side = None
+        elif element == "seg" and self._segment is not None and self._side is not None:
+            key, line = self._segment
+            text = "".join(self._text).strip()
+            self._found.append(MarkedText(*self._side, key, text, line))
+            self._segment = None
+
+    def _refuse_entity(self, *declaration: object) -> None:
+        # A few entities that name each other are enough to fill any memory.
+        raise AdequaError(
+            f"{self._name}, line {self._parser.CurrentLineNumber}: the file declares the entity "
+            f'"{declaration[0]}"; WMT files have none, and it is not read.'
+        )
+
+
+Key: TypeAlias = tuple[str, str]  # the ids of a document and of a segment in it
+Cell = TypeVar("Cell", str, tuple[str, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Track(Generic[Cell]):
+    """What one file says, position by position: a text, or the references of a segment."""
+
+    name: str
+    cells: Iterator[Cell]
+    keys: tuple[Key, ...] | None = None  # None for plain text, which has lines only
+
+    def place(self, row: int) -> str:
+        """Where in the file the cell of this row (from 0) stands."""
+        if self.keys is None:
+            return f"{self.name}, line {row + 1}"
+        return f"{self.name}, {describe(self.keys[row])}"
+
+    def count(self, cells: int) -> str:
+        """A number of cells in words."""
+        if not cells:
+            return f"{self.name} is empty"
+        unit = "line" if self.keys is None else "segment"
+        return f"{self.name} has {cells} {unit}{'s' if cells > 1 else ''}"
+
+
+def describe(key: Key) -> str:
+    """A segment by its ids.
+
+    >>> describe(("bbc.381790", "3"))
+    'document "bbc.381790", segment 3'
+    """
+    document, segment = key
+    return f'document "{document}", segment {segment}'

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from adequa.encoders.transformer_files import writing_weights
 from adequa.errors import AdequaError
-from adequa.io.atomic import atomic_folder
-from adequa.io.lock import locked
+from adequa.io.atomic import atomic_folder, locked
 
 if TYPE_CHECKING:
     from torch import Tensor

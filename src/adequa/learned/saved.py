@@ -27,7 +27,7 @@ from adequa.encoders.registry import (
     with_setting,
 )
 from adequa.errors import AdequaError
-from adequa.io.truth import TRUTH
+from adequa.io.text import TRUTH
 from adequa.metrics.registry import check_settings
 from adequa.segments import FloatArray
 

@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from adequa.errors import AdequaError, UnknownSettingError, nearest
-from adequa.io.truth import TRUTH
+from adequa.io.text import TRUTH
 from adequa.metrics import saved
 from adequa.metrics.base import Metric
 

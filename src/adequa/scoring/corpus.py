@@ -19,19 +19,25 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.io.lock import locked
-from adequa.io.shard_parquet import ParquetShard
+from adequa.io.atomic import locked
+from adequa.io.columns import refuse_equal_names
+from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, finder
 from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, without_slash
-from adequa.io.tables import refuse_equal_names
 from adequa.metrics.base import Metric, sentences, together
 from adequa.metrics.registry import in_full, no_device
-from adequa.scoring.job import MAX_CHARACTERS, Job, described, make_job
-from adequa.scoring.local_engine import run_local
-from adequa.scoring.probe import check_works
-from adequa.scoring.records import Record, settle, write_manifest
+from adequa.scoring.local import run_local
+from adequa.scoring.manifest import (
+    MAX_CHARACTERS,
+    Job,
+    Record,
+    described,
+    make_job,
+    settle,
+    write_manifest,
+)
 from adequa.scoring.results import MetricResult, Results, SystemResult
-from adequa.scoring.shard_scoring import Outcome, Progress, checked_layout, opened
+from adequa.scoring.shard import Outcome, Progress, check_works, checked_layout, opened
 
 Engine: TypeAlias = Literal["local", "ray"]
 
@@ -199,7 +205,7 @@ def _engine(
         return nullcontext(
             lambda job, shards, told: run_local(job, shards, told, workers=workers, loaded=loaded)
         )
-    from adequa.scoring.ray_engine import ray_engine  # noqa: PLC0415  # an extra, and heavy
+    from adequa.scoring.ray import ray_engine  # noqa: PLC0415  # an extra, and heavy
 
     return ray_engine(workers=workers, address=address, gpus=gpus)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.learned.reval.forest import EMPTY, Forest, build_forest, sort_into_levels
 from tiny_trees import forests
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.learned.reval.forest import Forest, build_forest
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")

@@ -14,7 +14,7 @@ import numpy as np
 from adequa.damage.apply import damage_texts
 from adequa.damage.registry import trained_kinds
 from adequa.errors import AdequaError
-from adequa.io.language_pairs import language_pair
+from adequa.io.rankings import language_pair
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.learned.folds import reference_leaders
 from adequa.learned.pair.development import (

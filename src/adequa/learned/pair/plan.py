@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 
 from adequa.damage.registry import trained_kinds
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import FilePath
-from adequa.io.toml import read_toml
+from adequa.io.text import FilePath, read_toml
 
 try:
     from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError

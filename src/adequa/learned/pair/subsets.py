@@ -15,7 +15,7 @@ import numpy as np
 
 from adequa.datasets.registry import DATASETS
 from adequa.errors import AdequaError
-from adequa.io.language_pairs import language_pair
+from adequa.io.rankings import language_pair
 from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
 from adequa.io.text import ignore
 from adequa.judgements import Kept, Preferences, RatedSystems, Ratings, all_kept

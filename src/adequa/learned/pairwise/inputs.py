@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from adequa.datasets.cache import cache_folder
+from adequa.datasets.download import cache_folder
 from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder
 from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
 from adequa.encoders.registry import ENCODERS, load_encoder

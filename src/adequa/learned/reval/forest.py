@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.io.trees import ROOT, first_fault, starts_of
+from adequa.io.conllu import ROOT, first_fault, starts_of
 from adequa.segments import IntArray
 
 EMPTY = -1  # the word of the only node of an empty sentence

@@ -19,7 +19,7 @@ import numpy as np
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
 from adequa.errors import AdequaError
-from adequa.io.truth import TRUTH
+from adequa.io.text import TRUTH
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
 from adequa.learned.cards import ratings_card

@@ -27,7 +27,7 @@ from adequa.encoders.token_vectors import (
     spelling_vectors,
 )
 from adequa.errors import AdequaError
-from adequa.io.trees import ROOT
+from adequa.io.conllu import ROOT
 from adequa.learned import saved
 
 RARE = ""  # stands for all words that occur less than twice in the training data

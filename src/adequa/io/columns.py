@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain, islice
+from operator import add
 from typing import TypeAlias, TypeGuard
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.lockstep import joined_references
 from adequa.io.text import Advance, FilePath
 from adequa.segments import Segments
 
@@ -311,3 +312,18 @@ def places(name: str, unit: str, first: int) -> Callable[[int], str]:
     'a.jsonl, line 103'
     """
     return lambda row: f"{name}, {unit} {first + row}"
+
+
+def joined_references(parts: Iterable[Iterable[tuple[str, ...]]]) -> tuple[tuple[str, ...], ...]:
+    """References of the same segments from several places, put together segment by segment.
+
+    >>> joined_references([[("a",), ("b",)], [("A",), ("B1", "B2")]])
+    (('a', 'A'), ('b', 'B1', 'B2'))
+    """
+
+    def join(
+        left: Iterable[tuple[str, ...]], right: Iterable[tuple[str, ...]]
+    ) -> Iterable[tuple[str, ...]]:
+        return map(add, left, right)
+
+    return tuple(reduce(join, parts))

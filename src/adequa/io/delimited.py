@@ -1,4 +1,4 @@
-"""JSON: one object a line (JSONL), or one list of objects, as COMET takes it."""
+"""TSV, JSONL and JSON files as tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,47 @@ from itertools import chain, islice
 from typing import Any, TypeGuard
 
 from adequa.errors import AdequaError
-from adequa.io.tables import Chunk, Table, places
+from adequa.io.columns import Chunk, Table, places
 from adequa.io.text import Advance, FilePath, first_and_rest, lines, shown
+
+
+@contextmanager
+def open_tsv(path: FilePath, advance: Advance) -> Iterator[Table]:
+    """A TSV file as a table."""
+    name = shown(path)
+    header, rows = first_and_rest(path, advance=advance)
+    column_names = tuple(header.split("\t"))
+
+    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
+        wanted = column_names if columns is None else columns
+        first_line = 2
+        while part := list(islice(rows, size)):
+            yield _tsv_chunk(name, column_names, wanted, first_line, part)
+            first_line += len(part)
+
+    yield Table(name, column_names, chunks)
+
+
+def _tsv_chunk(
+    name: str, header: tuple[str, ...], columns: tuple[str, ...], first_line: int, part: list[str]
+) -> Chunk:
+    cells = [line.split("\t") for line in part]
+    if set(map(len, cells)) != {len(header)}:
+        row = next(row for row, found in enumerate(cells) if len(found) != len(header))
+        raise AdequaError(
+            f"{name}, line {first_line + row} has {_cells(len(cells[row]))}, "
+            f"but the header names {len(header)}."
+        )
+    by_column = dict(zip(header, zip(*cells, strict=True), strict=True))
+    return Chunk(
+        {column: by_column[column] for column in columns},
+        lambda row: f"{name}, line {first_line + row}",
+    )
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell{'s' if count > 1 else ''}"
+
 
 _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
 
@@ -27,7 +66,7 @@ def open_jsonl(path: FilePath, advance: Advance) -> Iterator[Table]:
         first_line = 1
         while part := list(islice(rows, size)):
             place = places(name, "line", first_line)
-            yield _chunk(_parsed_lines(part, place), columns, column_names, place)
+            yield _json_chunk(_parsed_lines(part, place), columns, column_names, place)
             first_line += len(part)
 
     yield Table(name, column_names, chunks, ragged=True)
@@ -53,7 +92,7 @@ def open_json_list(path: FilePath, advance: Advance) -> Iterator[Table]:
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         for start in range(0, len(rows), size):
             place = places(name, "item", start + 1)
-            yield _chunk(rows[start : start + size], columns, column_names, place)
+            yield _json_chunk(rows[start : start + size], columns, column_names, place)
 
     yield Table(name, column_names, chunks, ragged=True)
 
@@ -101,7 +140,7 @@ def _all_objects(rows: Sequence[object]) -> TypeGuard[Sequence[dict[str, object]
     return set(map(type, rows)) == {dict}
 
 
-def _chunk(
+def _json_chunk(
     rows: Sequence[object],
     columns: tuple[str, ...] | None,
     first_row: tuple[str, ...],

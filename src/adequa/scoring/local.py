@@ -21,8 +21,8 @@ from adequa.errors import AdequaError
 from adequa.io.shards import Shard
 from adequa.metrics.base import Metric
 from adequa.runtime.threads import available_cpus
-from adequa.scoring.job import Job
-from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
+from adequa.scoring.manifest import Job
+from adequa.scoring.shard import Outcome, Progress, ShardScorer, Told
 
 _ATTEMPTS = 3  # workers that a shard may cost
 

@@ -27,10 +27,8 @@ from adequa.errors import AdequaError
 from adequa.io.shards import Shard
 from adequa.io.storage import LocalStorage, below, storage_of
 from adequa.runtime.threads import available_cpus
-from adequa.scoring.job import Job
-from adequa.scoring.probe import in_words
-from adequa.scoring.records import Record
-from adequa.scoring.shard_scoring import Outcome, Progress, ShardScorer, Told
+from adequa.scoring.manifest import Job, Record
+from adequa.scoring.shard import Outcome, Progress, ShardScorer, Told, in_words
 
 _MOST_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
 _OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows

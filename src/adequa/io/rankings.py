@@ -1,0 +1,404 @@
+"""WMT rankings, the outputs of the systems that they compare, and names of language pairs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, combinations
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from adequa.errors import AdequaError
+from adequa.io.text import Advance, FilePath, ignore, lines, shown, uncompressed_name
+from adequa.judgements import Kept, Preferences, all_kept
+from adequa.segments import Segments
+
+_SIDES = 2
+# By ISO 639-1: the other codes of ISO 639-2 and 639-3, and what people write instead.
+_ALSO_WRITTEN = {
+    "ar": "ara arabic",
+    "bn": "ben bengali",
+    "ca": "cat catalan",
+    "cs": "ces cze cz czech",
+    "da": "dan danish",
+    "de": "deu ger german",
+    "el": "ell gre greek",
+    "en": "eng english",
+    "es": "spa spanish",
+    "et": "est estonian",
+    "eu": "eus baq basque",
+    "fi": "fin finnish",
+    "fr": "fra fre french",
+    "gu": "guj gujarati",
+    "ha": "hau hausa",
+    "he": "heb hebrew",
+    "hi": "hin hindi",
+    "hr": "hrv croatian",
+    "hu": "hun hungarian",
+    "id": "ind indonesian",
+    "is": "isl ice icelandic",
+    "it": "ita italian",
+    "iu": "iku inuktitut",
+    "ja": "jpn japanese",
+    "kk": "kaz kazakh",
+    "km": "khm khmer",
+    "ko": "kor korean",
+    "lt": "lit lithuanian",
+    "lv": "lav latvian",
+    "mr": "mar marathi",
+    "ne": "nep nepali",
+    "nl": "nld dut dutch",
+    "no": "nor norwegian",
+    "pl": "pol polish",
+    "ps": "pus pashto",
+    "pt": "por portuguese",
+    "ro": "ron rum romanian",
+    "ru": "rus russian",
+    "si": "sin sinhala",
+    "sk": "slk slo slovak",
+    "sl": "slv slovenian",
+    "sv": "swe swedish",
+    "ta": "tam tamil",
+    "tr": "tur turkish",
+    "uk": "ukr ukrainian",
+    "vi": "vie vietnamese",
+    "xh": "xho xhosa",
+    "zh": "zho chi chinese",
+    "zu": "zul zulu",
+}
+_CODES = {
+    written: code for code, others in _ALSO_WRITTEN.items() for written in (code, *others.split())
+}
+
+
+@cache
+def language_pair(text: str) -> str:
+    """A language pair as `cs-en`; what is not known to be one stays as it is.
+
+    >>> language_pair("cz-en"), language_pair("ces-eng"), language_pair("Czech-English")
+    ('cs-en', 'cs-en', 'cs-en')
+    >>> language_pair("de-de_AT"), language_pair("medical")
+    ('de-de_AT', 'medical')
+    """
+    sides = [_CODES.get(side.strip().lower(), "") for side in text.split("-")]
+    return "-".join(sides) if len(sides) == _SIDES and all(sides) else text.strip()
+
+
+def kept_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> Kept:
+    """The rows without a problem; each of the others counts once, for its first one.
+
+    >>> kept = kept_rows("t.tsv", {"no score": [True, False], "no text": [True, False]}, 2)
+    >>> kept.rows, dict(kept.unused)
+    (array([1]), {'no score': 1})
+    """
+    usable = np.ones(count, dtype=bool)
+    unused = {}
+    for reason, rows in problems.items():
+        hit = usable & np.asarray(rows, dtype=bool)
+        if hit.any():
+            unused[reason] = int(hit.sum())
+        usable &= ~hit
+    if not usable.any():
+        reasons = ", ".join(f"{reason} ({times})" for reason, times in unused.items())
+        raise AdequaError(f"{name} has no usable row among {count}: {reasons}.")
+    return Kept(np.flatnonzero(usable), count, unused)
+
+
+Texts: TypeAlias = tuple[str, ...]  # line by line
+
+_TEST_SET = re.compile(r"^news[a-z]*\d{4}\.")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemOutputs:
+    """What the systems of one language pair wrote, line by line with the reference."""
+
+    reference: Texts
+    source: Texts | None
+    systems: Mapping[str, Texts]
+
+    def of(self, system: str, pair: str) -> Texts | None:
+        """The output of a system, however much of a file name it is called by.
+
+        Of several systems that wrote the same, `A+B`, any will do.
+        """
+        for name in (system, *system.split("+")):
+            for form in (name, bare_name(name, pair)):
+                if form in self.systems:
+                    return self.systems[form]
+        return None
+
+
+def bare_name(system: str, pair: str) -> str:
+    """A system's name without the test set, the language pair and the suffix of its file.
+
+    >>> bare_name("newstest2016.uedin-nmt.4361.cs-en", "cs-en")
+    'uedin-nmt.4361'
+    >>> bare_name("newstest2013.cs-en.JHU.2903.txt", "cs-en")
+    'JHU.2903'
+    """
+    name = _TEST_SET.sub("", system.removesuffix(".txt"))
+    return name.removeprefix(f"{pair}.").removesuffix(f".{pair}")
+
+
+def read_system_outputs(folder: FilePath) -> dict[str, SystemOutputs]:
+    """The outputs in a folder, by language pair."""
+    if not Path(folder).is_dir():
+        raise AdequaError(f"There is no folder {folder} with outputs of systems.")
+    paths = sorted(Path(folder).glob("*/*.txt*"))
+    return outputs_by_pair((f"{p.parent.name}/{uncompressed_name(p)}", lines(p)) for p in paths)
+
+
+def outputs_by_pair(files: Iterable[tuple[str, Iterable[str]]]) -> dict[str, SystemOutputs]:
+    """Outputs from the lines of files that are named as LP/SYSTEM.txt."""
+    by_pair: dict[str, dict[str, Texts]] = {}
+    for name, texts in files:
+        path = PurePosixPath(name)
+        pair = language_pair(path.parent.name)
+        by_pair.setdefault(pair, {})[path.name.removesuffix(".txt")] = tuple(texts)
+    return {pair: _outputs(pair, texts) for pair, texts in by_pair.items()}
+
+
+def _outputs(pair: str, texts: dict[str, Texts]) -> SystemOutputs:
+    if "reference" not in texts:
+        raise AdequaError(f"Outputs of systems for {pair} lack the file {pair}/reference.txt.")
+    reference = texts["reference"]
+    for name, found in texts.items():
+        if len(found) != len(reference):
+            raise AdequaError(
+                f"{pair}/{name}.txt has {len(found)} lines, but {pair}/reference.txt has "
+                f"{len(reference)}."
+            )
+    systems = {name: found for name, found in texts.items() if name not in {"reference", "source"}}
+    return SystemOutputs(
+        reference=reference,
+        source=texts.get("source"),
+        systems={bare_name(name, pair): found for name, found in systems.items()} | systems,
+    )
+
+
+def segments_of(outputs: Mapping[str, SystemOutputs], rated: Iterable[tuple[str, str]]) -> Segments:
+    """Every line of these systems, (language pair, system), with the ids lp, system, segment."""
+    hypotheses: list[Sequence[str]] = []
+    references: list[Sequence[str]] = []
+    sources: list[Sequence[str]] = []
+    ids: list[tuple[str, str, str]] = []
+    for pair, system in rated:
+        found = outputs[pair].of(system, pair) if pair in outputs else None
+        if found is None:
+            raise AdequaError(f'There is no output of system "{system}" for {pair}.')
+        hypotheses.append(found)
+        references.append(outputs[pair].reference)
+        sources.append(outputs[pair].source or ("",) * len(found))
+        ids += [(pair, system, str(number)) for number in range(1, len(found) + 1)]
+    columns = zip(*ids, strict=True)
+    return Segments(
+        hypotheses=tuple(chain.from_iterable(hypotheses)),
+        references=tuple(zip(chain.from_iterable(references))),
+        sources=tuple(chain.from_iterable(sources)),
+        ids=dict(zip(("lp", "system", "segment"), columns, strict=True)),
+    )
+
+
+def with_texts(
+    name: str, preferences: Preferences, outputs: Mapping[str, SystemOutputs]
+) -> Preferences:
+    """The same preferences with the texts that they are about; those without are counted."""
+    ids = preferences.ids
+    about = list(zip(ids["lp"], map(_number, ids["segment"]), strict=True))
+
+    def texts_of(part: Callable[[int, SystemOutputs, str], Texts | None]) -> list[str | None]:
+        return [
+            _line(part(row, outputs[pair], pair), number) if pair in outputs else None
+            for row, (pair, number) in enumerate(about)
+        ]
+
+    better = texts_of(lambda row, found, pair: found.of(ids["better_system"][row], pair))
+    worse = texts_of(lambda row, found, pair: found.of(ids["worse_system"][row], pair))
+    references = texts_of(lambda _row, found, _pair: found.reference)
+    sources = texts_of(lambda _row, found, _pair: found.source)
+    problems = {
+        "no output of the better system": [text is None for text in better],
+        "no output of the worse system": [text is None for text in worse],
+        "no reference text": [not (text and text.strip()) for text in references],
+    }
+    kept = kept_rows(name, problems, len(about))
+
+    def chosen(texts: Sequence[str | None]) -> Texts:
+        return tuple(texts[row] or "" for row in kept.rows.tolist())
+
+    cells, known = tuple(zip(chosen(references))), chosen(sources)
+    before = preferences.kept
+    return Preferences(
+        ids=preferences.select(kept.rows).ids,
+        better=Segments(chosen(better), cells, known if any(known) else None),
+        worse=Segments(chosen(worse), cells, known if any(known) else None),
+        ties=preferences.ties,
+        kept=Kept(before.rows[kept.rows], before.row_count, {**before.unused, **kept.unused}),
+    )
+
+
+def _number(segment: str) -> int:
+    """The number of a line, counted from 1; 0 where it is none."""
+    return int(segment) if segment.isdecimal() else 0
+
+
+def _line(texts: Texts | None, number: int) -> str | None:
+    return texts[number - 1] if texts is not None and 0 < number <= len(texts) else None
+
+
+Ranked: TypeAlias = tuple[str, int]  # a system and its rank
+
+_SYSTEM = re.compile(r"system(\d+)(id|rank)")
+
+
+class Preference(NamedTuple):
+    """One row of the result; the fields are the ids of `Preferences`."""
+
+    lp: str
+    segment: str
+    judge: str
+    ranking: str
+    better_system: str
+    worse_system: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Where a line says what: positions of cells."""
+
+    width: int
+    languages: tuple[int, int]
+    segment: int
+    judge: int | None
+    ranking: int | None  # pairs of one ranking stand in several lines from 2015 on
+    systems: tuple[tuple[int, int], ...]  # name and rank
+
+
+def read_wmt_rankings(
+    path: FilePath, *, outputs: FilePath | None = None, advance: Advance | None = None
+) -> Preferences:
+    """Preferences from a CSV file of WMT rankings, with the counts of ties.
+
+    `outputs` is a folder of what the systems wrote, as LP/SYSTEM.txt beside LP/reference.txt and
+    LP/source.txt; without it there are ids only.
+    """
+    name = shown(path)
+    rows = csv.reader(lines(path, advance=advance or ignore))
+    found = preferences_from_rankings(name, rows)
+    return found if outputs is None else with_texts(name, found, read_system_outputs(outputs))
+
+
+def preferences_from_rankings(name: str, rows: Iterator[list[str]]) -> Preferences:
+    """Preferences from the cells of such a file, the header first."""
+    header = _header(name, next(rows, []))
+    preferences: list[Preference] = []
+    ties: Counter[tuple[str, str, str]] = Counter()
+    unused: Counter[str] = Counter()
+    for number, row in enumerate(rows, 1):
+        problem = _problem(header, row)
+        if problem:
+            unused[problem] += 1
+            continue
+        pair = language_pair("-".join(row[cell] for cell in header.languages))
+        judge = "" if header.judge is None else row[header.judge]
+        ranking = str(number) if header.ranking is None else row[header.ranking]
+        for better, worse, tied in _compared(_ranked(header, row)):
+            if tied:
+                ties[pair, min(better, worse), max(better, worse)] += 1
+            else:
+                about = (pair, row[header.segment].strip(), judge, ranking)
+                preferences.append(Preference(*about, better, worse))
+    if not preferences:
+        reasons = ", ".join(f"{reason} ({times})" for reason, times in unused.items())
+        raise AdequaError(f"{name} holds no preference: {reasons or 'there are only ties'}.")
+    columns = zip(*preferences, strict=True)
+    ids = dict(zip(Preference._fields, columns, strict=True))
+    kept = all_kept(len(preferences))
+    return Preferences(
+        ids={field: column for field, column in ids.items() if any(column)},
+        ties=dict(ties),
+        kept=Kept(kept.rows, kept.row_count, dict(unused)),
+    )
+
+
+def joined_systems(name: str) -> str:
+    """The name of several systems that wrote the same, for which WMT puts commas in between.
+
+    >>> joined_systems("online-A.0,online-B.0")
+    'online-A.0+online-B.0'
+    """
+    return "+".join(part.strip() for part in name.split(","))
+
+
+def _header(name: str, cells: Sequence[str]) -> _Header:
+    position = {cell.strip().lower(): number for number, cell in enumerate(cells)}
+    systems: dict[str, dict[str, int]] = {}
+    for cell, number in position.items():
+        if found := _SYSTEM.fullmatch(cell):
+            systems.setdefault(found[1], {})[found[2]] = number
+    segment = position.get("srcindex", position.get("segmentid"))
+    both = tuple((at["id"], at["rank"]) for at in systems.values() if len(at) == 2)  # noqa: PLR2004
+    lacking = [
+        written
+        for written, there in (
+            ("srclang", "srclang" in position),
+            ("trglang", "trglang" in position),
+            ("srcIndex", segment is not None),
+            ("system1Id, system1rank, system2Id, system2rank", len(both) > 1),
+        )
+        if not there
+    ]
+    if lacking or segment is None:
+        raise AdequaError(
+            f"{name} does not begin with the header of WMT rankings: {', '.join(lacking)} lacking."
+        )
+    return _Header(
+        width=len(cells),
+        languages=(position["srclang"], position["trglang"]),
+        segment=segment,
+        judge=position.get("judgeid"),
+        ranking=position.get("rankingid"),
+        systems=both,
+    )
+
+
+def _problem(header: _Header, row: Sequence[str]) -> str:
+    """Why a line cannot be used; empty where it can."""
+    if len(row) != header.width:
+        return "ranking with too few or too many cells"
+    if not all(row[cell].strip() for cell in (*header.languages, header.segment)):
+        return "ranking without language or segment"
+    try:
+        ranked = _ranked(header, row)
+    except ValueError:
+        return "rank is not a whole number"
+    return "" if len(ranked) > 1 else "fewer than two systems ranked"
+
+
+def _ranked(header: _Header, row: Sequence[str]) -> list[Ranked]:
+    """The systems that have a rank: -1 or nothing says that the judge gave none."""
+    ranks = [(_system(row[name]), int(row[rank].strip() or -1)) for name, rank in header.systems]
+    return [(system, rank) for system, rank in ranks if system and rank > 0]
+
+
+def _system(cell: str) -> str:
+    return joined_systems(",".join(part.strip().removesuffix(".txt") for part in cell.split(",")))
+
+
+def _compared(ranked: Sequence[Ranked]) -> Iterator[tuple[str, str, bool]]:
+    """Every two systems, the better one first, and whether they are tied.
+
+    >>> list(_compared([("a", 2), ("b", 1), ("c", 2)]))
+    [('b', 'a', False), ('a', 'c', True), ('b', 'c', False)]
+    """
+    for (first, one), (second, other) in combinations(ranked, 2):
+        if first != second:
+            better, worse = (first, second) if one <= other else (second, first)
+            yield better, worse, one == other
