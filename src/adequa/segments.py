@@ -177,6 +177,11 @@ def concatenate(parts: Sequence[Segments]) -> Segments:
     )
 
 
+# Fields of a signature that name what computed a score and not which metric it is: two signatures
+# that differ in these alone are of one metric, whose scores may differ in their last digits.
+ENVIRONMENT_FIELDS = frozenset({"version", "sacrebleu", "onnxruntime", "isa"})
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """The short line that lets someone else get the same number.

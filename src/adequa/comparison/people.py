@@ -17,9 +17,10 @@ from adequa.errors import AdequaError
 from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics.base import Metric
 from adequa.pretrained import METRIC_FOLDER
+from adequa.segments import ENVIRONMENT_FIELDS
 
 FILE = "differences.json"
-_PASSING = ("nrefs", "version")  # fields of a signature under which a difference means the same
+_VARYING = {"nrefs", *ENVIRONMENT_FIELDS}  # fields under which a difference means the same
 _ROUNDING = 1e-9
 
 
@@ -114,4 +115,4 @@ def _number(value: float | None) -> float:
 
 def _lasting(signature: str) -> list[str]:
     name, *fields = signature.split("|")
-    return [name, *(field for field in fields if field.partition(":")[0] not in _PASSING)]
+    return [name, *(field for field in fields if field.partition(":")[0] not in _VARYING)]

@@ -28,7 +28,7 @@ from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric, Metric, Remark
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.registry import in_full, load_metric
-from adequa.segments import FloatArray, Segments
+from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
 from adequa.version import __version__
 
 PARTS = "parts"  # the folder of the parts, which are numbered from 1
@@ -352,7 +352,7 @@ def _copy_file(source: Path, target: Path) -> None:
 
 def _settings_digest(metrics: Sequence[Metric]) -> str:
     """Return a digest of the parts' signature fields beside weights and versions."""
-    excluded = ("weights", "version")
+    excluded = {"weights", *ENVIRONMENT_FIELDS}
     fields = [[pair for pair in m.signature_fields() if pair[0] not in excluded] for m in metrics]
     return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:SETTINGS_DIGITS]
 

@@ -29,7 +29,7 @@ from adequa.encoders.registry import (
 from adequa.errors import AdequaError
 from adequa.io.text import TRUTH
 from adequa.metrics.registry import check_settings
-from adequa.segments import FloatArray
+from adequa.segments import ENVIRONMENT_FIELDS, FloatArray
 
 Resource = TypeVar("Resource")
 Facts: TypeAlias = Mapping[str, Any]
@@ -249,8 +249,8 @@ def essential_signature(signature: str) -> tuple[str, ...]:
     """
     name, *fields = signature.split("|")
     weights = tuple(field for field in fields if field.startswith("weights:"))
-    varying = ("version:", "sacrebleu:", "nrefs:")
-    return weights or (name, *(field for field in fields if not field.startswith(varying)))
+    varying = {"nrefs", *ENVIRONMENT_FIELDS}
+    return weights or (name, *(each for each in fields if each.partition(":")[0] not in varying))
 
 
 # Arrays

@@ -15,8 +15,12 @@ scores are rounded: hardly one in a hundred then depends on its neighbours, by t
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -236,6 +240,60 @@ class OnnxModel:
         if not np.isfinite(scores).all():
             raise AdequaError(f"{self.path} gives scores that are NaN or infinite: it is damaged.")
         return scores.reshape(rows)
+
+
+# Classes of processors, best first, by the flags that decide which kernels onnxruntime takes. Whole
+# numbers come out the same with all of them, and the floats between them are rounded differently.
+_INSTRUCTION_SETS: dict[str, set[str]] = {
+    "amx": {"amx_int8", "avx512_vnni"},
+    "avx512-vnni": {"avx512_vnni"},
+    "avx512": {"avx512f"},
+    "avx-vnni": {"avx_vnni"},
+    "avx2": {"avx2"},
+    "avx": {"avx"},
+    "sve": {"sve", "i8mm"},
+    "neon-i8mm": {"i8mm"},
+    "neon-dot": {"asimddp"},
+    "neon": {"asimd"},
+}
+
+
+def instruction_set(cpuinfo: str, machine: str) -> str:
+    """Return the class of a processor by Linux's /proc/cpuinfo, or else the machine's name.
+
+    >>> instruction_set("flags : fpu sse2 avx avx2 avx512f", "x86_64")
+    'avx512'
+    >>> instruction_set("", "arm64")
+    'arm64'
+    """
+    lines = [line.partition(":") for line in cpuinfo.splitlines()]
+    flags = next((rest for key, _, rest in lines if key.strip() in {"flags", "Features"}), "")
+    available = set(flags.split())
+    return next(
+        (name for name, needed in _INSTRUCTION_SETS.items() if needed <= available), machine
+    )
+
+
+@cache
+def _this_instruction_set() -> str:
+    with suppress(OSError):
+        return instruction_set(Path("/proc/cpuinfo").read_text("utf-8"), platform.machine())
+    return platform.machine()
+
+
+@cache
+def _onnxruntime_version() -> str:
+    """The version, without importing the package, which takes long where all is cached."""
+    for package in ("onnxruntime", "onnxruntime-gpu"):
+        with suppress(PackageNotFoundError):
+            return version(package)
+    return "unknown"
+
+
+def kernel_fields(device: Device) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a signature that name what computes scores on a device."""
+    kernels = _this_instruction_set() if device == "cpu" else device
+    return ("onnxruntime", _onnxruntime_version()), ("isa", kernels)
 
 
 def imported_onnxruntime() -> Any:

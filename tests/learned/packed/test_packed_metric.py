@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.atomic import digest_of
 from adequa.learned.packed.metric import BEND, EDGE, PackedPair, ScoreMap, bend, score_by_rule
 from adequa.metrics.registry import load_metric
-from adequa.runtime.onnx import PairScores, PairSession
+from adequa.runtime.onnx import PairScores, PairSession, kernel_fields
 from adequa.runtime.tokens import Pair
 from adequa.segments import Segments
 from tiny_onnx import WORDS
@@ -213,12 +214,15 @@ def test_scores_are_kept_on_disk(
     plain = run(loaded(tiny_of(folder, surface=None)))
     assert plain == scores(loaded(tiny_of(folder, surface=None)), *PAIRS)
     assert len(asked) == 2 * len(PAIRS)
-    # Another model, and another version of onnxruntime, have scores of their own.
+    # Another model, another version of onnxruntime and another processor have their own scores.
     run(loaded(tiny_of(folder, model={"notes": {"max_length": "99"}})))
     assert len(asked) == 3 * len(PAIRS)
-    monkeypatch.setattr("adequa.learned.packed.metric._onnxruntime_version", lambda: "0.0")
+    monkeypatch.setattr("adequa.runtime.onnx._onnxruntime_version", lambda: "0.0")
     run(loaded(folder))
     assert len(asked) == 4 * len(PAIRS)
+    monkeypatch.setattr("adequa.runtime.onnx._this_instruction_set", lambda: "another")
+    run(loaded(folder))
+    assert len(asked) == 5 * len(PAIRS)
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 999])
@@ -286,7 +290,12 @@ def test_the_signature(folder: Path) -> None:
 
     plain, mean = (str(loaded(folder, references=word).signature(1)) for word in ("best", "mean"))
     digest = loaded(folder).digest_[:12]
-    assert plain == f"tiny|nrefs:1|references:best|weights:{digest}|version:{__version__}"
+    (_, runtime), (_, isa) = kernel_fields("cpu")
+    assert plain == (
+        f"tiny|nrefs:1|references:best|weights:{digest}|onnxruntime:{runtime}|isa:{isa}"
+        f"|version:{__version__}"
+    )
+    assert runtime == version("onnxruntime")
     assert mean == plain.replace("best", "mean")
     other = loaded(tiny_of(folder, map={"unrelated": -2.5, "reference": 3.0}))
     assert other.digest_ != loaded(folder).digest_

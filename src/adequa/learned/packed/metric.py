@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 from unicodedata import category, normalize
@@ -31,11 +30,19 @@ from adequa.metrics.saved import DIGITS, Description
 from adequa.pretrained import METRIC_FOLDER
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
-from adequa.runtime.onnx import MODEL, TOKENIZER, Device, PairScores, PairSession
+from adequa.runtime.onnx import (
+    MODEL,
+    TOKENIZER,
+    Device,
+    PairScores,
+    PairSession,
+    kernel_fields,
+)
 from adequa.runtime.tokens import Pair
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 from adequa.version import __version__
 
+DECIMALS = 3  # shown to readers: the fourth differs between processors
 MAX_THREADS = 1024  # far beyond use, and far from what a system refuses
 # Part of the cache key. Raised when the same model reads a pair differently, such as in other
 # windows, so that scores cached before are not used.
@@ -145,6 +152,7 @@ class PackedPair(MeanMetric):
     kind: ClassVar[str] = "packed-pair"
     higher_is_better = True
     range = (0.0, 1.0)
+    decimals = DECIMALS
 
     # Counts over all calls: pairs read in windows, hypotheses not in English, all hypotheses.
     too_long_: int = field(default=0, init=False)
@@ -225,9 +233,9 @@ class PackedPair(MeanMetric):
 
     def _model_scores(self, pairs: list[Pair]) -> PairScores:
         """Return the scores of the model: from memory, from the cache on disk, or computed."""
-        # Devices and versions of onnxruntime round differently.
-        precision = f"{self.device}, onnxruntime {_onnxruntime_version()}"
-        keys = [text_key(self.model_digest_, precision, *pair) for pair in pairs]
+        # What computes the scores is part of the key, because others round differently.
+        kernels = "|".join(chain.from_iterable(kernel_fields(self.device)))
+        keys = [text_key(self.model_digest_, kernels, *pair) for pair in pairs]
 
         def cached_or_computed(rows: Sequence[int]) -> PairScores:
             missing = [pairs[row] for row in rows]
@@ -251,6 +259,7 @@ class PackedPair(MeanMetric):
         return (
             ("references", self.references),
             ("weights", self.digest_[:DIGITS]),
+            *kernel_fields(self.device),
             ("version", __version__),
         )
 
@@ -273,6 +282,7 @@ class Adequa(MeanMetric):
     name = "adequa"
     higher_is_better = True
     range = (0.0, 1.0)
+    decimals = DECIMALS
 
     def __post_init__(self) -> None:
         check_choice("device", self.device, get_args(Device))
@@ -392,12 +402,3 @@ def _windows_remark(name: str, count: int, session: PairSession) -> Remark:
 
 def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-@cache
-def _onnxruntime_version() -> str:
-    """The version, without importing the package, which takes long where all is cached."""
-    for package in ("onnxruntime", "onnxruntime-gpu"):
-        with suppress(PackageNotFoundError):
-            return version(package)
-    return "of another name"
