@@ -23,10 +23,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adequa.learned.pairwise.costs import symmetric_logistic
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.inputs import Scaling, load_inputs
-from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork, Triples
+from adequa.learned.pairwise.network import (
+    Features,
+    NetworkShape,
+    PairwiseNetwork,
+    Triples,
+    symmetric_logistic,
+)
 from adequa.segments import FloatArray, Segments
 
 INPUTS = ("4metrics", "bleucomp")

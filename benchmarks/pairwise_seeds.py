@@ -18,10 +18,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from adequa.judgements import Preferences
-from adequa.learned.pairwise.costs import Loss, costs_of
 from adequa.learned.pairwise.data import UniqueTexts, corpora_of, preference_texts
 from adequa.learned.pairwise.inputs import Scaling, load_inputs
-from adequa.learned.pairwise.network import Features, PairwiseNetwork
+from adequa.learned.pairwise.network import Features, Loss, PairwiseNetwork, costs_of
 from adequa.learned.pairwise.train import TrainingSettings, train_network
 from adequa.reproduce.pairwise_rows import (
     LEARNING_RATE,

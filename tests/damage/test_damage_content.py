@@ -10,8 +10,7 @@ import re
 import pytest
 
 from adequa.damage.apply import damage_text
-from adequa.damage.base import Context
-from adequa.damage.english import word_lists
+from adequa.damage.base import Context, word_lists
 from tiny_damage import (
     ENGLISH,
     GERMAN,

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.encoders.base import Concatenation, Coverage, Encoder, PairEncoder, Vectors
-from adequa.encoders.cached import cached
+from adequa.encoders.base import Concatenation, Coverage, Encoder, PairEncoder, Vectors, cached
 from adequa.errors import AdequaError
 from adequa.runtime.cache import VectorCache
 
@@ -88,7 +87,7 @@ def test_encoders_do_not_share_a_cache(tmp_path: Path) -> None:
 def test_an_interrupted_run_keeps_what_was_encoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adequa.encoders.cached._CHUNK", 2)
+    monkeypatch.setattr("adequa.encoders.base._CHUNK", 2)
 
     class Interrupted(Letters):
         def encode(self, sentences: Sequence[str]) -> Vectors:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from adequa.encoders.infersent import InferSent
+from adequa.encoders.published import InferSent
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from recurrent_oracles import Array, infersent, random_arrays, write_glove

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adequa.encoders.converters.quick_thought import Checkpoint, convert, main
-from adequa.encoders.quick_thought import QuickThought
+from adequa.encoders.converters import Checkpoint, convert_quick_thought, main
+from adequa.encoders.published import QuickThought
 from adequa.encoders.recurrent import write_arrays
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
@@ -216,7 +216,7 @@ def checkpoint(arrays: Mapping[str, Array]) -> Checkpoint:
 @pytest.mark.parametrize("old", [False, True])
 def test_converter_with_a_vocabulary(folder: Path, tmp_path: Path, old: bool) -> None:
     read = checkpoint(variables(WEIGHTS, old=old) | LEARNED)
-    convert(read, tmp_path / "new", vocabulary=folder / "words.txt")
+    convert_quick_thought(read, tmp_path / "new", vocabulary=folder / "words.txt")
     encoded = QuickThought.load(str(tmp_path / "new")).encode(SENTENCES)
     np.testing.assert_array_equal(encoded, QuickThought.load(str(folder)).encode(SENTENCES))
 
@@ -229,18 +229,24 @@ def test_converter_with_an_expanded_vocabulary(folder: Path, tmp_path: Path) -> 
     Path(f"{start}_out.txt").write_text("\n".join(WORDS[::-1]), encoding="utf-8")
     np.save(f"{start}_out.npy", TABLES["g"][::-1])
     small = {name: table[:2] for name, table in LEARNED.items()}
-    convert(checkpoint(variables(WEIGHTS) | small), tmp_path / "new", expanded=str(start))
+    convert_quick_thought(
+        checkpoint(variables(WEIGHTS) | small), tmp_path / "new", expanded=str(start)
+    )
     encoded = QuickThought.load(str(tmp_path / "new")).encode(SENTENCES)
     np.testing.assert_array_equal(encoded, QuickThought.load(str(folder)).encode(SENTENCES))
     Path(f"{start}_out.txt").write_text("\n".join(["<unk>", *WORDS[1:5], "!"]), encoding="utf-8")
     with pytest.raises(AdequaError, match="hold different words"):
-        convert(checkpoint(variables(WEIGHTS) | small), tmp_path / "no", expanded=str(start))
+        convert_quick_thought(
+            checkpoint(variables(WEIGHTS) | small), tmp_path / "no", expanded=str(start)
+        )
 
 
 def test_converter_without_words(fixed: Path, tmp_path: Path) -> None:
     glove = str(tmp_path / "glove.txt")
     table = np.concatenate([WEIGHTS["unknown"][None], TABLES["f"][1:]])
-    convert(checkpoint(variables(ONE_WAY) | {"word_embedding": table}), tmp_path / "new")
+    convert_quick_thought(
+        checkpoint(variables(ONE_WAY) | {"word_embedding": table}), tmp_path / "new"
+    )
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["quick_thought.npz"]
     new = QuickThought.load(str(tmp_path / "new"), words=glove)
     assert new.fingerprint == QuickThought.load(str(fixed), words=glove).fingerprint
@@ -259,11 +265,11 @@ def test_converter_refuses_in_a_sentence(folder: Path, tmp_path: Path) -> None:
         (variables(WEIGHTS), "has no table of word vectors named word_embedding"),
     ):
         with pytest.raises(AdequaError, match=sentence):
-            convert(checkpoint(arrays), tmp_path / "new")
+            convert_quick_thought(checkpoint(arrays), tmp_path / "new")
     short = tmp_path / "short.txt"
     short.write_text("<unk>\nthe\n", encoding="utf-8")
     with pytest.raises(AdequaError, match=r"short.txt has 2 words and should have the 6 of model"):
-        convert(checkpoint(whole), tmp_path / "new", vocabulary=short)
+        convert_quick_thought(checkpoint(whole), tmp_path / "new", vocabulary=short)
     assert not (tmp_path / "new").exists()
 
 
@@ -276,7 +282,7 @@ def test_converter_as_a_command(
     """With a stand-in for TensorFlow, of which only the reader of checkpoints is used."""
     new = tmp_path / "new"
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    assert main([str(folder), str(new)]) == 2
+    assert main(["quick-thought", str(folder), str(new)]) == 2
     assert "TensorFlow is not installed" in capsys.readouterr().err
     arrays = variables(WEIGHTS) | LEARNED
 
@@ -291,10 +297,12 @@ def test_converter_as_a_command(
     stand_in = ModuleType("tensorflow")
     stand_in.__dict__["train"] = SimpleNamespace(load_checkpoint=load_checkpoint)
     monkeypatch.setitem(sys.modules, "tensorflow", stand_in)
-    assert main(["nowhere", str(new)]) == 2
+    assert main(["quick-thought", "nowhere", str(new)]) == 2
     printed = capsys.readouterr().err
     assert printed == ("Error: nowhere cannot be read as a TensorFlow checkpoint: Unsuccessful.\n")
-    assert main(["train", str(new), "--vocabulary", str(folder / "words.txt")]) == 0
+    assert (
+        main(["quick-thought", "train", str(new), "--vocabulary", str(folder / "words.txt")]) == 0
+    )
     assert capsys.readouterr().out == f"Use it as quick-thought:{new}\n"
     np.testing.assert_array_equal(
         QuickThought.load(str(new)).encode(SENTENCES),

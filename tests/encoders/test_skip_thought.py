@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 import torch
 
-from adequa.encoders.converters.plain_table import read_plain
-from adequa.encoders.converters.skip_thought import convert, main
+from adequa.encoders.converters import convert_skip_thought, main, read_plain
+from adequa.encoders.published import SkipThought, skip_thought_arrays
 from adequa.encoders.recurrent import GRU, content_digest, read_arrays, write_arrays
 from adequa.encoders.registry import load_encoder
-from adequa.encoders.skip_thought import SkipThought, weight_names
 from adequa.errors import AdequaError
 from recurrent_oracles import Array, random_arrays, theano_gru, unit
 
@@ -241,7 +240,7 @@ def test_converter_makes_tables_plain(folder: Path, tmp_path: Path, saved: str) 
             (folder / file).write_bytes(pickle.dumps(by_word(table), protocol=2))
         else:
             np.save(folder / file, forms[saved], allow_pickle=True)
-    assert convert(folder, tmp_path / "new") == ("uni", "bi")
+    assert convert_skip_thought(folder, tmp_path / "new") == ("uni", "bi")
     converted = SkipThought.load(str(tmp_path / "new"))
     assert converted.fingerprint == before.fingerprint
     np.testing.assert_array_equal(converted.encode(SENTENCES), expected)
@@ -268,7 +267,7 @@ def test_converter_runs_nothing(
                 header = {"descr": "|O", "fortran_order": False, "shape": ()}
                 np.lib.format.write_array_header_1_0(stream, header)
             pickle.dump([stranger], stream, protocol=protocol)
-        assert main([str(folder), str(tmp_path / "new")]) == 2
+        assert main(["skip-thought", str(folder), str(tmp_path / "new")]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"Error: {folder / 'utable.npy'} is not read: it is a pickle that")
         assert error.count("\n") == 1
@@ -286,22 +285,22 @@ def test_converter_refuses_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     ):
         np.save(table, content, allow_pickle=True)
         with pytest.raises(AdequaError, match=sentence):
-            convert(folder, new)
+            convert_skip_thought(folder, new)
     for damaged in (b"", b"text", b"\x93NUMPY", b"\x80\x02]q\x00", pickle.dumps({})[:-3]):
         table.write_bytes(damaged)
         with pytest.raises(AdequaError, match=r"utable.npy is neither a NumPy array nor a pickle"):
-            convert(folder, new)
+            convert_skip_thought(folder, new)
     table.unlink()
     with pytest.raises(AdequaError, match=r"There is no file \S+utable.npy"):
-        convert(folder, new)
+        convert_skip_thought(folder, new)
     with pytest.raises(AdequaError, match=r"holds neither uni_skip.npz nor bi_skip.npz"):
-        convert(tmp_path, new)
+        convert_skip_thought(tmp_path, new)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["published"]
 
 
 def test_converter_as_a_command(folder: Path, tmp_path: Path) -> None:
     (folder / "bi_skip.npz").unlink()
-    command = [sys.executable, "-m", "adequa.encoders.converters.skip_thought"]
+    command = [sys.executable, "-m", "adequa.encoders.converters", "skip-thought"]
     done = run([*command, folder, tmp_path / "new"], capture_output=True, text=True, check=True)
     assert done.stdout == f"Use it as skip-thought:{tmp_path / 'new'},mode=uni\n"
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
@@ -331,7 +330,7 @@ def test_arrays_are_written_the_same_each_time(tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
         write_arrays(tmp_path / name, WEIGHTS["bi"])
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    read = read_arrays(tmp_path / "a.npz", weight_names("bi"))
+    read = read_arrays(tmp_path / "a.npz", skip_thought_arrays("bi"))
     assert content_digest({}, read) == content_digest({}, WEIGHTS["bi"])
 
 

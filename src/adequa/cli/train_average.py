@@ -28,7 +28,7 @@ def average(
     """Average the weights of pair regressors into one metric, as fast as one of them."""
     from adequa.cli.output import write
     from adequa.cli.render_pair_training import average_report
-    from adequa.learned.pair.averaging import average_metrics
+    from adequa.learned.ensemble import average_metrics
     from adequa.learned.pair.metric import PairRegressor
     from adequa.metrics.registry import load_metric
 

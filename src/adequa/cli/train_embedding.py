@@ -75,7 +75,7 @@ def embedding_regressor(
     quiet: Quiet = False,
 ) -> None:
     """Train a regressor on sentence vectors of hypothesis and reference (SVR, RUSE)."""
-    from adequa.encoders.cached import cached
+    from adequa.encoders.base import cached
     from adequa.encoders.registry import load_encoders
     from adequa.learned.embedding.metric import EmbeddingRegressor
 

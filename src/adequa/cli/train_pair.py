@@ -382,7 +382,7 @@ def _train_frozen(
     options: PlanOptions, output: str, name: str, *, device: str, download: bool, quiet: bool
 ) -> None:
     """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
-    from adequa.encoders.cached import cached
+    from adequa.encoders.base import cached
     from adequa.encoders.transformer import TransformerPair
     from adequa.encoders.transformer_files import model_folder
     from adequa.learned.embedding.metric import EmbeddingRegressor

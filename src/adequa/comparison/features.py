@@ -16,7 +16,7 @@ import numpy as np
 
 from adequa.agreement.surface import word_overlap
 from adequa.comparison.outputs import Outputs
-from adequa.damage.names import find_names
+from adequa.damage.entities import find_names
 from adequa.metrics.words import word_splitter
 from adequa.segments import FloatArray, IntArray
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 from random import Random
 
 from adequa.damage.base import (
+    FUNCTION_WORDS,
+    WORD,
     Context,
     Edit,
     apply_edits,
+    begins_sentence,
     by_fraction,
     capitalize_like,
+    clause_spans,
+    content_spans,
+    content_words,
     deletion,
     fraction_count,
     match_case,
     select_edits,
-)
-from adequa.damage.english import (
-    FUNCTION_WORDS,
-    WORD,
-    begins_sentence,
-    clause_spans,
-    content_spans,
-    content_words,
     split_final_punctuation,
     word_lists,
     word_spans,

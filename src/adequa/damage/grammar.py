@@ -6,10 +6,13 @@ import re
 from random import Random
 
 from adequa.damage.base import (
+    FUNCTION_WORDS,
+    PAST,
     Context,
     Edit,
     alternation,
     apply_edits,
+    begins_sentence,
     by_fraction,
     capitalize_like,
     deletion,
@@ -17,8 +20,9 @@ from adequa.damage.base import (
     match_case,
     replace_matches,
     select_edits,
+    word_lists,
+    word_spans,
 )
-from adequa.damage.english import FUNCTION_WORDS, PAST, begins_sentence, word_lists, word_spans
 
 _LISTS = word_lists("grammar")
 

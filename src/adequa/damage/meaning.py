@@ -7,22 +7,20 @@ from collections.abc import Sequence
 from random import Random
 
 from adequa.damage.base import (
+    BASE_OF_PAST,
+    BASE_OF_THIRD_PERSON,
     Context,
     Edit,
     alternation,
     apply_edits,
+    begins_sentence,
     by_fraction,
     capitalize_like,
+    content_spans,
+    content_words,
     match_case,
     replace_matches,
     select_edits,
-)
-from adequa.damage.english import (
-    BASE_OF_PAST,
-    BASE_OF_THIRD_PERSON,
-    begins_sentence,
-    content_spans,
-    content_words,
     word_lists,
 )
 

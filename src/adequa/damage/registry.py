@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adequa.damage import content, grammar, meaning, names, numbers, surface
+from adequa.damage import content, entities, grammar, meaning, surface
 from adequa.damage.base import DamageFunction, Perturbation
 from adequa.errors import AdequaError, nearest
 
@@ -35,15 +35,15 @@ def _kind(group: str, function: DamageFunction, severity: str = _POSITIONS) -> P
 
 
 _KINDS = (
-    _kind("number", numbers.number_changed),
-    _kind("number", numbers.number_word_changed),
-    _kind("number", numbers.magnitude_changed),
-    _kind("number", numbers.date_changed),
-    _kind("number", numbers.unit_changed),
+    _kind("number", entities.number_changed),
+    _kind("number", entities.number_word_changed),
+    _kind("number", entities.magnitude_changed),
+    _kind("number", entities.date_changed),
+    _kind("number", entities.unit_changed),
     _kind("negation", meaning.negation_dropped),
     _kind("negation", meaning.negation_added),
-    _kind("name", names.name_swapped),
-    _kind("name", names.names_exchanged, ""),
+    _kind("name", entities.name_swapped),
+    _kind("name", entities.names_exchanged, ""),
     _kind("omission", content.word_omitted, "fraction of positions, at most half"),
     _kind("omission", content.phrase_omitted, _OMITTED),
     _kind("omission", content.clause_omitted, "fraction of clauses omitted"),
@@ -67,7 +67,7 @@ _KINDS = (
     _kind("meaning", meaning.comparison_reversed),
     _kind("meaning", meaning.tense_changed),
     _kind("meaning", meaning.subject_object_exchanged, ""),
-    _kind("pronoun", names.pronoun_swapped),
+    _kind("pronoun", entities.pronoun_swapped),
     _kind("word", meaning.wrong_word),
     _kind("repetition", content.word_repeated),
     _kind("repetition", content.phrase_repeated, "number of repetitions"),

@@ -10,12 +10,14 @@ from adequa.damage.base import (
     Context,
     Edit,
     apply_edits,
+    begins_sentence,
     by_fraction,
+    content_spans,
     deletion,
     replace_matches,
     select_edits,
+    word_spans,
 )
-from adequa.damage.english import begins_sentence, content_spans, word_spans
 
 # Case
 

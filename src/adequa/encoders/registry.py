@@ -54,13 +54,13 @@ ENCODERS: dict[str, Entry] = {
         "the shape of dependency trees, or words composed over them: spacy:MODEL or conllu:FILE",
     ),
     "infersent": Entry(
-        "adequa.encoders.infersent:InferSent", "BiLSTM with max pooling, versions 1 and 2"
+        "adequa.encoders.published:InferSent", "BiLSTM with max pooling, versions 1 and 2"
     ),
     "skip-thought": Entry(
-        "adequa.encoders.skip_thought:SkipThought", "GRU encoders: uni-, bi- and combine-skip"
+        "adequa.encoders.published:SkipThought", "GRU encoders: uni-, bi- and combine-skip"
     ),
     "quick-thought": Entry(
-        "adequa.encoders.quick_thought:QuickThought", "two GRU encoders, concatenated"
+        "adequa.encoders.published:QuickThought", "two GRU encoders, concatenated"
     ),
     "precomputed": Entry(
         "adequa.encoders.precomputed:Precomputed", "vectors of any origin: an .npz or Parquet file"

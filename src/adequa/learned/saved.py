@@ -16,8 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import Concatenation, Encoder, PairEncoder
-from adequa.encoders.cached import cached
+from adequa.encoders.base import Concatenation, Encoder, PairEncoder, cached
 from adequa.encoders.parses import Parser, cached_parser, load_parser
 from adequa.encoders.registry import (
     encoder_class,

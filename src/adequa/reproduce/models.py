@@ -10,8 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from adequa.encoders.base import Encoder, PairEncoder
-from adequa.encoders.cached import cached
+from adequa.encoders.base import Encoder, PairEncoder, cached
 from adequa.encoders.registry import load_encoders
 from adequa.encoders.transformer_files import MODELS, SHORT_NAMES
 from adequa.errors import AdequaError

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from adequa.encoders.base import Concatenation, PairEncoder
-from adequa.encoders.cached import cached
+from adequa.encoders.base import Concatenation, PairEncoder, cached
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings

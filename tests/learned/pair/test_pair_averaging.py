@@ -19,7 +19,7 @@ from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
-from adequa.learned.pair.averaging import average_metrics  # noqa: E402  # needs PyTorch
+from adequa.learned.ensemble import average_metrics  # noqa: E402  # needs PyTorch
 
 QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(5e-3,))
 TEXTS, _ = outputs(20, seed=9)

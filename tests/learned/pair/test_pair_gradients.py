@@ -14,13 +14,14 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 from adequa.learned import training  # noqa: E402  # it needs PyTorch
-from adequa.learned.pair import devices, gradients  # noqa: E402
+from adequa.learned.pair import devices, objectives  # noqa: E402
 from adequa.learned.pair.devices import explained_memory_errors  # noqa: E402
-from adequa.learned.pair.gradients import accumulate_gradients, micro_batches  # noqa: E402
 from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402
-from adequa.learned.pair.objectives import (  # noqa: E402
+from adequa.learned.pair.objectives import (  # noqa: E402  # noqa: E402
     Objective,
     RatingRegression,
+    accumulate_gradients,
+    micro_batches,
     preference_order,
 )
 
@@ -68,7 +69,7 @@ def test_parts_give_the_gradients_of_all_at_once(kind: str) -> None:
 def test_parts_of_similar_length_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     objective, trained = OBJECTIVES[kind], network()
     at_once = found(trained, INPUTS, objective)
-    monkeypatch.setattr(gradients, "_START_COST_ON_CPU", 0)  # as if a part cost nothing
+    monkeypatch.setattr(objectives, "_START_COST_ON_CPU", 0)  # as if a part cost nothing
     pairs = objective.task(np.arange(len(objective))).pairs
     parts = [pairs[part] for part in micro_batches(trained, INPUTS, pairs)]
     assert all(len({*ROWS.lengths[part].tolist()}) == 1 for part in parts)
@@ -194,7 +195,7 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_too_little_memory_counts_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     trained, objective = network(), OBJECTIVES["ratings"]
-    monkeypatch.setattr(gradients, "_START_COST_ON_CPU", 0)
+    monkeypatch.setattr(objectives, "_START_COST_ON_CPU", 0)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 8 << 30))
     plain, left = trained.forward, 2
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from adequa.learned.pairwise.costs import Cost, costs_of, kendall, logistic, symmetric_logistic
+from adequa.learned.pairwise.network import Cost, costs_of, kendall, logistic, symmetric_logistic
 
 
 def test_kendall_cost_by_hand() -> None:

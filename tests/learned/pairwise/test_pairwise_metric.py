@@ -12,8 +12,8 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.learned.base import Training
-from adequa.learned.pairwise.costs import Loss
 from adequa.learned.pairwise.metric import PairwiseRanker
+from adequa.learned.pairwise.network import Loss
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_encoders import write_vectors, write_words

@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.learned.pairwise.costs import Cost, kendall, logistic, symmetric_logistic
-from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork, Triples
+from adequa.learned.pairwise.network import (
+    Cost,
+    Features,
+    NetworkShape,
+    PairwiseNetwork,
+    Triples,
+    kendall,
+    logistic,
+    symmetric_logistic,
+)
 
 COSTS: dict[str, Cost] = {
     "logistic": logistic,

@@ -6,8 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from adequa.learned.pairwise.costs import Cost, Loss, costs_of, logistic, symmetric_logistic
-from adequa.learned.pairwise.network import Features, PairwiseNetwork, Triples
+from adequa.learned.pairwise.network import (
+    Cost,
+    Features,
+    Loss,
+    PairwiseNetwork,
+    Triples,
+    costs_of,
+    logistic,
+    symmetric_logistic,
+)
 from adequa.segments import FloatArray
 
 pytest.importorskip("torch", reason="training needs PyTorch")

@@ -2,7 +2,7 @@
 
 metric          the metric that users fit, save, load and score with; its model card
 network         encoder, pooling and head; texts to scores
-objectives      losses on ratings, teachers' scores, preferences and damaged texts
+objectives      losses on ratings, teachers' scores, preferences and damaged texts; gradients
 plan            all settings of a training, in TOML
 subsets, data   from judgements to numbered pairs and objectives
 development     held-out references, and the figures on them
@@ -10,7 +10,5 @@ teachers        scores to distil
 round_trips     more texts to distil, by translating there and back
 initial_model   a pretrained encoder with a new head, or a saved metric
 train           the stages of a plan, for the shared training loop; optimiser and checkpoints
-gradients       gradients of large batches in little memory
 devices         precision, memory, several processes
-averaging       the mean of the weights of saved metrics
 """

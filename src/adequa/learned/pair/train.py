@@ -26,9 +26,8 @@ from adequa.learned.pair.devices import (
     explained_memory_errors,
     without_cudnn_attention,
 )
-from adequa.learned.pair.gradients import accumulate_gradients
 from adequa.learned.pair.network import ENCODER_PREFIX, SKIP, PairInputs, PairNetwork, predict
-from adequa.learned.pair.objectives import Loss, Objective, RatingRegression
+from adequa.learned.pair.objectives import Loss, Objective, RatingRegression, accumulate_gradients
 from adequa.learned.pair.plan import Plan, Schedule, SourcePlan, StagePlan
 from adequa.learned.training import Evaluation, Keep, Outcome, Progress, evaluation_steps
 from adequa.segments import FloatArray, IntArray

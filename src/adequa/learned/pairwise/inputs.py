@@ -18,8 +18,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from adequa.datasets.download import cache_folder
-from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder
-from adequa.encoders.cached import CachedEncoder, CachedPairEncoder, cached
+from adequa.encoders.base import (
+    AnyEncoder,
+    CachedEncoder,
+    CachedPairEncoder,
+    Encoder,
+    PairEncoder,
+    cached,
+)
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.learned.blend import column_scores

@@ -29,7 +29,6 @@ from adequa.learned.cards import (
     three_digits,
     training_data,
 )
-from adequa.learned.pairwise.costs import Loss, costs_of
 from adequa.learned.pairwise.data import (
     TrainingData,
     UniqueTexts,
@@ -48,7 +47,7 @@ from adequa.learned.pairwise.inputs import (
     encoder_input,
     load_inputs,
 )
-from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork
+from adequa.learned.pairwise.network import Features, Loss, NetworkShape, PairwiseNetwork, costs_of
 from adequa.learned.saved import (
     SavedArrays,
     check_sizes,

@@ -16,8 +16,7 @@ import torch
 from torch import nn
 
 from adequa.errors import AdequaError
-from adequa.learned.pairwise.costs import Cost
-from adequa.learned.pairwise.network import Features, NetworkShape, PairwiseNetwork, Triples
+from adequa.learned.pairwise.network import Cost, Features, NetworkShape, PairwiseNetwork, Triples
 from adequa.learned.training import DivergedError, Evaluation, Stage, Trial, train
 from adequa.segments import FloatArray
 
