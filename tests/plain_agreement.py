@@ -12,8 +12,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from adequa.statistics.permutation import packed_masks, unpacked
 from adequa.statistics.resampling import Seed
-from adequa.statistics.swapping import packed_masks, unpacked
 
 Numbers = Sequence[float]
 

@@ -18,7 +18,7 @@ from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from adequa.metrics.base import MeanMetric
 from adequa.segments import FloatArray, Segments
-from adequa.statistics.proportions import mean_share_interval, wilson_intervals
+from adequa.statistics.significance import mean_share_interval, wilson_intervals
 
 TEXTS = Segments(
     hypotheses=(

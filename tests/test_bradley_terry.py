@@ -16,7 +16,7 @@ from adequa.comparison.ranking import rank, win_probabilities
 from adequa.errors import AdequaError
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments
-from adequa.statistics.bradley_terry import bradley_terry
+from adequa.statistics.standings import bradley_terry
 
 
 def _most_likely(wins: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
-from adequa.statistics.clusters import ranks
+from adequa.statistics.significance import ranks
 
 MATRICES = st.integers(1, 7).flatmap(
     lambda count: arrays(np.float64, (count, count), elements=st.sampled_from([0.001, 0.5, np.nan]))

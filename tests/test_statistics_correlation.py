@@ -12,9 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from adequa.segments import FloatArray
+from adequa.statistics.arrays import Values, ranked, weight_by_rank
 from adequa.statistics.correlation import pearson, spearman
-from adequa.statistics.ranks import ranked, weight_by_rank
-from adequa.statistics.sums import Values
 
 Correlation = Callable[..., Values]
 BOTH: list[tuple[Correlation, Callable[..., tuple[float, float]]]] = [

@@ -13,9 +13,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from adequa.segments import FloatArray
-from adequa.statistics.inversions import inversions
-from adequa.statistics.kendall import Concordance, concordance, kendall_b, kendall_c
-from adequa.statistics.sums import Values
+from adequa.statistics.arrays import Values
+from adequa.statistics.kendall import Concordance, concordance, inversions, kendall_b, kendall_c
 
 small_numbers = st.integers(-3, 3).map(float)
 counts = st.integers(0, 3).map(float)

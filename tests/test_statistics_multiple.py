@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from adequa.errors import AdequaError
-from adequa.statistics.multiple import holm
+from adequa.statistics.significance import holm
 
 PROBABILITIES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 

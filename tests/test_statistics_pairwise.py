@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
-from adequa.statistics.pairwise import (
+from adequa.statistics.kendall import (
     better_probabilities,
     pairwise_accuracy,
     soft_pairwise_accuracy,

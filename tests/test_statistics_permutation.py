@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +14,7 @@ from scipy import stats
 import plain_agreement as plain
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics import permutation, swapping
+from adequa.statistics import permutation
 from adequa.statistics.correlation import pearson, spearman
 from adequa.statistics.permutation import (
     METHODS,
@@ -29,7 +28,6 @@ from adequa.statistics.permutation import (
     swap_units,
     system_differences,
 )
-from adequa.statistics.resampling import count_chunks
 
 SYSTEMS, SEGMENTS, RESAMPLES, SEED = 5, 12, 130, 11
 
@@ -245,8 +243,8 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
     whole = both()
-    monkeypatch.setattr(swapping, "_IN_CACHE", 3 * RESAMPLES)
-    monkeypatch.setattr(permutation, "count_chunks", partial(count_chunks, limit=20 * len(human)))
+    monkeypatch.setattr(permutation, "_IN_CACHE", 3 * RESAMPLES)
+    monkeypatch.setattr(permutation, "LIMIT", 20 * len(human))
     for one, other in zip(whole, both(), strict=True):
         assert other.resampled == pytest.approx(one.resampled, abs=1e-12)
 

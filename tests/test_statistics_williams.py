@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from adequa.statistics.williams import williams
+from adequa.statistics.significance import williams
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.proportions import wilson_intervals
-from adequa.statistics.undefined import check_finite
+from adequa.statistics.arrays import check_finite
+from adequa.statistics.significance import wilson_intervals
 
 SHARES = (0.75, 0.9, 0.95)  # of agreement that thresholds are asked for
 FEWEST = 30  # pairs that a threshold rests on: the largest few agree by chance

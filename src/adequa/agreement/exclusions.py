@@ -13,7 +13,7 @@ from adequa.agreement.human_scores import SIDES, known_systems, mean_ratings, st
 from adequa.agreement.protocol import HumanScore
 from adequa.errors import AdequaError, nearest
 from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ties, identified
-from adequa.statistics.outliers import outliers
+from adequa.statistics.correlation import outliers
 
 _HUMAN = re.compile(
     r"(\w+[-.])?(human|ref(erence)?)([-_. ]?(reference|stud|[a-z]|\d+))?(\.\d+)?", re.IGNORECASE

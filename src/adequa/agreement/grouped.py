@@ -15,6 +15,7 @@ from adequa.agreement.rated import CORRELATIONS, Rated
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics import ties
+from adequa.statistics.arrays import ratio
 from adequa.statistics.permutation import (
     Differences,
     general_differences,
@@ -22,7 +23,6 @@ from adequa.statistics.permutation import (
     swap_units,
 )
 from adequa.statistics.resampling import bootstrap_chunks, bootstrap_sums
-from adequa.statistics.sums import ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)

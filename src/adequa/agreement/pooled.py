@@ -11,7 +11,7 @@ from adequa.agreement.protocol import Protocol
 from adequa.agreement.rated import CORRELATIONS, Rated
 from adequa.segments import FloatArray
 from adequa.statistics import ties
-from adequa.statistics.correlation import pearson
+from adequa.statistics.correlation import pearson, undefined_reason
 from adequa.statistics.permutation import (
     Differences,
     general_differences,
@@ -19,8 +19,7 @@ from adequa.statistics.permutation import (
     swap_units,
 )
 from adequa.statistics.resampling import row_weights
-from adequa.statistics.undefined import why
-from adequa.statistics.williams import williams
+from adequa.statistics.significance import williams
 
 
 def measure_pooled(data: Rated, protocol: Protocol) -> Measured:
@@ -48,7 +47,7 @@ def measure_pooled(data: Rated, protocol: Protocol) -> Measured:
         differences=_differences(data, statistics[0], protocol),
         p_values=williams_matrix(data.human, data.metrics) if protocol.test == "williams" else None,
         thresholds=thresholds,
-        reasons=tuple(why(data.human, metric) for metric in data.metrics),
+        reasons=tuple(undefined_reason(data.human, metric) for metric in data.metrics),
     )
 
 

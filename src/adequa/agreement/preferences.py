@@ -12,6 +12,7 @@ from adequa.agreement.protocol import Protocol
 from adequa.errors import AdequaError
 from adequa.judgements import Ids
 from adequa.segments import FloatArray, IntArray
+from adequa.statistics.arrays import ratio
 from adequa.statistics.permutation import ratio_differences
 from adequa.statistics.preference_tau import (
     PREFERENCE_TAUS,
@@ -19,7 +20,6 @@ from adequa.statistics.preference_tau import (
     preferences_from_ratings,
 )
 from adequa.statistics.resampling import bootstrap_sums
-from adequa.statistics.sums import ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from adequa.agreement.measured import Measured
 from adequa.agreement.protocol import Protocol
 from adequa.segments import FloatArray
-from adequa.statistics.clusters import ranks
-from adequa.statistics.multiple import holm
 from adequa.statistics.permutation import Differences, average, p_values
 from adequa.statistics.resampling import interval
+from adequa.statistics.significance import holm, ranks
 
 AVERAGE = "average"
 POOLED = "pooled"

@@ -21,7 +21,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import all_kept
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
-from adequa.statistics.proportions import mean_share_interval
+from adequa.statistics.significance import mean_share_interval
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

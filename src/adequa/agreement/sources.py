@@ -24,7 +24,7 @@ from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
 from adequa.progress import Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
-from adequa.statistics.undefined import check_finite
+from adequa.statistics.arrays import check_finite
 
 _DIRECTIONS = {"true": True, "false": False}
 

@@ -16,7 +16,9 @@ from adequa.agreement.rated import CORRELATIONS
 from adequa.agreement.sources import Source
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.pairwise import (
+from adequa.statistics.arrays import ratio
+from adequa.statistics.correlation import undefined_reason
+from adequa.statistics.kendall import (
     better_probabilities,
     pairwise_accuracy,
     soft_pairwise_accuracy,
@@ -29,8 +31,6 @@ from adequa.statistics.permutation import (
     system_differences,
 )
 from adequa.statistics.resampling import bootstrap_chunks, bootstrap_counts
-from adequa.statistics.sums import ratio
-from adequa.statistics.undefined import why
 
 SYSTEM_STATISTICS: dict[str, Statistic] = {**CORRELATIONS, "accuracy": pairwise_accuracy}
 _SPA_RESAMPLES = 1000  # of the tests whose p-values soft pairwise accuracy compares
@@ -73,7 +73,7 @@ def measure_systems(data: Ranked, protocol: Protocol) -> Measured:
         samples=_samples(data, statistic, protocol),
         differences=_differences(data, statistic, protocol),
         p_values=williams_matrix(data.human, data.scores) if protocol.test == "williams" else None,
-        reasons=tuple(why(data.human, scores) for scores in data.scores),
+        reasons=tuple(undefined_reason(data.human, scores) for scores in data.scores),
     )
 
 

@@ -17,7 +17,7 @@ from adequa.comparison.reach import least_p, segments
 from adequa.comparison.results import Comparison, MetricResult
 from adequa.comparison.wording import probability, signed, unsigned
 from adequa.errors import AdequaError
-from adequa.statistics.multiple import holm
+from adequa.statistics.significance import holm
 
 
 @dataclass(frozen=True, slots=True)

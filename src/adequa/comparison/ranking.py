@@ -19,9 +19,9 @@ from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments
-from adequa.statistics.bradley_terry import bradley_terry
 from adequa.statistics.paired import Done
 from adequa.statistics.resampling import bootstrap_chunks, interval
+from adequa.statistics.standings import bradley_terry
 
 TIE = 0.5
 _COPIES = 4  # of a resample's wins that are held at once, at least

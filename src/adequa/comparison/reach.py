@@ -14,7 +14,7 @@ import numpy as np
 from adequa.comparison.results import MetricResult
 from adequa.comparison.settings import ComparisonSettings
 from adequa.segments import FloatArray
-from adequa.statistics.multiple import holm
+from adequa.statistics.significance import holm
 
 
 def least_p(differing: Sequence[int], *, sides: int) -> FloatArray:

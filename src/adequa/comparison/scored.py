@@ -13,7 +13,7 @@ from adequa.io.score_files import ScoreFile
 from adequa.metrics.base import Metric
 from adequa.progress import Progress
 from adequa.segments import FloatArray
-from adequa.statistics.undefined import check_finite
+from adequa.statistics.arrays import check_finite
 
 # Segments that all systems are scored on before the next ones: metrics keep what they know of
 # references that they have just seen.

@@ -8,7 +8,7 @@ from numbers import Integral
 
 from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED, SWAPS
 from adequa.errors import AdequaError, nearest
-from adequa.statistics.clusters import RULES
+from adequa.statistics.significance import RULES
 
 MOST = 10_000_000  # resamples
 

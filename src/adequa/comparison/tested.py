@@ -12,8 +12,6 @@ from adequa.comparison.results import MetricResult, PairResult
 from adequa.comparison.scored import Scored
 from adequa.comparison.settings import ComparisonSettings
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.clusters import ranks
-from adequa.statistics.multiple import holm
 from adequa.statistics.paired import (
     Done,
     Swapped,
@@ -23,6 +21,7 @@ from adequa.statistics.paired import (
     score_scale,
 )
 from adequa.statistics.resampling import interval
+from adequa.statistics.significance import holm, ranks
 
 SAME = 1e-9  # share of the largest score by which two are one number, computed in another order
 DECIMALS = 4  # of a score file

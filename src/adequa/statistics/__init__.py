@@ -7,7 +7,7 @@ One convention holds in every file:
   input gives a float.
 - `weights` says how often each item counts: 1 where not given, 0 for an item that is not there. A
   bootstrap resample is such an array of counts, and unequal groups are padded with zeros.
-- Where a statistic is undefined the answer is NaN, never a warning; `undefined.why` says the reason
-  in words. NaN and infinities in the input are an error, raised once by `undefined.check_finite`,
-  where data come in, and not in every function.
+- Where a statistic is undefined the answer is NaN, never a warning; `correlation.undefined_reason`
+  says why in words. NaN and infinities in the input are an error, raised once by
+  `arrays.check_finite` where data come in, and not in every function.
 """

@@ -1,17 +1,29 @@
-"""Pearson's and Spearman's correlation of metric scores with human scores."""
+"""Pearson's and Spearman's correlation of metric scores with human scores, and outlier systems."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from adequa.segments import FloatArray
-from adequa.statistics.ranks import pick, ranked, weight_by_rank
-from adequa.statistics.sums import Values, ones_unless, ratio, total, value
+from adequa.statistics.arrays import (
+    Values,
+    ones_unless,
+    pick,
+    ranked,
+    ratio,
+    total,
+    value,
+    weight_by_rank,
+)
 
 # A variance below this share of the mean square has lost too many digits to be told from moments.
 _CANCELLED = 1e-4
 _UNDERFLOWN = 1e-200
 _TWO_ITEMS = 2
+# The median absolute deviation of a normal distribution is its standard deviation over 1.483.
+_MAD_SCALE = 1.483
+_MAD_CUT = 2.5
 
 
 def pearson(human: FloatArray, metric: FloatArray, weights: FloatArray | None = None) -> Values:
@@ -64,8 +76,8 @@ def _about_zero(values: FloatArray) -> FloatArray:
 def _pearson_by_row(human: FloatArray, metric: FloatArray, weights: FloatArray) -> FloatArray:
     """The definition itself, each row about its own mean: for rows (rows, items) that need it."""
     human, metric = _about_mean(human, weights), _about_mean(metric, weights)
-    spread = np.sqrt(total(weights, human, human)) * np.sqrt(total(weights, metric, metric))
-    return np.asarray(ratio(total(weights, human, metric), spread))
+    scale = np.sqrt(total(weights, human, human)) * np.sqrt(total(weights, metric, metric))
+    return np.asarray(ratio(total(weights, human, metric), scale))
 
 
 def _about_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -111,3 +123,39 @@ def _centred_ranks(values: FloatArray, weights: FloatArray) -> tuple[FloatArray,
     up_to = np.cumsum(group, axis=-1)
     centred = up_to - group / 2 - up_to[..., -1:] / 2
     return pick(centred, ranks.codes), total(group, centred, centred)
+
+
+def outliers(human: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which systems' human scores are outliers: |h - median| / (1.483 MAD) > 2.5.
+
+    MAD is the median of |h - median|. The rule and its cut are those of Mathur, Baldwin and Cohn
+    (2020), "Tangled up in BLEU" (ACL). Where more than half of the systems have the same score,
+    MAD is zero and no system is called an outlier.
+
+    By hand: the median of 1, 2, 3, 4, 20 is 3, the deviations are 2, 1, 0, 1, 17 and their median
+    is 1; 17 / 1.483 = 11.5 is above 2.5, 2 / 1.483 = 1.3 is not.
+
+    >>> outliers(np.array([1.0, 2.0, 3.0, 4.0, 20.0]))
+    array([False, False, False, False,  True])
+    """
+    if not len(human):
+        return np.zeros(0, dtype=bool)
+    deviations = np.abs(human - np.median(human))
+    deviation = _MAD_SCALE * np.median(deviations)
+    found: npt.NDArray[np.bool_] = (deviations > _MAD_CUT * deviation) & (deviation > 0)
+    return found
+
+
+def undefined_reason(human: FloatArray, metric: FloatArray) -> str:
+    """Why a correlation of these is NaN; empty where it is not.
+
+    >>> undefined_reason(np.array([1.0, 2.0]), np.array([3.0, 3.0]))
+    'the metric gives every item the same score'
+    """
+    if human.size < 2:  # noqa: PLR2004 - a correlation needs two points
+        return "there are fewer than two items"
+    if np.ptp(human) == 0:
+        return "people gave every item the same score"
+    if np.ptp(metric) == 0:
+        return "the metric gives every item the same score"
+    return ""

@@ -25,7 +25,6 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.clusters import BoolArray
 from adequa.statistics.resampling import (
     LIMIT,
     Seed,
@@ -33,6 +32,7 @@ from adequa.statistics.resampling import (
     check_resamples,
     count_chunks,
 )
+from adequa.statistics.significance import BoolArray
 
 # One score a row of summed statistics.
 Score: TypeAlias = Callable[[FloatArray], FloatArray]

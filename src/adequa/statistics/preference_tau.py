@@ -18,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.sums import Values, ones_unless, ratio, total, value
+from adequa.statistics.arrays import Values, ones_unless, ratio, total, value
 
 
 @dataclass(frozen=True, slots=True)

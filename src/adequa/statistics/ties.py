@@ -18,11 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.inversions import inversions
-from adequa.statistics.ranks import Ranks, pick, ranked, weight_by_rank
+from adequa.statistics.arrays import (
+    Ranks,
+    Values,
+    as_rows,
+    ones_unless,
+    pick,
+    ranked,
+    ratio,
+    total,
+    weight_by_rank,
+)
+from adequa.statistics.kendall import inversions
 from adequa.statistics.resampling import Seed, count_chunks
-from adequa.statistics.rows import as_rows
-from adequa.statistics.sums import Values, ones_unless, ratio, total
 
 _FEW = 64  # items up to which a table of all pairs is faster than sorting
 _PAIRS = 2**21  # pairs written down at once: 16 MB an array
