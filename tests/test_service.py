@@ -23,7 +23,6 @@ from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.pretrained import ranker_folder
 from adequa.scoring.stream import RunningScores
-from adequa.segments import Segments
 from adequa.service import app, connections, offered
 from adequa.service.app import Settings
 from adequa.service.client import Client
@@ -222,14 +221,14 @@ def test_a_stream_is_the_same_however_it_arrives(live: Live) -> None:
             until(scored.is_set)
             yield from lines[1:]
 
-        add = RunningScores.add
+        add = RunningScores.add_statistics
 
-        def noted(running: RunningScores, batch: Segments) -> None:
-            add(running, batch)
+        def noted(running: RunningScores, *arguments: Any) -> None:
+            add(running, *arguments)
             scored.set()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(RunningScores, "add", noted)
+            patch.setattr(RunningScores, "add_statistics", noted)
             connection.request("POST", path, one_by_one(), LINES, encode_chunked=True)
             found = connection.getresponse().read().splitlines()
         connection.close()

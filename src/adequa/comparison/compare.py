@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from adequa.agreement.sources import Source, Specification
@@ -19,6 +20,7 @@ from adequa.comparison.scored import Scored, scored
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.tested import tested
 from adequa.errors import AdequaError
+from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import NO_PROGRESS, Progress
 
 
@@ -56,8 +58,13 @@ def compared(
     known: Iterable[str] | None = None,
     people: str | Path | None = None,
     progress: Progress = NO_PROGRESS,
+    compute: ComputeStatistics = Metric.checked_statistics,
 ) -> Comparison:
-    """The same for outputs that were read already."""
+    """Compare outputs that were read already.
+
+    `compute` may score elsewhere, such as in the queues of a server. Remarks of metrics are then
+    left out, since they count over all that a metric has scored.
+    """
     asked = (settings or ComparisonSettings()).of(len(outputs.names))
     named = [metrics] if isinstance(metrics, str) else metrics
     found = metrics_of(named)
@@ -66,7 +73,7 @@ def compared(
     meanings = _meanings(found, people)
     # Read before the long work, so that a file that cannot be read costs none.
     words = None if known is None else vocabulary(outputs, known)
-    results = [scored(source, outputs, progress) for source in found]
+    results = [scored(source, outputs, progress, compute) for source in found]
     progress.stage("Resampling")
     counts = set(map(len, outputs.references))
     count = counts.pop() if len(counts) == 1 else None
@@ -78,6 +85,7 @@ def compared(
         part=partial(_parts, results, outputs, words, asked),
         notes=(
             *_notes(outputs, results),
+            *(_remarks(found) if compute is Metric.checked_statistics else ()),
             *_too_few(outputs, asked),
             *unreachable(shown, outputs.names, asked),
         ),
@@ -136,12 +144,16 @@ def _notes(outputs: Outputs, results: Sequence[Scored]) -> list[str]:
         ]
         if same:
             notes.append(f"{name} has the same outputs as {same[0]} in every segment.")
-    for each in results:
-        if each.statistics is None:
-            notes.append(
-                f"{each.source.name} has scores of whole systems only: there are no intervals and "
-                "no tests without scores of segments."
-            )
-        if each.source.metric is not None:
-            notes += each.source.metric.remarks()
-    return list(dict.fromkeys(notes))
+    notes += [
+        f"{each.source.name} has scores of whole systems only: there are no intervals and no tests "
+        "without scores of segments."
+        for each in results
+        if each.statistics is None
+    ]
+    return notes
+
+
+def _remarks(found: Sequence[Source]) -> list[str]:
+    """What metrics say of the texts that they scored, each sentence once."""
+    remarks = (source.metric.remarks() for source in found if source.metric is not None)
+    return list(dict.fromkeys(chain.from_iterable(remarks)))

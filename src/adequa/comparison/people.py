@@ -55,10 +55,9 @@ class Meanings:
 
 def meanings_beside(metric: Metric) -> Meanings | None:
     """What was measured for this metric and lies beside its weights, if anything does."""
-    own = metric.wrapped
-    folder = METRIC_FOLDER if isinstance(own, Adequa) else None
-    if isinstance(own, PackedPair):
-        folder = own.folder
+    folder = METRIC_FOLDER if isinstance(metric, Adequa) else None
+    if isinstance(metric, PackedPair):
+        folder = metric.folder
     if folder is None or not (folder / FILE).is_file():
         return None
     return next(

@@ -17,7 +17,7 @@ from adequa.errors import AdequaError
 from adequa.learned.base import SILENT, Training
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.metrics.base import Metric
+from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.paired import Done
 from adequa.statistics.resampling import bootstrap_chunks, interval
@@ -58,12 +58,16 @@ class Ranking:
 
 
 def win_probabilities(
-    metric: Metric, outputs: Sequence[Segments], training: Training = SILENT
+    metric: Metric,
+    outputs: Sequence[Segments],
+    training: Training = SILENT,
+    compute: ComputeStatistics = Metric.checked_statistics,
 ) -> FloatArray:
     """How likely each system's output is better than each other's: (segments, systems, systems).
 
     All systems have the same segments. What a ranker sees is computed once an output, and all
-    pairs are decided in one batch. Of any other metric the higher score wins.
+    pairs are decided in one batch. Of any other metric the higher score wins; `compute` may score
+    elsewhere, such as in the queue of a server.
     """
     _check(outputs)
     count, rows = len(outputs), len(outputs[0])
@@ -72,7 +76,7 @@ def win_probabilities(
     if isinstance(metric, PairwiseRanker):
         decided = _decided(metric, outputs, pairs, training)
     else:
-        decided = _compared(metric, outputs, pairs, training)
+        decided = _compared(metric, outputs, pairs, training, compute)
     for (one, other), probability in zip(pairs, decided, strict=True):
         won[:, one, other], won[:, other, one] = probability, 1 - probability
     return won
@@ -97,10 +101,11 @@ def _compared(
     outputs: Sequence[Segments],
     pairs: Sequence[tuple[int, int]],
     training: Training,
+    compute: ComputeStatistics,
 ) -> FloatArray:
     training.stage(f"Scoring with {metric.name}")
     sign = 1.0 if metric.higher_is_better else -1.0
-    scores = [sign * metric.score(output).segments for output in outputs]
+    scores = [sign * metric.segment_scores(compute(metric, output)) for output in outputs]
     return np.stack([(1 + np.sign(scores[one] - scores[other])) / 2 for one, other in pairs])
 
 

@@ -10,7 +10,7 @@ from adequa.agreement.sources import Source
 from adequa.comparison.outputs import Outputs
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile
-from adequa.metrics.base import Metric
+from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import Progress
 from adequa.segments import FloatArray
 from adequa.statistics.arrays import check_finite
@@ -45,11 +45,16 @@ class Scored:
         return flat.reshape(systems, segments)
 
 
-def scored(source: Source, outputs: Outputs, progress: Progress) -> Scored:
+def scored(
+    source: Source,
+    outputs: Outputs,
+    progress: Progress,
+    compute: ComputeStatistics = Metric.checked_statistics,
+) -> Scored:
     """What a metric or a file of scores says of the outputs."""
     if source.metric is not None:
         progress.stage(f"Scoring with {source.name}")
-        statistics = _statistics(source.metric, outputs, progress)
+        statistics = _statistics(source.metric, outputs, progress, compute)
         systems = source.system_scores(statistics.sum(axis=1))
         found = Scored(source, statistics, systems)
         check_finite(source.name, systems)
@@ -67,7 +72,9 @@ def scored(source: Source, outputs: Outputs, progress: Progress) -> Scored:
     )
 
 
-def _statistics(metric: Metric, outputs: Outputs, progress: Progress) -> FloatArray:
+def _statistics(
+    metric: Metric, outputs: Outputs, progress: Progress, compute: ComputeStatistics
+) -> FloatArray:
     """Statistics (systems, segments, k), batch by batch, in each one system after the other."""
     size = len(outputs) if metric.needs_whole_corpus else _BATCH
     parts: list[list[FloatArray]] = [[] for _ in outputs.names]
@@ -76,7 +83,7 @@ def _statistics(metric: Metric, outputs: Outputs, progress: Progress) -> FloatAr
         references = outputs.references[rows]  # one object for all, which metrics know again
         for system, done in enumerate(parts):
             segments = outputs.part(system, rows, references)
-            done.append(metric.checked_statistics(segments))
+            done.append(compute(metric, segments))
             progress.scored(len(segments))
     return np.stack([np.concatenate(done) for done in parts])
 

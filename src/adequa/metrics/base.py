@@ -13,11 +13,13 @@ Everything else (streaming, documents, resampling) is arithmetic on those rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -44,11 +46,6 @@ class Metric(ABC):
     columns: tuple[str, ...] = ()
     # Packages whose version may change the score, beside our own.
     counted_with: tuple[str, ...] = ()
-
-    @property
-    def wrapped(self) -> Metric:
-        """The metric that this one delegates to, such as one that another thread owns."""
-        return self
 
     @abstractmethod
     def statistics(self, segments: Segments) -> FloatArray:
@@ -119,8 +116,19 @@ class Metric(ABC):
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         """Every setting that changes the score. By default all settings, then the versions."""
         settings = ((f.name, written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
-        packages = ((package, version(package)) for package in self.counted_with)
+        packages = ((package, _installed_version(package)) for package in self.counted_with)
         return (*settings, *packages, ("version", __version__))
+
+
+# Computes the statistics of segments with a metric: `Metric.checked_statistics`, or a function that
+# does it elsewhere, such as in the queue of a server that batches segments of many requests.
+ComputeStatistics: TypeAlias = Callable[[Metric, Segments], FloatArray]
+
+
+@cache
+def _installed_version(package: str) -> str:
+    """The version of a package; cached, since a server writes signatures for every request."""
+    return version(package)
 
 
 class MeanMetric(Metric):

@@ -49,13 +49,34 @@ class RunningScores:
     def add(self, batch: Segments) -> None:
         """Score a batch, of one system or of several."""
         for name, segments in _split(batch, batch.ids.get("system")):
-            system = self._systems.setdefault(name, _System())
-            system.count(segments)
+            system = self._system(name, segments)
             for label, metric in self._metrics.items():
                 if metric.needs_whole_corpus:
                     system.waiting.setdefault(label, []).append(segments)
                 else:
-                    system.add(label, metric, segments, self._keep_segments, self._by)
+                    self._add(system, label, segments, metric.checked_statistics(segments))
+
+    def add_statistics(
+        self, name: str, segments: Segments, statistics: Mapping[str, FloatArray]
+    ) -> None:
+        """Add segments of one system whose statistics were computed elsewhere, by metric label.
+
+        Statistics of a metric that needs the whole corpus are those of the whole system.
+        """
+        system = self._system(name, segments)
+        for label in self._metrics:
+            self._add(system, label, segments, statistics[label])
+
+    def _system(self, name: str, segments: Segments) -> _System:
+        system = self._systems.setdefault(name, _System())
+        system.count(segments)
+        return system
+
+    def _add(self, system: _System, label: str, segments: Segments, statistics: FloatArray) -> None:
+        scores = self._metrics[label].segment_scores(statistics) if self._keep_segments else None
+        system.add(
+            label, statistics, scores, None if self._by is None else _column(segments, self._by)
+        )
 
     def results(self) -> Results:
         """What was found in all batches so far."""
@@ -63,8 +84,9 @@ class RunningScores:
         for system in systems.values():
             while system.waiting:
                 label, parts = system.waiting.popitem()
-                metric = self._metrics[label]
-                system.add(label, metric, concatenate(parts), self._keep_segments, self._by)
+                segments = concatenate(parts)
+                statistics = self._metrics[label].checked_statistics(segments)
+                self._add(system, label, segments, statistics)
         if not systems:
             raise AdequaError("There is nothing to score: the input has no segments.")
         empty = {name: system.empty for name, system in systems.items() if system.empty}
@@ -104,17 +126,20 @@ class _System:
         self.reference_counts.add(segments.reference_count)
 
     def add(
-        self, label: str, metric: Metric, segments: Segments, keep_segments: bool, by: str | None
+        self,
+        label: str,
+        statistics: FloatArray,
+        scores: FloatArray | None,
+        groups: tuple[str, ...] | None,
     ) -> None:
-        statistics = metric.checked_statistics(segments)
         sums = self.sums.get(label)
         if sums is None:
             sums = self.sums[label] = _Sums(np.zeros(statistics.shape[1]))
         sums.total += statistics.sum(axis=0)
-        if keep_segments:
-            sums.segments.append(metric.segment_scores(statistics))
-        if by is not None:
-            for group, part in _sum_by(_column(segments, by), statistics).items():
+        if scores is not None:
+            sums.segments.append(scores)
+        if groups is not None:
+            for group, part in _sum_by(groups, statistics).items():
                 sums.groups[group] = sums.groups.get(group, 0) + part
 
     @property

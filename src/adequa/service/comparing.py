@@ -28,7 +28,7 @@ from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
-from adequa.service.delegating import Asked, Queued
+from adequa.service.delegating import Asked
 from adequa.service.lane import Lane
 from adequa.service.limits import Limits, Refusal
 from adequa.service.shapes import CompareRequest, RankRequest
@@ -154,7 +154,10 @@ def comparison(
 ) -> Comparison:
     """The comparison, as `adequa compare` makes it."""
 
-    def seen(statistics: FloatArray) -> None:
+    by_metric = {id(lane.metric): lane for lane in lanes.values()}
+
+    def compute(metric: Metric, segments: Segments) -> FloatArray:
+        statistics = asked.wait(by_metric[id(metric)], segments)
         # How wide they are is not known before.
         limits.check_tests(
             settings.swap_count,
@@ -162,13 +165,14 @@ def comparison(
             width=statistics.shape[1],
             metrics=len(lanes),
         )
+        return statistics
 
     sources = [
-        Source(label, lane.metric.higher_is_better, metric=Queued(lane, asked, seen))
+        Source(label, lane.metric.higher_is_better, metric=lane.metric)
         for label, lane in lanes.items()
     ]
     progress = Progress(stage=asked.begin, step=asked.check)
-    found = compared(outputs, sources, settings, progress=progress)
+    found = compared(outputs, sources, settings, progress=progress, compute=compute)
     said = [text for texts in outputs.hypotheses for text in texts]
     found = replace(found, notes=(*found.notes, *remarks(said, lanes)))
     asked.begin("Looking where they differ")
@@ -206,8 +210,10 @@ class Rankers:
                 metric = self._opened() if lane is None else lane.metric
                 won = win_probabilities(metric, outputs, training)
         else:
-            metric = Queued(lane, asked)
-            won = win_probabilities(metric, outputs, training)
+            metric, queue = lane.metric, lane
+            won = win_probabilities(
+                metric, outputs, training, lambda _, segments: asked.wait(queue, segments)
+            )
         asked.begin("Resampling")
         ranking = rank(
             list(systems),

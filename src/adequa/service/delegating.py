@@ -1,65 +1,14 @@
-"""Metrics that stand for one that a lane owns: they have its name and arithmetic, not its texts."""
+"""Long work on behalf of a request: whether somebody still waits for it, and how far it is."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 
-from adequa.metrics.base import Metric
-from adequa.segments import FloatArray, Segments, Signature
+from adequa.segments import FloatArray, Segments
 from adequa.service.lane import Job, Lane
-
-
-class Standing(Metric):
-    """What is the same for both: all that asks for no texts, which any thread may ask."""
-
-    def __init__(self, lane: Lane) -> None:
-        metric = lane.metric
-        self.lane = lane
-        self.name, self.range = metric.name, metric.range
-        self.higher_is_better, self.decimals = metric.higher_is_better, metric.decimals
-        self.max_references, self.columns = metric.max_references, metric.columns
-        self.needs_whole_corpus = metric.needs_whole_corpus
-
-    @property
-    def wrapped(self) -> Metric:
-        return self.lane.metric
-
-    def segment_scores(self, statistics: FloatArray) -> FloatArray:
-        return self.lane.metric.segment_scores(statistics)
-
-    def system_scores(self, totals: FloatArray) -> FloatArray:
-        return self.lane.metric.system_scores(totals)
-
-    def signature(self, reference_count: int | None) -> Signature:
-        return self.lane.signature(reference_count, "system")
-
-    def segment_signature(self, reference_count: int | None) -> Signature:
-        return self.lane.signature(reference_count, "segment")
-
-
-class Answered(Standing):
-    """A metric whose statistics are known already, for each system in turn."""
-
-    def __init__(self, lane: Lane, found: Iterable[FloatArray] = ()) -> None:
-        super().__init__(lane)
-        self._found = deque(found)
-
-    def give(self, found: Iterable[FloatArray]) -> None:
-        """More of them."""
-        self._found.extend(found)
-
-    def checked_statistics(self, segments: Segments) -> FloatArray:
-        return self.statistics(segments)
-
-    def statistics(self, segments: Segments) -> FloatArray:
-        found = self._found.popleft()
-        if len(found) != len(segments):
-            raise AssertionError  # systems come in the order in which they were scored
-        return found
 
 
 class Stopped(Exception):  # noqa: N818 - nothing went wrong
@@ -128,21 +77,3 @@ class Asked:
             with self._lock:
                 self._job = None
                 self._scored += len(segments)
-
-
-class Queued(Standing):
-    """A metric that has its lane score, and waits: for work that runs in a thread of its own."""
-
-    def __init__(
-        self, lane: Lane, asked: Asked, seen: Callable[[FloatArray], None] = lambda _: None
-    ) -> None:
-        super().__init__(lane)
-        self._asked, self._seen = asked, seen
-
-    def checked_statistics(self, segments: Segments) -> FloatArray:
-        return self.statistics(segments)  # the lane checks
-
-    def statistics(self, segments: Segments) -> FloatArray:
-        found = self._asked.wait(self.lane, segments)
-        self._seen(found)
-        return found

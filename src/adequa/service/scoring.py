@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.metrics.base import Metric
 from adequa.scoring.results import Results
-from adequa.scoring.stream import RunningScores, score_stream
+from adequa.scoring.stream import RunningScores
 from adequa.segments import FloatArray, Segments
-from adequa.service.delegating import Answered
 from adequa.service.lane import Job, Lane
 from adequa.service.limits import Limits, Refusal
 from adequa.service.offered import Offered, Place
@@ -63,15 +63,25 @@ async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits)
     else:
         systems = await asyncio.to_thread(systems_of, asked, limits)
     found = await _statistics(list(systems.values()), lanes)
-    metrics = {label: Answered(lane, found[label]) for label, lane in lanes.items()}
-    batches = [_named(name, part) for name, part in systems.items()]
+    running = RunningScores(_metrics(lanes), keep_segments=asked.segments, by=asked.by)
 
     def summed() -> Results:
-        return score_stream(batches, metrics, keep_segments=asked.segments, by=asked.by)
+        for index, (name, segments) in enumerate(systems.items()):
+            running.add_statistics(name, segments, _of_system(found, index))
+        return running.results()
 
-    if sum(map(len, batches)) < MANY:
+    if sum(map(len, systems.values())) < MANY:
         return summed()
     return await asyncio.to_thread(summed)
+
+
+def _metrics(lanes: Mapping[str, Lane]) -> dict[str, Metric]:
+    return {label: lane.metric for label, lane in lanes.items()}
+
+
+def _of_system(statistics: Mapping[str, Sequence[FloatArray]], index: int) -> dict[str, FloatArray]:
+    """The statistics of one system, by metric label."""
+    return {label: of_systems[index] for label, of_systems in statistics.items()}
 
 
 def _count(asked: ScoreRequest) -> int:
@@ -93,7 +103,7 @@ async def scored_lines(
                 f"{lane.metric.name} looks at a whole corpus, and a stream has no end in sight; "
                 "send it in one request.",
             )
-    metrics = {label: Answered(lane) for label, lane in lanes.items()}
+    metrics = _metrics(lanes)
     running = RunningScores(metrics)
     count = 0
     async for window in _windows(given, limits):
@@ -103,12 +113,11 @@ async def scored_lines(
         found = await _statistics(parts, lanes, admitted=True)
         scores: dict[str, FloatArray] = {}
         for label, metric in metrics.items():
-            metric.give(found[label])
             scores[label] = np.empty(len(window))
             for (places, _), rows in zip(systems.values(), found[label], strict=True):
                 scores[label][places] = metric.segment_scores(rows)
-        for name, (_, part) in systems.items():
-            running.add(_named(name, part))
+        for index, (name, (_, part)) in enumerate(systems.items()):
+            running.add_statistics(name, part, _of_system(found, index))
         columns = {label: column.tolist() for label, column in scores.items()}
         yield [
             {
@@ -218,9 +227,3 @@ def _joined(systems: Sequence[Segments]) -> Segments:
         tuple(several for part in systems for several in part.references),
         tuple(text for part in systems for text in part.sources or ()) if has_sources else None,
     )
-
-
-def _named(name: str, part: Segments) -> Segments:
-    """Segments that say which system they are of."""
-    ids = {**part.ids, "system": (name,) * len(part)}
-    return Segments(part.hypotheses, part.references, part.sources, ids)
