@@ -23,7 +23,7 @@ from adequa.agreement.protocol import Protocol, completed
 from adequa.agreement.results import Agreement
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
-from adequa.judgements import Kept, Preferences, RatedSystems, Ratings
+from adequa.judgements import FileRows, Preferences, RatedSystems, Ratings
 from adequa.segments import Segments
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", "today"]
@@ -373,7 +373,7 @@ def test_scores_in_row_order_skip_the_rows_that_are_not_used(tmp_path: Path) -> 
     judged = ratings(pairs=("cs-en",))
     keep = [row for row in range(len(judged)) if row != 3]
     kept = judged.select(keep)
-    kept = replace(kept, kept=Kept(np.array(keep), len(judged), {"no score": 1}))
+    kept = replace(kept, file_rows=FileRows(np.array(keep), len(judged), {"no score": 1}))
     path = tmp_path / "scores.txt"
     path.write_text("".join(f"{s!r}\n" for s in scores_of(judged, "chrf").tolist()))
     found = evaluate(kept, [str(path), "chrf"], quick())

@@ -189,7 +189,7 @@ def test_real_datasets_are_what_the_registry_says(
     monkeypatch.setenv("ADEQUA_DATA", str(FOLDER))
     found = load_dataset(name)
     rated = found.ratings if isinstance(found, RatedSystems) else found
-    assert len(rated) == rated.kept.row_count == DATASETS[name].rows
+    assert len(rated) == rated.file_rows.row_count == DATASETS[name].rows
     assert set(rated.ids.get("lp", ())) == set(DATASETS[name].pairs)
 
 

@@ -65,7 +65,7 @@ def test_segment_scores_of_2017() -> None:
     assert found.segments is not None
     assert found.segments.hypotheses == ("a1",)
     assert found.segments.sources == ("s1",)
-    assert found.kept.unused == {"no reference text": 2}
+    assert found.file_rows.unused == {"no reference text": 2}
 
 
 def test_rankings_of_2013() -> None:
@@ -92,7 +92,7 @@ def test_rankings_of_2013() -> None:
     assert found.better.sources == ("s2",)
     key = ("cs-en", "newstest2013.cs-en.B", "newstest2013.cs-en.JHU.29")
     assert found.ties == {key: 1}
-    assert found.kept.unused == {"ranking with too few or too many cells": 1}
+    assert found.file_rows.unused == {"ranking with too few or too many cells": 1}
 
 
 def test_rankings_of_2016_lie_in_several_files() -> None:
@@ -182,7 +182,7 @@ def test_rated_systems() -> None:
     found = load_dataset("own.tar.gz")
     assert isinstance(found, RatedSystems)
     assert found.ratings.ids == {"lp": ("cs-en",), "system": ("A.1",)}
-    assert found.ratings.kept.unused == {"score is NaN or infinite": 1}
+    assert found.ratings.file_rows.unused == {"score is NaN or infinite": 1}
     assert found.outputs is not None
     assert found.outputs.ids == {
         "lp": ("cs-en",) * 2,

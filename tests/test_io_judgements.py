@@ -104,7 +104,11 @@ def test_ratings_in_every_format(name: str) -> None:
     assert found.segments.hypotheses == ("h", "")  # an empty translation is one
     assert found.segments.references == (("r",), ("r",))
     assert found.segments.sources == ("s", "s")
-    assert (found.kept.rows.tolist(), found.kept.row_count, found.kept.unused) == ([0, 1], 2, {})
+    assert (found.file_rows.rows.tolist(), found.file_rows.row_count, found.file_rows.unused) == (
+        [0, 1],
+        2,
+        {},
+    )
     assert sum(told) == Path(path).stat().st_size
 
 
@@ -146,7 +150,7 @@ def test_texts_are_optional_as_a_whole() -> None:
     compared = preferences(write_jsonl("t.jsonl", rows))
     assert compared.better is compared.worse is None
     assert compared.ids["worse_system"] == ("B",)
-    assert compared.kept.unused == {"no worse_system": 1}
+    assert compared.file_rows.unused == {"no worse_system": 1}
 
 
 def test_every_row_that_cannot_be_used_is_counted_once() -> None:
@@ -171,7 +175,7 @@ def test_every_row_that_cannot_be_used_is_counted_once() -> None:
         {"mt": "h", "ref": ["r", "\udc00"], "score": 1},
     ]
     found = ratings(write_jsonl("t.jsonl", [*bad, good]))
-    assert found.kept.unused == {
+    assert found.file_rows.unused == {
         "no score": 3,
         "score is not a number": 3,
         "score is NaN or infinite": 3,
@@ -179,8 +183,8 @@ def test_every_row_that_cannot_be_used_is_counted_once() -> None:
         "no reference text": 4,
         "half a character in a text": 2,
     }
-    assert found.kept.rows.tolist() == [len(bad)]
-    assert found.kept.row_count == len(bad) + 1
+    assert found.file_rows.rows.tolist() == [len(bad)]
+    assert found.file_rows.row_count == len(bad) + 1
 
 
 def test_preferences_that_cannot_be_used() -> None:
@@ -192,8 +196,8 @@ def test_preferences_that_cannot_be_used() -> None:
         {"better": "same", "worse": "same", "ref": "r"},
     ]
     found = preferences(write_jsonl("t.jsonl", rows))
-    assert found.kept.rows.tolist() == [0, 4]  # identical texts stay
-    assert found.kept.unused == {
+    assert found.file_rows.rows.tolist() == [0, 4]  # identical texts stay
+    assert found.file_rows.unused == {
         "no better hypothesis text": 1,
         "no worse hypothesis text": 1,
         "no reference text": 1,
@@ -303,9 +307,11 @@ def test_every_row_is_kept_or_counted(cells: list[tuple[object, object, object]]
         assert f"no usable row among {len(rows)}" in error(path)
         return
     found = ratings(path)
-    assert found.kept.rows.tolist() == usable
-    assert len(usable) + sum(found.kept.unused.values()) == found.kept.row_count == len(rows)
-    kept_rows = found.kept.rows.tolist()
+    assert found.file_rows.rows.tolist() == usable
+    assert (
+        len(usable) + sum(found.file_rows.unused.values()) == found.file_rows.row_count == len(rows)
+    )
+    kept_rows = found.file_rows.rows.tolist()
     assert found.segments is not None
     assert found.segments.hypotheses == tuple(cells[row][0] for row in kept_rows)
 

@@ -54,7 +54,7 @@ def test_a_ranking_of_five() -> None:
     assert found.ids["segment"] == ("3",) * 5
     assert found.ids["judge"] == ("judge1",) * 5
     assert found.ids["ranking"] == ("1",) * 5
-    assert found.kept.unused == {}
+    assert found.file_rows.unused == {}
 
 
 @given(st.lists(st.lists(st.sampled_from([-1, 1, 2, 3, 4, 5]), min_size=5, max_size=5), min_size=1))
@@ -77,7 +77,7 @@ def test_every_two_ranked_systems_count_once(rankings: list[list[int]]) -> None:
     assert Counter(pairs(found)) == better
     assert found.ties == ties
     empty = sum(sum(rank > 0 for rank in ranks) < 2 for ranks in rankings)
-    assert found.kept.unused.get("fewer than two systems ranked", 0) == empty
+    assert found.file_rows.unused.get("fewer than two systems ranked", 0) == empty
 
 
 def test_pairs_of_2016() -> None:
@@ -114,7 +114,7 @@ def test_bad_rows_are_counted() -> None:
         five("abcde", [1, 2, 3, 4, 5], pair=",English"),
     )
     assert len(found) == 1
-    assert found.kept.unused == {
+    assert found.file_rows.unused == {
         "fewer than two systems ranked": 1,
         "ranking with too few or too many cells": 1,
         "rank is not a whole number": 1,
@@ -172,9 +172,9 @@ def test_texts_come_from_a_folder_of_outputs() -> None:
     assert found.worse.hypotheses == ("a2", "a2")
     assert found.better.references == found.worse.references == (("r2",), ("r2",))
     assert found.better.sources == ("s2", "s2")
-    assert found.kept.rows.tolist() == [0, 1]
-    assert found.kept.row_count == 7
-    assert found.kept.unused == {
+    assert found.file_rows.rows.tolist() == [0, 1]
+    assert found.file_rows.row_count == 7
+    assert found.file_rows.unused == {
         "no output of the better system": 3,
         "no output of the worse system": 1,
         "no reference text": 1,

@@ -21,7 +21,7 @@ Ties: TypeAlias = Mapping[tuple[str, str, str], int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class FileRows:
     """Which rows of a file of judgements are used, and why the others are not.
 
     Scores in the file's row order, one a line, are matched by `rows`.
@@ -31,30 +31,30 @@ class Kept:
     row_count: int  # rows in the file
     unused: Mapping[str, int] = field(default_factory=dict)  # how many, by reason
 
-    def select(self, rows: Sequence[int] | IntArray) -> Kept:
+    def select(self, rows: Sequence[int] | IntArray) -> FileRows:
         """The same file, with fewer of its rows."""
         return replace(self, rows=self.rows[np.asarray(rows, dtype=np.intp)])
 
     def notes(self) -> Iterator[str]:
         """A sentence for each reason why rows of the file cannot be used.
 
-        >>> list(Kept(np.arange(2), 5, {"no score": 3}).notes())
+        >>> list(FileRows(np.arange(2), 5, {"no score": 3}).notes())
         ['rows of the file that cannot be used: 3 (no score).']
         """
         for reason, count in self.unused.items():
             yield f"rows of the file that cannot be used: {count:,} ({reason})."
 
 
-def all_kept(count: int) -> Kept:
+def all_rows(count: int) -> FileRows:
     """Every one of so many rows.
 
-    >>> all_kept(3).rows
+    >>> all_rows(3).rows
     array([0, 1, 2])
     """
-    return Kept(np.arange(count), count)
+    return FileRows(np.arange(count), count)
 
 
-_ALL = Kept(np.arange(0), -1)  # stands for every row, before their number is known
+_ALL = FileRows(np.arange(0), -1)  # stands for every row, before their number is known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,18 +71,18 @@ class Ratings:
     scores: FloatArray
     ids: Ids
     segments: Segments | None = None
-    kept: Kept = _ALL
+    file_rows: FileRows = _ALL
     name: str = ""  # of the dataset
 
     def __post_init__(self) -> None:
         scores = np.asarray(self.scores, dtype=np.float64)
         object.__setattr__(self, "scores", scores)
-        if self.kept is _ALL:
-            object.__setattr__(self, "kept", all_kept(len(scores)))
+        if self.file_rows is _ALL:
+            object.__setattr__(self, "file_rows", all_rows(len(scores)))
         columns = {"scores": len(scores), **{name: len(c) for name, c in self.ids.items()}}
         if self.segments is not None:
             columns["segments"] = len(self.segments)
-        _check_lengths(columns | {"rows": len(self.kept.rows)})
+        _check_lengths(columns | {"rows": len(self.file_rows.rows)})
         usable = np.abs(scores) <= LARGEST_SCORE  # and not NaN
         if not usable.all():
             row = int(np.flatnonzero(~usable)[0])
@@ -110,7 +110,7 @@ class Ratings:
             scores=self.scores[chosen],
             ids=_select_ids(self.ids, chosen),
             segments=None if self.segments is None else self.segments.select(chosen),
-            kept=self.kept.select(chosen),
+            file_rows=self.file_rows.select(chosen),
             name=self.name,
         )
 
@@ -131,7 +131,7 @@ class Preferences:
     better: Segments | None = None
     worse: Segments | None = None
     ties: Ties = field(default_factory=dict)
-    kept: Kept = _ALL
+    file_rows: FileRows = _ALL
     name: str = ""  # of the dataset
 
     def __post_init__(self) -> None:
@@ -143,12 +143,12 @@ class Preferences:
         if not columns:
             raise AdequaError("Preferences need ids or texts.")
         count = next(iter(columns.values()))
-        if self.kept is _ALL:
-            object.__setattr__(self, "kept", all_kept(count))
-        _check_lengths(columns | {"rows": len(self.kept.rows)})
+        if self.file_rows is _ALL:
+            object.__setattr__(self, "file_rows", all_rows(count))
+        _check_lengths(columns | {"rows": len(self.file_rows.rows)})
 
     def __len__(self) -> int:
-        return len(self.kept.rows)
+        return len(self.file_rows.rows)
 
     def select(self, rows: Sequence[int] | IntArray) -> Preferences:
         """The preferences of these rows, in this order; ties of their language pairs stay."""
@@ -160,7 +160,7 @@ class Preferences:
             better=None if self.better is None else self.better.select(chosen),
             worse=None if self.worse is None else self.worse.select(chosen),
             ties={key: n for key, n in self.ties.items() if pairs is None or key[0] in pairs},
-            kept=self.kept.select(chosen),
+            file_rows=self.file_rows.select(chosen),
             name=self.name,
         )
 
@@ -180,18 +180,18 @@ class Preferences:
 class RatedSystems:
     """Human scores of whole systems (`lp`, `system`), and the outputs that metrics are to score.
 
-    `outputs` has the ids `lp`, `system` and `segment`; `kept` says which rows they are of those
+    `outputs` has the ids `lp`, `system` and `segment`; `file_rows` says which rows they are of those
     that scores without ids are given for.
     """
 
     ratings: Ratings
     outputs: Segments | None = None
-    kept: Kept = _ALL
+    file_rows: FileRows = _ALL
 
     def __post_init__(self) -> None:
-        if self.kept is _ALL:
+        if self.file_rows is _ALL:
             count = len(self.ratings) if self.outputs is None else len(self.outputs)
-            object.__setattr__(self, "kept", all_kept(count))
+            object.__setattr__(self, "file_rows", all_rows(count))
 
 
 Judgements: TypeAlias = Ratings | Preferences | RatedSystems
@@ -241,12 +241,12 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
         scores=np.concatenate([part.scores for part in parts]),
         ids=ids | {"dataset": tuple(part.name for part in parts for _ in range(len(part)))},
         segments=concatenate(texts) if len(texts) == len(parts) else None,
-        kept=_joined_kept([part.kept for part in parts]),
+        file_rows=_joined_rows([part.kept for part in parts]),
         name=" + ".join(part.name for part in parts),
     )
 
 
-def _joined_kept(parts: Sequence[Kept]) -> Kept:
+def _joined_rows(parts: Sequence[FileRows]) -> FileRows:
     """The rows of several files, one after the other."""
     starts = np.cumsum([0, *(part.row_count for part in parts)])
     unused: dict[str, int] = {}
@@ -254,7 +254,7 @@ def _joined_kept(parts: Sequence[Kept]) -> Kept:
         for reason, count in part.unused.items():
             unused[reason] = unused.get(reason, 0) + count
     rows = [part.rows + start for part, start in zip(parts, starts, strict=False)]
-    return Kept(np.concatenate(rows), int(starts[-1]), unused)
+    return FileRows(np.concatenate(rows), int(starts[-1]), unused)
 
 
 def identified(judgements: Judgements) -> Ratings | Preferences:

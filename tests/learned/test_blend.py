@@ -14,7 +14,7 @@ import pytest
 
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
-from adequa.judgements import Kept, Ratings, joined
+from adequa.judgements import FileRows, Ratings, joined
 from adequa.learned import blend as blend_module
 from adequa.learned.base import Training
 from adequa.learned.blend import LEXICAL, Blend
@@ -294,12 +294,12 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_joined_ratings_keep_what_was_not_used() -> None:
     ratings = examples(12)
-    one = replace(ratings, kept=Kept(np.arange(3, 15), 20, {"blank": 2, "no number": 6}))
-    two = replace(ratings, kept=Kept(np.arange(12), 13, {"no number": 1}))
+    one = replace(ratings, file_rows=FileRows(np.arange(3, 15), 20, {"blank": 2, "no number": 6}))
+    two = replace(ratings, file_rows=FileRows(np.arange(12), 13, {"no number": 1}))
     both = joined([one, two])
-    assert both.kept.rows.tolist() == [*range(3, 15), *range(20, 32)]
-    assert both.kept.row_count == 33
-    assert dict(both.kept.unused) == {"blank": 2, "no number": 7}
+    assert both.file_rows.rows.tolist() == [*range(3, 15), *range(20, 32)]
+    assert both.file_rows.row_count == 33
+    assert dict(both.file_rows.unused) == {"blank": 2, "no number": 7}
     metric = fitted(both.select(range(20)), "chrf")
     assert metric.training_["rows_not_used"] == {"blank": 2, "no number": 7}
     assert "rows_not_used" not in fitted(ratings, "chrf").training_

@@ -17,7 +17,6 @@ import numpy as np
 from adequa.agreement import analysis_notes as notes
 from adequa.agreement.evaluate import reference_count, segment_scores
 from adequa.agreement.groups import column_names, rows_by, segment_names
-from adequa.agreement.notes import unused_rows
 from adequa.agreement.protocol import Protocol
 from adequa.agreement.results import MetricInfo
 from adequa.agreement.selection import Selection, selected
@@ -207,7 +206,7 @@ def analyse(
         p_value=sign_test(*alone),
         rows=_rows(chosen, analysed, _own(scores, found), tops, looks),
         notes=(
-            *unused_rows(identified(judgements).kept),
+            *identified(judgements).file_rows.notes(),
             *excluded,
             *notes.repeats(repeated),
             *notes.human_ties(tops, asked.top),
@@ -306,7 +305,7 @@ def _rows(
     human, in_a, in_b = np.concatenate([top.percentiles for top in tops], axis=1).tolist()
     segments = segment_names(ratings.ids)
     columns = zip(
-        (ratings.kept.rows[rows] + 1).tolist(),
+        (ratings.file_rows.rows[rows] + 1).tolist(),
         [top.name for top in tops for _ in top.rows],
         _column(ratings, "system", rows),
         ("",) * len(rows) if segments is None else (segments[row] for row in rows),

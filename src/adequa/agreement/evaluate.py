@@ -95,7 +95,7 @@ def evaluate(
         points=points,
     )
     told = (
-        *notes.unused_rows(identified(judgements).kept),
+        *identified(judgements).file_rows.notes(),
         *excluded,
         *told_of,
         *(note for part in parts for note in part.notes),
@@ -130,7 +130,7 @@ def segment_scores(
     if isinstance(judgements, Preferences):
         scores = _scored(found, both_sides(judgements), names * 2, progress)
         return np.stack(np.split(scores, 2, axis=1), axis=-1)
-    texts = Texts(judgements.ids, judgements.segments, judgements.kept)
+    texts = Texts(judgements.ids, judgements.segments, judgements.file_rows)
     return _scored(found, texts, names, progress)
 
 

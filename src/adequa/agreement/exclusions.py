@@ -142,7 +142,7 @@ def _selected(
         if outputs is None:
             return replace(judgements, ratings=left)
         kept = rows_of(outputs.ids, len(outputs))
-        return RatedSystems(left, outputs.select(kept), judgements.kept.select(kept))
+        return RatedSystems(left, outputs.select(kept), judgements.file_rows.select(kept))
     if isinstance(judgements, Preferences):
         ties = _renamed_ties(judgements.ties, renamed)
         return replace(judgements, ids=renamed(judgements.ids), ties=ties).select(chosen)

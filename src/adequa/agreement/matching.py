@@ -12,7 +12,7 @@ from adequa.agreement.groups import ALL, JOINED, splitter
 from adequa.errors import AdequaError
 from adequa.io.rankings import joined_systems
 from adequa.io.score_files import SYSTEMS, ScoreFile
-from adequa.judgements import Ids, Kept
+from adequa.judgements import FileRows, Ids
 from adequa.segments import FloatArray
 
 _SAME = 1e-4  # share of a score by which those of one text may differ
@@ -49,14 +49,14 @@ def wanted(ids: Ids, texts: Sequence[Hashable] | None) -> Wanted:
     return Wanted(ids, [key if all(key) and key else row for row, key in enumerate(rows)])
 
 
-def scores_by_row(path: str, file: ScoreFile, kept: Kept) -> FloatArray:
+def scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray:
     """Scores without ids, one row a judgement: those of the judgements that are used."""
-    if len(file) != kept.row_count:
+    if len(file) != file_rows.row_count:
         raise AdequaError(
-            f"{path} has {len(file):,} scores, but the judgements have {kept.row_count:,} rows; "
+            f"{path} has {len(file):,} scores, but the judgements have {file_rows.row_count:,} rows; "
             "scores without ids must be one a line in the order of the judgements."
         )
-    chosen: FloatArray = file.scores[kept.rows]
+    chosen: FloatArray = file.scores[file_rows.rows]
     return chosen
 
 

@@ -6,12 +6,7 @@ from collections.abc import Iterator
 
 from adequa.agreement.protocol import Protocol, fewest_swaps
 from adequa.agreement.results import Agreement
-from adequa.judgements import Judgements, Kept, Preferences, Ratings
-
-
-def unused_rows(kept: Kept) -> Iterator[str]:
-    """Rows of the file that cannot be used."""
-    return kept.notes()
+from adequa.judgements import Judgements, Preferences, Ratings
 
 
 def peculiarities(judgements: Judgements) -> Iterator[str]:

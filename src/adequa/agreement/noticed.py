@@ -111,7 +111,7 @@ def noticed(
     for each in judgements:
         part, excluded = selected(each, choice, protocol)
         chosen.append(part)
-        told += [*notes.unused_rows(identified(each).kept), *excluded, *_peculiarities(part)]
+        told += [*identified(each).file_rows.notes(), *excluded, *_peculiarities(part)]
     parts = [_pairs(part, found, protocol, progress) for part in chosen]
     differences = np.concatenate([each for each, _ in parts], axis=1)
     preferred = np.concatenate([each for _, each in parts])

@@ -109,7 +109,7 @@ def _rated_whole(judgements: RatedSystems) -> _Outputs:
         column, system = next(key for key in human if rated.count(key) > 1)
         raise AdequaError(f"{column}: system {system} has more than one human score.")
     if outputs is None:
-        texts = Texts(ratings.ids, None, ratings.kept)
+        texts = Texts(ratings.ids, None, ratings.file_rows)
         systems = ratings.ids["system"]
         return _Outputs(texts, columns, np.arange(len(columns)), columns, systems, human)
     columns, systems = column_names(outputs.ids, len(outputs)), outputs.ids["system"]
@@ -121,7 +121,7 @@ def _rated_whole(judgements: RatedSystems) -> _Outputs:
         )
         raise AdequaError(f"{column}: system {system} has {has}, but no {lacks}; leave it out.")
     return _Outputs(
-        texts=Texts(outputs.ids, outputs, judgements.kept),
+        texts=Texts(outputs.ids, outputs, judgements.file_rows),
         corpora=tuple(map("\t".join, keys)),
         rows=np.arange(len(outputs)),
         columns=columns,
@@ -136,7 +136,7 @@ def _rated_by_segment(ratings: Ratings) -> _Outputs:
     columns = column_names(ratings.ids, len(ratings))
     rows, systems = one_system_a_row(parts_of_systems(columns, known_systems(ratings)))
     return _Outputs(
-        texts=Texts(ratings.ids, ratings.segments, ratings.kept),
+        texts=Texts(ratings.ids, ratings.segments, ratings.file_rows),
         corpora=columns,
         rows=rows,
         columns=tuple(columns[row] for row in rows),

@@ -18,7 +18,7 @@ from adequa.agreement.results import MetricInfo
 from adequa.agreement.sources import Source, Specification, Texts, sources, text_statistics
 from adequa.damage.base import Perturbation
 from adequa.errors import AdequaError
-from adequa.judgements import all_kept
+from adequa.judgements import all_rows
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.significance import mean_share_interval
@@ -209,7 +209,7 @@ def _metrics(specifications: Sequence[Specification]) -> tuple[Source, ...]:
 def _scores(source: Source, pairs: DamagedPairs, progress: Progress) -> FloatArray:
     """Scores of the texts and of their damaged selves, (2, pairs), higher is better."""
     segments = concatenate([pairs.before, pairs.after])
-    texts = Texts({}, segments, all_kept(len(segments)))
+    texts = Texts({}, segments, all_rows(len(segments)))
     # As one corpus, in which a text that was damaged in many ways is scored once.
     statistics = text_statistics(source, texts, ("",) * len(segments), progress)
     return source.segment_scores(statistics).reshape(2, -1)

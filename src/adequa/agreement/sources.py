@@ -17,7 +17,7 @@ from adequa.agreement.groups import rows_by
 from adequa.agreement.matching import scores_by_ids, scores_by_row, wanted
 from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile, read_score_file
-from adequa.judgements import Ids, Kept, Preferences
+from adequa.judgements import FileRows, Ids, Preferences
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.registry import load_metric
@@ -89,12 +89,12 @@ class Texts:
 
     ids: Ids  # lp, system, segment, where they are known
     segments: Segments | None
-    kept: Kept  # the rows that scores without ids are given for
+    file_rows: FileRows  # the rows that scores without ids are given for
     sides: int = 1  # 2 for preferences: all better ones, then all worse ones
     judgement_ids: Ids = field(default_factory=dict)  # of preferences, which have two texts each
 
     def __len__(self) -> int:
-        return self.sides * len(self.kept.rows)
+        return self.sides * len(self.file_rows.rows)
 
     @property
     def said(self) -> list[tuple[str, tuple[str, ...]]] | None:
@@ -113,7 +113,7 @@ def both_sides(preferences: Preferences) -> Texts:
     segments = None
     if preferences.better is not None and preferences.worse is not None:
         segments = concatenate([preferences.better, preferences.worse])
-    return Texts(sides, segments, preferences.kept, sides=2, judgement_ids=ids)
+    return Texts(sides, segments, preferences.file_rows, sides=2, judgement_ids=ids)
 
 
 def sources(
@@ -281,7 +281,7 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
             "one, preferences two: better and worse."
         )
     if file.ids:
-        half = len(texts.kept.rows)
+        half = len(texts.file_rows.rows)
         pairs = None if said is None else list(zip(said[:half], said[half:], strict=True))
         return np.asarray(scores_by_ids(path, file, wanted(texts.judgement_ids, pairs)).T.ravel())
-    return np.asarray(scores_by_row(path, file, texts.kept).T.ravel())
+    return np.asarray(scores_by_row(path, file, texts.file_rows).T.ravel())

@@ -113,6 +113,6 @@ def _unused(name: str) -> list[list[str]]:
     from adequa.datasets.load import load_dataset
     from adequa.judgements import identified
 
-    unused = identified(load_dataset(name)).kept.unused
+    unused = identified(load_dataset(name)).file_rows.unused
     counts = [["not used", f"{times:,}, {why}"] for why, times in unused.items()]
     return counts or [["not used", "none"]]

@@ -167,7 +167,6 @@ def pairwise_ranker(
 
 def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferences:
     """Return the preferences of a file; raise where it has none."""
-    from adequa.agreement.notes import unused_rows
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection, selected
     from adequa.datasets.load import load_dataset
@@ -178,7 +177,7 @@ def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferenc
     if not isinstance(loaded, Preferences):
         raise AdequaError(f"{given} holds no preferences, which a pairwise ranker learns from.")
     if not quiet:
-        for note in unused_rows(loaded.kept):
+        for note in loaded.file_rows.notes():
             tell(f"note: {given}: {note}")
     choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
     chosen, _ = selected(loaded, choice, Protocol())

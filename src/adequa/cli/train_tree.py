@@ -194,13 +194,12 @@ def _preferences(given: str, quiet: bool) -> Preferences:
             f"{given} holds no preferences{other if isinstance(loaded, Ratings) else ''}."
         )
     if not quiet:
-        for note in loaded.kept.notes():
+        for note in loaded.file_rows.notes():
             tell(f"note: {given}: {note}")
     return loaded
 
 
 def _ratings(given: str, option: str, quiet: bool) -> Ratings:
-    from adequa.agreement.notes import unused_rows
     from adequa.datasets.load import load_dataset
     from adequa.judgements import Preferences, Ratings
 
@@ -210,7 +209,7 @@ def _ratings(given: str, option: str, quiet: bool) -> Ratings:
         other = f"; preferences are learnt from with --preferences {given}"
         raise AdequaError(f"{what}{other if isinstance(loaded, Preferences) else ''}.")
     if not quiet:
-        for note in unused_rows(loaded.kept):
+        for note in loaded.file_rows.notes():
             tell(f"note: {given}: {note}")
     return loaded
 

@@ -92,7 +92,6 @@ def ratings_of(
     """Return the ratings of all files; raise where there are none to train on."""
     import numpy as np
 
-    from adequa.agreement.notes import unused_rows
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.selection import Selection, selected
     from adequa.datasets.load import load_dataset
@@ -105,7 +104,7 @@ def ratings_of(
         if not isinstance(loaded, Ratings):
             raise AdequaError(f"{given} holds no ratings of segments, which this metric needs.")
         if not quiet:
-            for note in unused_rows(loaded.kept):
+            for note in loaded.file_rows.notes():
                 tell(f"note: {given}: {note}")
         parts.append(loaded)
     choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))

@@ -26,7 +26,7 @@ from adequa.errors import AdequaError
 from adequa.io.judgements import judgements_of
 from adequa.io.rankings import SystemOutputs, outputs_by_pair, preferences_from_rankings, with_texts
 from adequa.io.text import unreadable
-from adequa.judgements import Kept, Preferences, Ratings
+from adequa.judgements import FileRows, Preferences, Ratings
 
 _LIMIT = 1 << 30  # bytes of one member; what unpacks to more is no file of texts
 # The zipfile module says RuntimeError of encrypted members, and NotImplementedError of methods.
@@ -188,8 +188,8 @@ def rankings(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
     if not chosen:
         raise AdequaError(f"{judged} holds no ranking of {', '.join(entry.pairs)}.")
     usable = together.select(chosen)
-    kept = Kept(np.arange(len(chosen)), len(chosen), together.kept.unused)
-    alone = Preferences(usable.ids, ties=usable.ties, kept=kept)
+    kept = FileRows(np.arange(len(chosen)), len(chosen), together.file_rows.unused)
+    alone = Preferences(usable.ids, ties=usable.ties, file_rows=kept)
     return with_texts(str(judged), alone, _submitted(submitted, entry.pairs))
 
 
@@ -206,12 +206,12 @@ def _joined(parts: Sequence[Preferences]) -> Preferences:
     unused: Counter[str] = Counter()
     for part in parts:
         ties.update(part.ties)
-        unused.update(part.kept.unused)
+        unused.update(part.file_rows.unused)
     ids = {
         name: tuple(chain.from_iterable(part.ids[name] for part in parts)) for name in sorted(names)
     }
     rows = np.arange(sum(map(len, parts)))
-    return Preferences(ids, ties=dict(ties), kept=Kept(rows, len(rows), dict(unused)))
+    return Preferences(ids, ties=dict(ties), file_rows=FileRows(rows, len(rows), dict(unused)))
 
 
 def sick(_entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:

@@ -107,7 +107,7 @@ def _ratings(name: str, columns: Columns) -> Ratings:
         scores=np.array([scores[row] for row in rows], dtype=np.float64),
         ids=_ids(columns, {"score", "src", *(texts or ())}, rows),
         segments=None if texts is None else _segments(columns, texts[0], references, rows),
-        kept=kept,
+        file_rows=kept,
     )
 
 
@@ -124,7 +124,7 @@ def _preferences(name: str, columns: Columns) -> Preferences:
         _require(name, columns, _SYSTEMS)
         problems = {f"no {system}": _absent(columns[system]) for system in _SYSTEMS}
         kept = kept_rows(name, problems, len(columns[_SYSTEMS[0]]))
-        return Preferences(_ids(columns, {"src", "ref"}, kept.rows.tolist()), kept=kept)
+        return Preferences(_ids(columns, {"src", "ref"}, kept.rows.tolist()), file_rows=kept)
     _require(name, columns, (*_SIDES, "ref"))
     references = _references(columns["ref"])
     sides = {f"{side} hypothesis": side for side in _SIDES}
@@ -135,7 +135,7 @@ def _preferences(name: str, columns: Columns) -> Preferences:
         ids=_ids(columns, {"src", "ref", *_SIDES}, rows),
         better=better,
         worse=Segments(_texts(columns["worse"], rows), better.references, better.sources),
-        kept=kept,
+        file_rows=kept,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.io.text import Advance, FilePath, ignore, lines, shown, uncompressed_name
-from adequa.judgements import Kept, Preferences, all_kept
+from adequa.judgements import FileRows, Preferences, all_rows
 from adequa.segments import Segments
 
 _SIDES = 2
@@ -90,7 +90,7 @@ def language_pair(text: str) -> str:
     return "-".join(sides) if len(sides) == _SIDES and all(sides) else text.strip()
 
 
-def kept_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> Kept:
+def kept_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> FileRows:
     """The rows without a problem; each of the others counts once, for its first one.
 
     >>> kept = kept_rows("t.tsv", {"no score": [True, False], "no text": [True, False]}, 2)
@@ -107,7 +107,7 @@ def kept_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> 
     if not usable.any():
         reasons = ", ".join(f"{reason} ({times})" for reason, times in unused.items())
         raise AdequaError(f"{name} has no usable row among {count}: {reasons}.")
-    return Kept(np.flatnonzero(usable), count, unused)
+    return FileRows(np.flatnonzero(usable), count, unused)
 
 
 Texts: TypeAlias = tuple[str, ...]  # line by line
@@ -234,13 +234,15 @@ def with_texts(
         return tuple(texts[row] or "" for row in kept.rows.tolist())
 
     cells, known = tuple(zip(chosen(references))), chosen(sources)
-    before = preferences.kept
+    before = preferences.file_rows
     return Preferences(
         ids=preferences.select(kept.rows).ids,
         better=Segments(chosen(better), cells, known if any(known) else None),
         worse=Segments(chosen(worse), cells, known if any(known) else None),
         ties=preferences.ties,
-        kept=Kept(before.rows[kept.rows], before.row_count, {**before.unused, **kept.unused}),
+        file_rows=FileRows(
+            before.rows[kept.rows], before.row_count, {**before.unused, **kept.unused}
+        ),
     )
 
 
@@ -320,11 +322,11 @@ def preferences_from_rankings(name: str, rows: Iterator[list[str]]) -> Preferenc
         raise AdequaError(f"{name} holds no preference: {reasons or 'there are only ties'}.")
     columns = zip(*preferences, strict=True)
     ids = dict(zip(Preference._fields, columns, strict=True))
-    kept = all_kept(len(preferences))
+    kept = all_rows(len(preferences))
     return Preferences(
         ids={field: column for field, column in ids.items() if any(column)},
         ties=dict(ties),
-        kept=Kept(kept.rows, kept.row_count, dict(unused)),
+        file_rows=FileRows(kept.rows, kept.row_count, dict(unused)),
     )
 
 

@@ -131,8 +131,8 @@ def rated_texts(ratings: Ratings) -> Segments:
 def data_facts(ratings: Ratings) -> dict[str, Any]:
     """Return what metric.json and the card hold of training data: names, rows, language pairs."""
     facts: dict[str, Any] = {"data": ratings.name, "rows": len(ratings)}
-    if ratings.kept.unused:
-        facts["rows_not_used"] = dict(ratings.kept.unused)
+    if ratings.file_rows.unused:
+        facts["rows_not_used"] = dict(ratings.file_rows.unused)
     for column, key in (("dataset", "rows_by_dataset"), ("lp", "rows_by_language_pair")):
         if column in ratings.ids:
             names, counts = np.unique(np.array(ratings.ids[column]), return_counts=True)

@@ -35,7 +35,7 @@ def of_outputs(made: Callable[[], Metric]) -> Scores:
         outputs = judgements.outputs
         keys = list(zip(outputs.ids["lp"], outputs.ids["system"], strict=True))
         corpora = list(map("\t".join, keys))
-        texts = Texts(outputs.ids, outputs, judgements.kept)
+        texts = Texts(outputs.ids, outputs, judgements.file_rows)
         statistics = text_statistics(source, texts, corpora, progress, repeated=True)
         rows = SystemRows(systems=numbered(corpora)[0], segments=np.arange(len(keys)))
         pairs, systems = zip(*dict.fromkeys(keys), strict=True)

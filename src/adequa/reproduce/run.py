@@ -99,7 +99,7 @@ def _chosen(table: Table, quick: bool, names: tuple[str, ...]) -> Iterator[Syste
 
 def _judgements(table: Table) -> Judgements:
     judgements = load_dataset(table.dataset)
-    unused = judgements.kept.row_count - len(judgements.kept.rows)
+    unused = judgements.file_rows.row_count - len(judgements.file_rows.rows)
     if unused:
         raise AdequaError(
             f"{unused} rows of {table.dataset} cannot be used; scores are kept for every row."

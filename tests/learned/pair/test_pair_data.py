@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, Kept, Preferences, RatedSystems, Ratings
+from adequa.judgements import FileRows, Judgements, Preferences, RatedSystems, Ratings
 from adequa.learned.pair.subsets import SegmentJudgements
 from adequa.segments import Segments
 
@@ -397,8 +397,10 @@ def test_preferences_of_equal_names_stay_apart() -> None:
 def test_rows_that_cannot_be_used_are_told() -> None:
     """Once, in however many stages and for development too."""
     ours = rated(("h", "r", 1), ("g", "r", 2), name="ours")
-    gaps = replace(ours, kept=Kept(np.array([0, 3]), 1502, {"no score": 1500}))
-    other = replace(rated(("x", "y", 1), name="dev"), kept=Kept(np.array([1]), 2, {"NaN": 1}))
+    gaps = replace(ours, file_rows=FileRows(np.array([0, 3]), 1502, {"no score": 1500}))
+    other = replace(
+        rated(("x", "y", 1), name="dev"), file_rows=FileRows(np.array([1]), 2, {"NaN": 1})
+    )
     data = collected(
         RATINGS,
         RATINGS,

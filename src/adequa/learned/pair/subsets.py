@@ -18,7 +18,7 @@ from adequa.errors import AdequaError
 from adequa.io.rankings import language_pair
 from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
 from adequa.io.text import ignore
-from adequa.judgements import Kept, Preferences, RatedSystems, Ratings, all_kept
+from adequa.judgements import FileRows, Preferences, RatedSystems, Ratings, all_rows
 from adequa.learned.folds import Mask
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
@@ -41,7 +41,7 @@ class Subset:
     sides: tuple[Segments, ...]  # the outputs; of preferences the better and the worse ones
     scores: FloatArray | None  # of ratings
     languages: tuple[str, ...] | None
-    file_rows: Kept  # rows of the file that the dataset was read from
+    file_rows: FileRows  # rows of the file that the dataset was read from
     reference_sets: Sequence[tuple[str, ...]]  # distinct
     reference_set_index: IntArray  # index in `reference_sets` of every row
     rows: IntArray  # selected
@@ -84,7 +84,7 @@ class Subset:
 
 def judged_subset(judgements: SegmentJudgements) -> Subset:
     """All judgements that a metric can learn from: no preferences between equal texts."""
-    languages, file_rows = judgements.ids.get("lp"), judgements.kept
+    languages, file_rows = judgements.ids.get("lp"), judgements.file_rows
     if isinstance(judgements, Ratings):
         sides = (_required_texts(judgements.segments, judgements),)
         subset = _whole("ratings", judgements.name, sides, languages, file_rows)
@@ -101,7 +101,7 @@ def _whole(
     name: str,
     sides: tuple[Segments, ...],
     languages: tuple[str, ...] | None,
-    file_rows: Kept,
+    file_rows: FileRows,
 ) -> Subset:
     """All rows of a dataset."""
     reference_sets, index = distinct(sides[0].references)
@@ -146,7 +146,7 @@ def text_subset(name: str) -> Subset | None:
         ids = ("lp",) if "lp" in columns else ()
     batches = read_table(name, keep_ids=ids)
     texts = concatenate([replace(batch, sources=None) for batch in batches])
-    return _whole("texts", Path(name).name, (texts,), texts.ids.get("lp"), all_kept(len(texts)))
+    return _whole("texts", Path(name).name, (texts,), texts.ids.get("lp"), all_rows(len(texts)))
 
 
 def system_subset(rated: RatedSystems) -> Subset:
@@ -154,7 +154,7 @@ def system_subset(rated: RatedSystems) -> Subset:
     texts = rated.outputs
     if texts is None:
         raise AdequaError(f"There are no outputs of the systems in {rated.ratings.name}.")
-    return _whole("texts", rated.ratings.name, (texts,), texts.ids.get("lp"), all_kept(len(texts)))
+    return _whole("texts", rated.ratings.name, (texts,), texts.ids.get("lp"), all_rows(len(texts)))
 
 
 def with_language_pairs(subset: Subset, pairs: tuple[str, ...]) -> Subset:
