@@ -104,11 +104,8 @@ def test_ratings_in_every_format(name: str) -> None:
     assert found.segments.hypotheses == ("h", "")  # an empty translation is one
     assert found.segments.references == (("r",), ("r",))
     assert found.segments.sources == ("s", "s")
-    assert (found.file_rows.rows.tolist(), found.file_rows.row_count, found.file_rows.unused) == (
-        [0, 1],
-        2,
-        {},
-    )
+    rows = found.file_rows
+    assert (rows.rows.tolist(), rows.row_count, rows.unused) == ([0, 1], 2, {})
     assert sum(told) == Path(path).stat().st_size
 
 

@@ -1,4 +1,4 @@
-"""Ratings and Preferences: what people said of translations, column by column.
+"""Human judgements of translations: ratings, preferences and rated systems.
 
 A rating is a number for one hypothesis (DA, MQM); a preference says which of two hypotheses of one
 segment is better (RR, DARR). Text is optional in both: scores that come from a file need ids only.
@@ -22,7 +22,7 @@ Ties: TypeAlias = Mapping[tuple[str, str, str], int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileRows:
-    """Which rows of a file of judgements are used, and why the others are not.
+    """The rows of a file of judgements that are used, and why the others are not.
 
     Scores in the file's row order, one a line, are matched by `rows`.
     """
@@ -54,7 +54,7 @@ def all_rows(count: int) -> FileRows:
     return FileRows(np.arange(count), count)
 
 
-_ALL = FileRows(np.arange(0), -1)  # stands for every row, before their number is known
+_ALL = FileRows(np.arange(0), -1)  # every row, before their number is known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,8 +180,8 @@ class Preferences:
 class RatedSystems:
     """Human scores of whole systems (`lp`, `system`), and the outputs that metrics are to score.
 
-    `outputs` has the ids `lp`, `system` and `segment`; `file_rows` says which rows they are of those
-    that scores without ids are given for.
+    `outputs` has the ids `lp`, `system` and `segment`; `file_rows` are the rows of a score file
+    without ids that they correspond to.
     """
 
     ratings: Ratings
@@ -208,10 +208,10 @@ def without_repeats(ratings: Ratings) -> Ratings:
         return ratings
     names = [name for name in ("lp", "year", "doc", "system", "segment") if name in ratings.ids]
     texts = ("",) * len(ratings) if ratings.segments is None else ratings.segments.hypotheses
-    known: dict[tuple[object, ...], int] = {}
+    code_of: dict[tuple[object, ...], int] = {}
     codes = np.array(
         [
-            known.setdefault((*key, text) if all(key) else (row,), len(known))
+            code_of.setdefault((*key, text) if all(key) else (row,), len(code_of))
             for row, (*key, text) in enumerate(
                 zip(*(ratings.ids[name] for name in names), texts, strict=True)
             )
@@ -241,7 +241,7 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
         scores=np.concatenate([part.scores for part in parts]),
         ids=ids | {"dataset": tuple(part.name for part in parts for _ in range(len(part)))},
         segments=concatenate(texts) if len(texts) == len(parts) else None,
-        file_rows=_joined_rows([part.kept for part in parts]),
+        file_rows=_joined_rows([part.file_rows for part in parts]),
         name=" + ".join(part.name for part in parts),
     )
 

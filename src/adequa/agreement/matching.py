@@ -53,8 +53,8 @@ def scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray
     """Scores without ids, one row a judgement: those of the judgements that are used."""
     if len(file) != file_rows.row_count:
         raise AdequaError(
-            f"{path} has {len(file):,} scores, but the judgements have {file_rows.row_count:,} rows; "
-            "scores without ids must be one a line in the order of the judgements."
+            f"{path} has {len(file):,} scores, but the judgements have {file_rows.row_count:,} "
+            "rows; scores without ids must be one a line in the order of the judgements."
         )
     chosen: FloatArray = file.scores[file_rows.rows]
     return chosen
