@@ -13,14 +13,14 @@ from scipy import stats
 
 from adequa import load_metric, score
 from adequa.agreement.evaluate import evaluate
-from adequa.agreement.exclusions import (
+from adequa.agreement.protocol import Protocol, completed
+from adequa.agreement.results import Agreement
+from adequa.agreement.selection import (
     with_ids,
     without_outliers,
     without_references,
     without_systems,
 )
-from adequa.agreement.protocol import Protocol, completed
-from adequa.agreement.results import Agreement
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import FileRows, Preferences, RatedSystems, Ratings

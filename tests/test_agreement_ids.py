@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from adequa.agreement.evaluate import evaluate
-from adequa.agreement.exclusions import without_outliers, without_systems
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.selection import Selection
+from adequa.agreement.selection import Selection, without_outliers, without_systems
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from adequa.segments import FloatArray, Segments

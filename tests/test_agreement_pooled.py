@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from adequa.agreement.evaluate import evaluate
-from adequa.agreement.measured import Measured
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.results import pooled_accuracy
+from adequa.agreement.results import PairAgreement, pooled_accuracy
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import RatedSystems, Ratings
 from adequa.statistics.permutation import Differences
@@ -25,12 +24,12 @@ ACCURACY = Protocol(statistic="accuracy", resamples=200, confidence=0.5)
 
 def part(
     items: int, values: list[float], samples: list[list[float]], swapped: list[float]
-) -> Measured:
+) -> PairAgreement:
     """Two metrics on one language pair; `swapped` are differences of the first less the second."""
     apart = np.array([[0.0, values[0] - values[1]], [values[1] - values[0], 0.0]])
     none, given = np.zeros(len(swapped)), np.array(swapped)
     resampled = np.array([[none, given], [-given, none]])
-    return Measured(
+    return PairAgreement(
         "pair",
         items,
         np.array(values),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adequa import Protocol, evaluate, load_dataset
-from adequa.agreement.exclusions import with_ids
 from adequa.agreement.results import Agreement
+from adequa.agreement.selection import with_ids
 from judgements import needs_judgements
 
 QUICK = Protocol(over="none", test="none")

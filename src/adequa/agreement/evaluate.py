@@ -8,21 +8,24 @@ from dataclasses import replace
 import numpy as np
 
 from adequa.agreement import notes
-from adequa.agreement.grouped import measure_grouped
 from adequa.agreement.groups import column_names, rows_by
-from adequa.agreement.measured import Measured
-from adequa.agreement.pooled import measure_pooled
-from adequa.agreement.preferences import measure_preferences, preferred, preferred_by_rating
 from adequa.agreement.protocol import DARR, Protocol, completed, pairs_within_segments, seeded
-from adequa.agreement.ranked import ranked_systems
-from adequa.agreement.rated import rated
 from adequa.agreement.results import (
     Agreement,
     MetricInfo,
+    PairAgreement,
     Points,
     column,
     macro_average,
     pooled_accuracy,
+)
+from adequa.agreement.segment_level import (
+    margins_from_ratings,
+    measure_grouped,
+    measure_pooled,
+    measure_preferences,
+    preference_margins,
+    rated_outputs,
 )
 from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import (
@@ -33,7 +36,7 @@ from adequa.agreement.sources import (
     sources,
     text_statistics,
 )
-from adequa.agreement.systems import measure_systems
+from adequa.agreement.system_level import measure_systems, ranked_systems
 from adequa.errors import AdequaError
 from adequa.judgements import (
     Judgements,
@@ -139,7 +142,7 @@ def _measured(
     found: Sequence[Source],
     protocol: Protocol,
     progress: Progress,
-) -> Iterator[tuple[Measured, Points]]:
+) -> Iterator[tuple[PairAgreement, Points]]:
     """Agreement on one language pair after the other, with what a plot shows of it."""
     if isinstance(judgements, RatedSystems) or protocol.level == "system":
         for data in ranked_systems(judgements, found, protocol, progress):
@@ -159,20 +162,20 @@ def _measured(
 
 def _ratings(
     pair: str, ratings: Ratings, metrics: FloatArray, protocol: Protocol
-) -> tuple[Measured, Points]:
+) -> tuple[PairAgreement, Points]:
     points = Points(pair, ratings.scores, metrics)
     if protocol.statistic == DARR:
-        data = preferred_by_rating(pair, ratings.scores, metrics, ratings.ids, protocol)
+        data = margins_from_ratings(pair, ratings.scores, metrics, ratings.ids, protocol)
         return measure_preferences(data, protocol), points
-    arrays = rated(pair, ratings.scores, metrics, ratings.ids, protocol)
+    arrays = rated_outputs(pair, ratings.scores, metrics, ratings.ids, protocol)
     measure = measure_pooled if protocol.average == "pooled" else measure_grouped
     return measure(arrays, protocol), points
 
 
 def _preferences(
     pair: str, preferences: Preferences, scores: FloatArray, protocol: Protocol
-) -> tuple[Measured, Points]:
-    data = preferred(pair, scores[..., 0] - scores[..., 1], preferences.ids)
+) -> tuple[PairAgreement, Points]:
+    data = preference_margins(pair, scores[..., 0] - scores[..., 1], preferences.ids)
     return measure_preferences(data, protocol), Points(pair, None, data.margins)
 
 

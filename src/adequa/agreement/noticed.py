@@ -13,12 +13,12 @@ from adequa.agreement import notes
 from adequa.agreement.differences import FEWEST, SHARES, BySize, by_size, checked_edges
 from adequa.agreement.evaluate import reference_count, segment_scores
 from adequa.agreement.groups import column_names, rows_by
-from adequa.agreement.preferences import preferred_by_rating
 from adequa.agreement.protocol import DARR, Level, Protocol
-from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.results import MetricInfo
+from adequa.agreement.segment_level import margins_from_ratings
 from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import Source, Specification, sources
+from adequa.agreement.system_level import ranked_systems
 from adequa.errors import AdequaError
 from adequa.judgements import (
     Judgements,
@@ -198,7 +198,7 @@ def _of_ratings(
     margins = []
     for pair, rows in rows_by(column_names(ratings.ids, len(ratings))).items():
         part = ratings.select(rows)
-        of = preferred_by_rating(pair, part.scores, scores[:, rows], part.ids, protocol)
+        of = margins_from_ratings(pair, part.scores, scores[:, rows], part.ids, protocol)
         margins.append(of.margins)
     differences = np.concatenate(margins, axis=1)
     return differences, np.ones(differences.shape[1])

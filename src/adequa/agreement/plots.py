@@ -11,7 +11,7 @@ from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
-from adequa.agreement.results import Agreement, Column, Points
+from adequa.agreement.results import Agreement, AgreementColumn, Points
 from adequa.errors import AdequaError
 from adequa.io.atomic import atomic_write_bytes
 from adequa.segments import FloatArray
@@ -128,7 +128,7 @@ def agreement_by_margin(margins: FloatArray) -> FloatArray:
 
 def _significance(axes: Axes, found: Agreement) -> None:
     """Adjusted p-values of row better than column, dark where the difference is significant."""
-    average: Column = found.average
+    average: AgreementColumn = found.average
     assert average.adjusted is not None  # noqa: S101 - the caller looked
     order, alpha = found.order, found.protocol.alpha
     names = [found.metrics[k].name for k in order]

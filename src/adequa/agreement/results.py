@@ -10,7 +10,6 @@ from math import isnan
 import numpy as np
 import numpy.typing as npt
 
-from adequa.agreement.measured import Measured
 from adequa.agreement.protocol import Protocol
 from adequa.segments import FloatArray
 from adequa.statistics.permutation import Differences, average, p_values
@@ -30,7 +29,22 @@ class MetricInfo:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class PairAgreement:
+    """K metrics on one language pair: statistics, bootstrap resamples, permutation differences."""
+
+    name: str
+    items: int  # ratings, preferences or systems
+    values: FloatArray  # (K,)
+    samples: FloatArray  # (K, R); no columns where nothing was resampled
+    differences: Differences | None = None
+    p_values: FloatArray | None = None  # (K, K), of a test that needs no resampling
+    thresholds: FloatArray | None = None  # (K,), below which a metric's scores tie
+    reasons: tuple[str, ...] = ()  # (K,), why a value is undefined, if it is
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementColumn:
     """One language pair, or all of them: K metrics with intervals, tests and ranks."""
 
     name: str
@@ -63,14 +77,14 @@ class Agreement:
     protocol: Protocol
     selection: str  # what was chosen from the judgements; empty for all of them
     metrics: tuple[MetricInfo, ...]
-    columns: tuple[Column, ...]
-    average: Column  # the only column where there is one
-    pooled: Column | None = None  # of pairwise accuracies; other statistics have none
+    columns: tuple[AgreementColumn, ...]
+    average: AgreementColumn  # the only column where there is one
+    pooled: AgreementColumn | None = None  # of pairwise accuracies; other statistics have none
     points: tuple[Points, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
-    def all_columns(self) -> tuple[Column, ...]:
+    def all_columns(self) -> tuple[AgreementColumn, ...]:
         """Language pairs, and where there are several, the average and what is pooled."""
         if len(self.columns) == 1:
             return self.columns
@@ -86,14 +100,14 @@ class Agreement:
         return sorted(range(len(values)), key=lambda k: (np.isnan(values[k]), -values[k]))
 
 
-def column(measured: Measured, protocol: Protocol) -> Column:
+def column(measured: PairAgreement, protocol: Protocol) -> AgreementColumn:
     """A language pair's figures with intervals, p-values and ranks."""
     tested = measured.p_values
     if measured.differences is not None:
         tested = p_values(measured.differences)
     low, high, undefined = _intervals(measured.samples, protocol)
     return _tested(
-        Column(
+        AgreementColumn(
             name=measured.name,
             items=measured.items,
             values=measured.values,
@@ -111,7 +125,7 @@ def column(measured: Measured, protocol: Protocol) -> Column:
     )
 
 
-def macro_average(parts: Sequence[Measured], protocol: Protocol) -> Column:
+def macro_average(parts: Sequence[PairAgreement], protocol: Protocol) -> AgreementColumn:
     """The mean over language pairs; undefined for a metric where one of the pairs is.
 
     Resamples are averaged draw by draw: language pairs are drawn independently. A test without
@@ -122,7 +136,7 @@ def macro_average(parts: Sequence[Measured], protocol: Protocol) -> Column:
     return _mean(AVERAGE, parts, np.ones(len(parts)), tested, protocol)
 
 
-def pooled_accuracy(parts: Sequence[Measured], protocol: Protocol) -> Column:
+def pooled_accuracy(parts: Sequence[PairAgreement], protocol: Protocol) -> AgreementColumn:
     """The accuracy over the pairs of systems of all language pairs together (Kocmi et al. 2021).
 
     A language pair of S systems has S (S - 1) / 2 of them, and weighs as much in every resample
@@ -136,7 +150,7 @@ def pooled_accuracy(parts: Sequence[Measured], protocol: Protocol) -> Column:
     return replace(found, items=sum(part.items for part in parts))
 
 
-def _pooled_test(parts: Sequence[Measured], pairs: FloatArray) -> FloatArray | None:
+def _pooled_test(parts: Sequence[PairAgreement], pairs: FloatArray) -> FloatArray | None:
     differences = [part.differences for part in parts if part.differences is not None]
     if not differences:
         return None
@@ -149,17 +163,17 @@ def _pooled_test(parts: Sequence[Measured], pairs: FloatArray) -> FloatArray | N
 
 def _mean(
     name: str,
-    parts: Sequence[Measured],
+    parts: Sequence[PairAgreement],
     weights: FloatArray,
     tested: FloatArray | None,
     protocol: Protocol,
-) -> Column:
+) -> AgreementColumn:
     """The weighted mean over language pairs, with the p-values of a test of it."""
     samples = np.average([part.samples for part in parts], axis=0, weights=weights)
     low, high, undefined = _intervals(samples, protocol)
     values = np.average([part.values for part in parts], axis=0, weights=weights)
     return _tested(
-        Column(
+        AgreementColumn(
             name=name,
             items=sum(part.items for part in parts),
             values=values,
@@ -173,7 +187,7 @@ def _mean(
     )
 
 
-def _undefined_in(parts: Sequence[Measured], metric: int) -> str:
+def _undefined_in(parts: Sequence[PairAgreement], metric: int) -> str:
     names = [part.name for part in parts if np.isnan(part.values[metric])]
     return f"it is undefined for {', '.join(names)}" if names else ""
 
@@ -190,7 +204,7 @@ def _intervals(samples: FloatArray, protocol: Protocol) -> tuple[FloatArray, Flo
     return low, high, max(undefined, default=0)
 
 
-def _tested(figures: Column, protocol: Protocol) -> Column:
+def _tested(figures: AgreementColumn, protocol: Protocol) -> AgreementColumn:
     if figures.p_values is None or len(figures.values) == 1:
         return figures
     adjusted = holm(figures.p_values)

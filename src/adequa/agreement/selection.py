@@ -1,15 +1,197 @@
-"""Which of the judgements are used: language pairs, splits, and systems that are left out."""
+"""The judgements that are used: language pairs, splits, and systems that are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from adequa.agreement import exclusions
-from adequa.agreement.exclusions import Excluded
-from adequa.agreement.protocol import Protocol
-from adequa.judgements import Judgements
+import numpy as np
+
+from adequa.agreement.groups import ALL, JOINED, column_names, splitter
+from adequa.agreement.protocol import HumanScore, Protocol
+from adequa.agreement.system_level import SIDES, known_systems, mean_ratings, preference_scores
+from adequa.errors import AdequaError, nearest
+from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ties, identified
+from adequa.statistics.correlation import outliers
+
+_HUMAN = re.compile(
+    r"(\w+[-.])?(human|ref(erence)?)([-_. ]?(reference|stud|[a-z]|\d+))?(\.\d+)?", re.IGNORECASE
+)
+# Of a column of the table and a name: the systems behind it.
+_Split = Callable[[str, str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Judgements after exclusions, and a note on what is gone."""
+
+    judgements: Judgements
+    note: str
+
+
+def is_human(system: str) -> bool:
+    """Whether a system's name is that of a human reference.
+
+    >>> names = ("Human-A.0", "refB", "ref-A", "refstud", "newstest2019-ref", "refined-nmt")
+    >>> [name for name in names if not is_human(name)]
+    ['refined-nmt']
+    """
+    return _HUMAN.fullmatch(system) is not None
+
+
+def with_ids(judgements: Judgements, name: str, wanted: Sequence[str]) -> Judgements:
+    """Only the judgements whose id of this name (`lp`, `split`) is one of the wanted."""
+    there = dict.fromkeys(identified(judgements).ids.get(name, ()))
+    for value in wanted:
+        if value not in there:
+            raise AdequaError(
+                f'The judgements have no {name} "{value}".{nearest(value, there)} There are: '
+                f"{', '.join(there) or 'none'}."
+            )
+
+    def chosen(ids: Ids, _count: int) -> list[int]:
+        return [row for row, value in enumerate(ids[name]) if value in wanted]
+
+    return _selected(judgements, chosen)
+
+
+def without_systems(judgements: Judgements, systems: Sequence[str]) -> Excluded:
+    """Without the systems of these names."""
+    there = {system for _, system in _systems(judgements)}
+    for system in systems:
+        if system not in there:
+            raise AdequaError(f'The judgements have no system "{system}".{nearest(system, there)}')
+    gone = frozenset(systems)
+    return _without(judgements, lambda _, system: system in gone, "systems")
+
+
+def without_references(judgements: Judgements) -> Excluded:
+    """Without the human references that were scored as if they were systems."""
+    return _without(judgements, lambda _, system: is_human(system), "human references")
+
+
+def without_outliers(
+    judgements: Judgements, human: HumanScore = "expected-wins", seed: int = 0
+) -> Excluded:
+    """Without systems whose human score lies far from the others of their language pair.
+
+    `human` says where the scores of preferences come from.
+    """
+    scores_of = _human_scores(judgements, human, seed)
+    found = set()
+    for column in {column for column, _ in scores_of}:
+        systems = [system for of, system in scores_of if of == column]
+        scores = np.array([scores_of[column, system] for system in systems])
+        found |= {(column, systems[place]) for place in np.flatnonzero(outliers(scores))}
+    return _without(judgements, lambda *key: key in found, "outlier systems")
+
+
+def _human_scores(
+    judgements: Judgements, human: HumanScore, seed: int
+) -> dict[tuple[str, str], float]:
+    if isinstance(judgements, Preferences):
+        return preference_scores(judgements, human, seed)
+    if isinstance(judgements, RatedSystems):
+        ratings = judgements.ratings
+        keys = zip(column_names(ratings.ids, len(ratings)), known_systems(ratings), strict=True)
+        return dict(zip(keys, ratings.scores.tolist(), strict=True))
+    return mean_ratings(judgements)
+
+
+def _without(judgements: Judgements, goes: Callable[[str, str], bool], described: str) -> Excluded:
+    """Without the outputs of some systems; one of several (`A+B`) stays for the others."""
+    gone = {key for key in _systems(judgements) if goes(*key)}
+    split = _split(judgements)
+
+    def left(column: str, name: str) -> str:
+        return JOINED.join(part for part in split(column, name) if (column, part) not in gone)
+
+    def remaining(ids: Ids, count: int) -> list[int]:
+        columns = column_names(ids, count)
+        return [
+            row
+            for row, column in enumerate(columns)
+            if all(left(column, ids[side][row]) or not ids[side][row] for side in _sides(ids))
+        ]
+
+    def renamed(ids: Ids) -> Ids:
+        columns = column_names(ids, len(next(iter(ids.values()))))
+        return {**ids, **{side: tuple(map(left, columns, ids[side])) for side in _sides(ids)}}
+
+    names = [f"{system} ({column})" if column != ALL else system for column, system in sorted(gone)]
+    return Excluded(
+        _selected(judgements, remaining, renamed),
+        f"{described} left out: {', '.join(names) or 'none'}.",
+    )
+
+
+def _selected(
+    judgements: Judgements,
+    rows_of: Callable[[Ids, int], list[int]],
+    renamed: Callable[[Ids], Ids] = lambda ids: ids,
+) -> Judgements:
+    """The rows that a function of their ids chooses, with the ids that another makes of them."""
+    rows = identified(judgements)
+    chosen = rows_of(rows.ids, len(rows))
+    if not chosen:
+        raise AdequaError("Nothing is left to evaluate on: every judgement was left out.")
+    if isinstance(judgements, RatedSystems):
+        left = replace(judgements.ratings, ids=renamed(judgements.ratings.ids)).select(chosen)
+        outputs = judgements.outputs
+        if outputs is None:
+            return replace(judgements, ratings=left)
+        kept = rows_of(outputs.ids, len(outputs))
+        return RatedSystems(left, outputs.select(kept), judgements.file_rows.select(kept))
+    if isinstance(judgements, Preferences):
+        ties = _renamed_ties(judgements.ties, renamed)
+        return replace(judgements, ids=renamed(judgements.ids), ties=ties).select(chosen)
+    return replace(judgements, ids=renamed(judgements.ids)).select(chosen)
+
+
+def _renamed_ties(ties: Ties, renamed: Callable[[Ids], Ids]) -> Ties:
+    """Ties between the systems that are left."""
+    if not ties:
+        return ties
+    pairs, first, second = zip(*ties, strict=True)
+    ids = renamed({"lp": pairs, "better_system": first, "worse_system": second})
+    names = zip(pairs, ids["better_system"], ids["worse_system"], strict=True)
+    counted: dict[tuple[str, str, str], int] = {}
+    for key, count in zip(names, ties.values(), strict=True):
+        if all(key[1:]):
+            counted[key] = counted.get(key, 0) + count
+    return counted
+
+
+def _sides(ids: Ids) -> list[str]:
+    return [side for side in ("system", *SIDES) if side in ids]
+
+
+def _split(judgements: Judgements) -> _Split:
+    """How names of systems are taken apart; those of whole systems never are."""
+    if isinstance(judgements, RatedSystems):
+        return lambda _, name: (name,)
+    ids = identified(judgements).ids
+    columns = column_names(ids, len(judgements))
+    sides = _sides(ids)
+    return splitter(columns * len(sides), [name for side in sides for name in ids[side]])
+
+
+def _systems(judgements: Judgements) -> set[tuple[str, str]]:
+    """Every system, by column of the table."""
+    rows, split = identified(judgements), _split(judgements)
+    columns = column_names(rows.ids, len(rows))
+    found = {
+        (column, system)
+        for side in _sides(rows.ids)
+        for column, name in zip(columns, rows.ids[side], strict=True)
+        for system in split(column, name)
+        if system
+    }
+    if not found:
+        raise AdequaError("The judgements do not name systems, so that none can be left out.")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +222,7 @@ def selected(
     """The judgements to evaluate on, and notes on what is left out of them."""
     for name, values in (("lp", selection.lp), ("split", selection.split)):
         if values:
-            judgements = exclusions.with_ids(judgements, name, values)
+            judgements = with_ids(judgements, name, values)
     notes = []
     for without in _steps(selection, protocol):
         excluded = without(judgements)
@@ -51,9 +233,9 @@ def selected(
 
 def _steps(selection: Selection, protocol: Protocol) -> Iterator[Callable[[Judgements], Excluded]]:
     if selection.exclude_systems:
-        yield partial(exclusions.without_systems, systems=selection.exclude_systems)
+        yield partial(without_systems, systems=selection.exclude_systems)
     if selection.exclude_references:
-        yield exclusions.without_references
+        yield without_references
     if selection.exclude_outliers:
         human = protocol.human if protocol.human == "trueskill" else "expected-wins"
-        yield partial(exclusions.without_outliers, human=human, seed=protocol.seed)
+        yield partial(without_outliers, human=human, seed=protocol.seed)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from math import isnan
 
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.results import Agreement, Column
+from adequa.agreement.results import Agreement, AgreementColumn
 from adequa.cli.output import aligned
 from adequa.errors import printable
 from adequa.segments import FloatArray
@@ -95,7 +95,7 @@ def as_json(found: Agreement) -> Iterator[str]:
     yield json.dumps(shown, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def _json_column(column: Column, names: list[str], order: list[int]) -> dict[str, object]:
+def _json_column(column: AgreementColumn, names: list[str], order: list[int]) -> dict[str, object]:
     figures = []
     for name, k in zip(names, order, strict=True):
         figure: dict[str, object] = {

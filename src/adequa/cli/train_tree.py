@@ -216,7 +216,7 @@ def _ratings(given: str, option: str, quiet: bool) -> Ratings:
 
 def _of_pairs(judgements: Chosen, lp: Sequence[str] | None) -> Chosen:
     """Return the judgements of these language pairs; all without pairs to choose from."""
-    from adequa.agreement.exclusions import with_ids
+    from adequa.agreement.selection import with_ids
     from adequa.io.rankings import language_pair
 
     if not lp or "lp" not in judgements.ids:

@@ -9,9 +9,8 @@ import numpy as np
 from adequa.agreement.evaluate import reference_count
 from adequa.agreement.groups import numbered
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.ranked import ranked_systems
 from adequa.agreement.sources import Texts, sources, text_statistics
-from adequa.agreement.systems import SystemRows, system_scores
+from adequa.agreement.system_level import SystemRows, ranked_systems, system_scores
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, RatedSystems, identified
 from adequa.metrics.base import Metric
