@@ -36,7 +36,7 @@ def train(folder: Path, place: str) -> None:
     """Until the place."""
     left = int(place) if place.isdecimal() else -1
 
-    def report(_: training.Progress) -> None:
+    def report(_: training.TrainingProgress) -> None:
         nonlocal left
         left -= 1
         if not left:

@@ -13,7 +13,7 @@ import pytest
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
-from adequa.learned.base import SILENT, LearnedMetric, Training
+from adequa.learned.base import LearnedMetric
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.reproduce import models, trained
@@ -34,7 +34,7 @@ class Spy(LearnedMetric):
         self.seen = seen
         self.training_ = {"chosen": {"C": 0.5, "epoch": 3}}
 
-    def fit(self, ratings: Ratings, training: Training = SILENT) -> Spy:
+    def fit(self, ratings: Ratings, training: Progress = NO_PROGRESS) -> Spy:
         training.stage("Fitting")
         self.seen.append(ratings)
         return self

@@ -23,7 +23,7 @@ from adequa.learned.pair.train import (
     StageObjective,
     train,
 )
-from adequa.learned.training import Outcome, Progress
+from adequa.learned.training import Outcome, TrainingProgress
 from tiny_transformer import praise, random_rows, tiny_network
 
 ALL, LEARNT = 64, 44  # texts, and those that are not held out
@@ -88,7 +88,7 @@ def network(seed: int = 0, dropout: float = 0.1) -> PairNetwork:
 def trained(
     stages: Sequence[PairStage],
     checkpoints: Checkpoints | None = None,
-    report: Callable[[Progress], None] = lambda _: None,
+    report: Callable[[TrainingProgress], None] = lambda _: None,
     *,
     seed: int = 0,
     development: Development | None = None,

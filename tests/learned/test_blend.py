@@ -16,12 +16,12 @@ from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import FileRows, Ratings, joined
 from adequa.learned import blend as blend_module
-from adequa.learned.base import Training
 from adequa.learned.blend import LEXICAL, Blend
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import fit_svr
 from adequa.metrics.base import plain
 from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.progress import Progress
 from adequa.segments import Segments
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import write_vectors
@@ -127,7 +127,7 @@ def test_a_corpus_is_a_language_pair_of_a_dataset(features: list[Features]) -> N
 def test_progress_and_a_blend_of_nothing() -> None:
     stages: list[str] = []
     scored: list[int] = []
-    training = Training(stage=stages.append, scored=scored.append)
+    training = Progress(stage=stages.append, scored=scored.append)
     Blend(FEW, folds=2, workers=1).fit(examples(), training)
     assert stages[:2] == ["Scoring with chrf", "Scoring with wer"]
     assert scored == [36, 36]
@@ -266,7 +266,7 @@ def test_too_many_references_are_refused_before_any_metric_scores() -> None:
     metric = Blend(("chrf", "character"), folds=2, workers=1)
     assert metric.max_references == 1
     message = sentence(
-        lambda: metric.fit(Ratings(ratings.scores, ratings.ids, two), Training(stages.append))
+        lambda: metric.fit(Ratings(ratings.scores, ratings.ids, two), Progress(stage=stages.append))
     )
     assert message == (
         "character takes 1 reference a segment, and the ratings have up to 2; name the metrics to "
@@ -277,7 +277,7 @@ def test_too_many_references_are_refused_before_any_metric_scores() -> None:
 
 def test_folds_are_checked_before_any_metric_scores() -> None:
     stages: list[str] = []
-    message = sentence(lambda: Blend(FEW, folds=40).fit(examples(), Training(stages.append)))
+    message = sentence(lambda: Blend(FEW, folds=40).fit(examples(), Progress(stage=stages.append)))
     assert "40 folds need at least 40 groups of rows" in message
     assert not stages
 

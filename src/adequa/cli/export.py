@@ -11,8 +11,7 @@ import typer
 
 from adequa.cli.completion import complete_dataset
 from adequa.cli.options import Quiet
-from adequa.cli.progress import tell
-from adequa.cli.training import NameOption, OutputOption, checked_target
+from adequa.cli.training import NameOption, OutputOption, checked_target, training_progress
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -78,15 +77,13 @@ def export(
 ) -> None:
     """Pack a trained pair regressor for use without PyTorch, with scores from 0 to 1."""
     from adequa.cli.output import write
-    from adequa.cli.progress import progress
-    from adequa.learned.base import Training
     from adequa.learned.packed.packing import pack
     from adequa.metrics.saved import read_description
 
     called = checked_target(output, name)
     regressor = _regressor(trained)
-    with progress("Exporting", None, quiet=quiet) as work:
-        work.stage("Reading the data")
+    with training_progress(quiet, "Exporting") as progress:
+        progress.stage("Reading the data")
         texts = _into_english(data)
         result = pack(
             regressor,
@@ -98,9 +95,7 @@ def export(
             max_length=max_length,
             data=", ".join(Path(given).name for given in data or [DEFAULT_DATA]),
             versions=read_description(Path(trained)).versions,
-            training=Training(
-                stage=work.stage, note=lambda note: None if quiet else tell(f"note: {note}")
-            ),
+            progress=progress,
         )
     if not quiet:
         write(_report(result, regressor.name, output), None)

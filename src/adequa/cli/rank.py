@@ -78,7 +78,7 @@ def rank(
     if output is not None:
         check_output(output, paths)
     systems = _by_system(read(advance=None))
-    with training_progress(quiet) as (_, training):
+    with training_progress(quiet) as training:
         won = win_probabilities(found, list(systems.values()), training)
     ranking = ranked(list(systems), won, resamples=resamples, confidence=confidence, seed=seed)
     tell_notes(found.remarks(), quiet=quiet)

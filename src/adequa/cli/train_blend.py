@@ -59,7 +59,7 @@ def blend(
 
     called = checked_target(output, name)
     rated = ratings_of(ratings, lp, sample, seed, quiet)
-    with training_progress(quiet) as (_, training):
+    with training_progress(quiet) as progress:
         found = Blend(
             metrics=tuple(metric or (() if column else LEXICAL)),
             columns=tuple(column or ()),
@@ -68,5 +68,5 @@ def blend(
             seed=seed,
             workers=workers,
             name=called,
-        ).fit(rated, training)
+        ).fit(rated, progress)
     save_and_report(found, output, quiet)

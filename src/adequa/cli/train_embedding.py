@@ -82,9 +82,9 @@ def embedding_regressor(
     called = checked_target(output, name)
     rated = ratings_of(ratings, lp, sample, seed, quiet)
     found = load_encoders(encoder)
-    with training_progress(quiet) as (work, training):
+    with training_progress(quiet) as progress:
         metric = EmbeddingRegressor(
-            encoder=cached(found, progress=work.scored) if cache else found,
+            encoder=cached(found, progress=progress.scored) if cache else found,
             model=model.value,
             grid=grid.value,
             references=references.value,
@@ -93,7 +93,7 @@ def embedding_regressor(
             workers=workers,
             device=device,
             name=called,
-        ).fit(rated, training)
+        ).fit(rated, progress)
     if not quiet:
         _tell_coverage(metric, rated)
     save_and_report(metric, output, quiet)

@@ -327,8 +327,8 @@ def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
     folder = metric.checkpoints
     if folder is None:
         raise TypeError("the command always has a folder of checkpoints")
-    with _stoppable(folder, quiet), training_progress(quiet) as (_, training):
-        metric.fit(training=training)
+    with _stoppable(folder, quiet), training_progress(quiet) as progress:
+        metric.fit(progress=progress)
     if _is_first_process():
         save(metric, output, quiet)
         if not quiet:
@@ -395,14 +395,14 @@ def _train_frozen(
     encoder = TransformerPair.load(
         options.encoder, device="" if device == "auto" else device, download=download
     )
-    with training_progress(quiet) as (work, training):
+    with training_progress(quiet) as progress:
         metric = EmbeddingRegressor(
-            encoder=cached(encoder, progress=work.scored),
+            encoder=cached(encoder, progress=progress.scored),
             model="mlp",
             grid="paper",
             references="mean" if options.references == "mean" else "best",
             seed=options.seed,
             device=device,
             name=name,
-        ).fit(rated, training)
+        ).fit(rated, progress)
     save_and_report(metric, output, quiet)

@@ -158,8 +158,8 @@ def pairwise_ranker(
         name=called,
     )
     learnt = given if sample is None else [sample_rows(each, sample, seed) for each in given]
-    with training_progress(quiet) as (_, training):
-        found.fit(learnt, training, [_preferences(each, lp, quiet) for each in validation or ()])
+    with training_progress(quiet) as progress:
+        found.fit(learnt, progress, [_preferences(each, lp, quiet) for each in validation or ()])
     save(found, output, quiet)
     if not quiet:
         write(report(found, output), None)

@@ -145,9 +145,9 @@ def tree_lstm(
         preferences or [], similarity or [], development or [], lp, quiet
     )
     found = load_parser(*(parser or ["spacy:en_core_web_md"]))
-    with training_progress(quiet) as (work, training):
+    with training_progress(quiet) as progress:
         metric = TreeLstm(
-            parser=cached_parser(found, progress=work.scored) if cache else found,
+            parser=cached_parser(found, progress=progress.scored) if cache else found,
             vectors=load_token_vectors(vectors, device) if vectors else None,
             structure=structure.value,
             preset=settings.value,
@@ -159,7 +159,7 @@ def tree_lstm(
             seed=seed,
             device=device,
             name=called,
-        ).fit(given, training, chosen_on)
+        ).fit(given, progress, chosen_on)
     save_and_report(metric, output, quiet)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
     from adequa.judgements import Ratings
-    from adequa.learned.base import LearnedMetric, Training
+    from adequa.learned.base import LearnedMetric
     from adequa.progress import Progress
 
 
@@ -118,22 +119,12 @@ def ratings_of(
 
 
 @contextmanager
-def training_progress(quiet: bool) -> Iterator[tuple[Progress, Training]]:
-    """Yield the callbacks of a training, shown as a progress bar."""
+def training_progress(quiet: bool, label: str = "Training") -> Iterator[Progress]:
+    """Show a progress bar; notes are printed unless the user asked for quiet."""
     from adequa.cli.progress import progress
-    from adequa.learned.base import Training
 
-    with progress("Training", None, quiet=quiet) as work:
-        yield (
-            work,
-            Training(
-                stage=work.stage,
-                advance=work.step,
-                scored=work.scored,
-                status=work.status,
-                note=lambda note: None if quiet else tell(f"note: {note}"),
-            ),
-        )
+    with progress(label, None, quiet=quiet) as bar:
+        yield replace(bar, note=lambda note: None if quiet else tell(f"note: {note}"))
 
 
 def save(metric: LearnedMetric, output: str, quiet: bool) -> None:

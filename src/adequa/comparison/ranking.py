@@ -14,10 +14,10 @@ from itertools import combinations
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.learned.base import SILENT, Training
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.paired import Done
 from adequa.statistics.resampling import bootstrap_chunks, interval
@@ -60,7 +60,7 @@ class Ranking:
 def win_probabilities(
     metric: Metric,
     outputs: Sequence[Segments],
-    training: Training = SILENT,
+    training: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> FloatArray:
     """How likely each system's output is better than each other's: (segments, systems, systems).
@@ -86,7 +86,7 @@ def _decided(
     metric: PairwiseRanker,
     outputs: Sequence[Segments],
     pairs: Sequence[tuple[int, int]],
-    training: Training,
+    training: Progress,
 ) -> FloatArray:
     metric.check_fitted()
     parts = [(output, [""] * len(output)) for output in outputs]
@@ -100,7 +100,7 @@ def _compared(
     metric: Metric,
     outputs: Sequence[Segments],
     pairs: Sequence[tuple[int, int]],
-    training: Training,
+    training: Progress,
     compute: ComputeStatistics,
 ) -> FloatArray:
     training.stage(f"Scoring with {metric.name}")

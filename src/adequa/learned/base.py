@@ -8,8 +8,7 @@ encoders that they are named, so that a wrong name is an error before any work.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,22 +19,9 @@ from adequa.errors import AdequaError
 from adequa.judgements import Ratings
 from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import Segments
 from adequa.version import __version__
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """Callbacks that a training reports its progress to."""
-
-    stage: Callable[[str], None] = lambda _: None  # what is being done
-    advance: Callable[[int, int], None] = lambda *_: None  # settings or steps done, and in all
-    scored: Callable[[int], None] = lambda _: None  # number of texts that were just scored
-    status: Callable[[str], None] = lambda _: None  # the loss and the agreement so far
-    note: Callable[[str], None] = lambda _: None  # what a user should know about the data
-
-
-SILENT = Training()
 
 
 class LearnedMetric(MeanMetric):
@@ -51,7 +37,7 @@ class LearnedMetric(MeanMetric):
     agreement_: Mapping[str, Any]  # with people, measured on held-out data of the training
 
     @abstractmethod
-    def fit(self, ratings: Ratings, training: Training = SILENT) -> LearnedMetric:
+    def fit(self, ratings: Ratings, progress: Progress = NO_PROGRESS) -> LearnedMetric:
         """Train on judgements with texts; return the metric itself."""
 
     @abstractmethod

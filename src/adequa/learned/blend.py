@@ -15,7 +15,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.judgements import Ids, Ratings
-from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
@@ -27,6 +27,7 @@ from adequa.metrics.base import Metric, Remark
 from adequa.metrics.batched import batched_statistics
 from adequa.metrics.registry import check_choice, check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Segments
 
 # The lexical metrics of this package, and shorter n-grams: the published Blend has BLEU and NIST by
@@ -74,7 +75,7 @@ class Blend(LearnedMetric):
         limits = [p.max_references for p in self.parts if p.max_references is not None]
         self.max_references = min(limits, default=None)
 
-    def fit(self, ratings: Ratings, training: Training = SILENT) -> Blend:
+    def fit(self, ratings: Ratings, progress: Progress = NO_PROGRESS) -> Blend:
         check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
         groups = reference_groups(texts)
@@ -84,7 +85,7 @@ class Blend(LearnedMetric):
         features = np.empty((len(texts), len(self.parts) + len(self.columns)), np.float32)
         for rows in _corpora(ratings.ids, len(texts)):
             ids = {name: tuple(ratings.ids[name][row] for row in rows) for name in self.columns}
-            features[rows] = self._features(replace(texts.select(rows), ids=ids), training)
+            features[rows] = self._features(replace(texts.select(rows), ids=ids), progress)
         fitted = fit_svr(
             features,
             ratings.scores,
@@ -93,7 +94,7 @@ class Blend(LearnedMetric):
             folds=self.folds,
             seed=self.seed,
             workers=self.workers,
-            training=training,
+            progress=progress,
         )
         self.regressor_ = fitted.regressor
         self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, fitted)
@@ -102,7 +103,7 @@ class Blend(LearnedMetric):
 
     def score_segments(self, segments: Segments) -> FloatArray:
         self.check_fitted()
-        return self.regressor_.predict(self._features(segments, SILENT))
+        return self.regressor_.predict(self._features(segments, NO_PROGRESS))
 
     def _check_references(self, texts: Segments) -> None:
         """Raise what a metric would raise about too many references, before any has scored."""
@@ -122,12 +123,12 @@ class Blend(LearnedMetric):
                     f"none. Columns: {', '.join(ids) or 'none'}."
                 )
 
-    def _features(self, segments: Segments, training: Training) -> Features:
+    def _features(self, segments: Segments, progress: Progress) -> Features:
         self._check_columns(segments.ids)
         scores = []
         for part in self.parts:
-            training.stage(f"Scoring with {part.name}")
-            scores.append(part.segment_scores(batched_statistics(part, segments, training.scored)))
+            progress.stage(f"Scoring with {part.name}")
+            scores.append(part.segment_scores(batched_statistics(part, segments, progress.scored)))
         scores += [column_scores(name, segments.ids[name]) for name in self.columns]
         return np.column_stack(scores).astype(np.float32)
 

@@ -120,7 +120,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TrainingProgress:
     """The state of a training, for a progress bar."""
 
     stage: str
@@ -153,7 +153,7 @@ def train(
     writes_checkpoints: bool = True,
     seconds_between_checkpoints: float = 300.0,
     synchronise: Callable[[Iterable[Tensor]], None] = lambda _: None,
-    report: Callable[[Progress], None] = lambda _: None,
+    report: Callable[[TrainingProgress], None] = lambda _: None,
     evaluated: Callable[[Mapping[str, Any]], None] = lambda _: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -234,7 +234,7 @@ class _Loop:
     state: _State
     checkpoints: Checkpoints | None
     clock: _Clock
-    report: Callable[[Progress], None]
+    report: Callable[[TrainingProgress], None]
     evaluated: Callable[[Mapping[str, Any]], None]
 
     def begin(self, run: _Run) -> None:
@@ -291,7 +291,9 @@ class _Loop:
             # Clocks of several processes differ: whatever all must agree on was decided above.
             if self.clock.report_is_due() or ends:
                 self.report(
-                    Progress(run.name, state.step, trial.steps, since_report.mean(), state.figures)
+                    TrainingProgress(
+                        run.name, state.step, trial.steps, since_report.mean(), state.figures
+                    )
                 )
                 since_report = _MeanLoss()
             # A long trial is saved at its end, too: the work that follows it may fail.

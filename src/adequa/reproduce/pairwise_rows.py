@@ -16,7 +16,6 @@ import numpy as np
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences
-from adequa.learned.base import Training
 from adequa.learned.pairwise.data import sample_references, sample_rows
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.progress import Progress
@@ -89,7 +88,7 @@ class Recipe:
         """The inputs as the command line names them."""
         return tuple(name for each in self.inputs for name in _names(each))
 
-    def trained(self, training: Training) -> PairwiseRanker:
+    def trained(self, training: Progress) -> PairwiseRanker:
         """The ranker, trained."""
         ranker = PairwiseRanker(
             inputs=self.names(),
@@ -131,9 +130,9 @@ def pairwise(*inputs: Named, hidden: int = 4, loss: str = "logistic", **further:
     def scored(judgements: Judgements, progress: Progress) -> Scored:
         if not isinstance(judgements, Preferences):
             raise AdequaError("A pairwise ranker decides preferences, and these are none.")
-        training = Training(
+        training = Progress(
             stage=progress.stage,
-            advance=progress.step,
+            step=progress.step,
             scored=progress.scored,
             status=progress.status,
         )

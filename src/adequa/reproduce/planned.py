@@ -20,7 +20,6 @@ from adequa.datasets.download import cache_folder
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
 from adequa.judgements import Judgements, RatedSystems, Ratings, identified
-from adequa.learned.base import Training
 from adequa.learned.ensemble import Ensemble
 from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.base import Metric
@@ -250,7 +249,7 @@ def _with_others(named: NamedPlan, start: Path | None, progress: Progress) -> Pl
     return replace(named.plan, encoder=encoder, start=beginning, stage=tuple(stages))
 
 
-def _reported(progress: Progress, name: str) -> Training:
+def _reported(progress: Progress, name: str) -> Progress:
     """Where a training reports to: its name and step stand before how well it goes."""
     at = ""
 
@@ -260,9 +259,9 @@ def _reported(progress: Progress, name: str) -> Training:
         progress.step(step, steps)
 
     progress.status(f"training {name}")
-    return Training(
+    return Progress(
         stage=progress.stage,
-        advance=advance,
+        step=advance,
         scored=progress.scored,
         status=lambda how: progress.status(f"{name}: {at}{how}"),
     )

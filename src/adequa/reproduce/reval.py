@@ -12,7 +12,6 @@ from adequa.encoders.parses import cached_parser, load_parser
 from adequa.encoders.token_vectors import load_token_vectors
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences, Ratings
-from adequa.learned.base import Training
 from adequa.learned.reval.metric import TreeLstm
 from adequa.metrics.registry import load_metric
 from adequa.progress import Progress
@@ -126,9 +125,9 @@ class _Reval:
 
     def _metric(self, progress: Progress, *, alone: bool = False) -> TreeLstm:
         if alone not in self._trained:
-            training = Training(
+            training = Progress(
                 stage=progress.stage,
-                advance=progress.step,
+                step=progress.step,
                 scored=progress.scored,
                 status=progress.status,
             )
@@ -151,7 +150,7 @@ def _line(metric: TreeLstm, more: Mapping[str, str]) -> str:
     return f"{'|'.join([metric.name, *written])}; {epoch}, {figure:.3f} on {facts['development']}"
 
 
-def _fitted(recipe: _Recipe, training: Training, *, alone: bool) -> TreeLstm:
+def _fitted(recipe: _Recipe, training: Progress, *, alone: bool) -> TreeLstm:
     vectors = recipe.vectors_alone if alone else recipe.vectors
     metric = TreeLstm(
         parser=cached_parser(load_parser("spacy:en_core_web_md"), progress=training.scored),

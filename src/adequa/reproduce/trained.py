@@ -11,7 +11,7 @@ import numpy as np
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, joined
-from adequa.learned.base import LearnedMetric, Training
+from adequa.learned.base import LearnedMetric
 from adequa.progress import Progress
 from adequa.reproduce.table import Scored, Scores
 from adequa.segments import IntArray
@@ -90,9 +90,9 @@ def _loaded(name: str) -> Ratings:
 def _fitted(
     metric: LearnedMetric, ratings: Ratings, progress: Progress, where: str = ""
 ) -> LearnedMetric:
-    training = Training(
+    training = Progress(
         stage=lambda stage: progress.stage(stage + where),
-        advance=progress.step,
+        step=progress.step,
         scored=progress.scored,
         status=progress.status,
     )

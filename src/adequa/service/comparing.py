@@ -20,7 +20,6 @@ from adequa.comparison.ranking import rank, win_probabilities
 from adequa.comparison.ranking_as_dict import as_dict
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.learned.base import Training
 from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
@@ -203,7 +202,7 @@ class Rankers:
     ) -> dict[str, Any]:
         """The ranking, in the shape of `adequa rank --format json`."""
         outputs = list(systems.values())
-        training = Training(stage=asked.begin)
+        training = Progress(stage=asked.begin)
         if lane is None or isinstance(lane.metric, PairwiseRanker):
             # One at a time, and not in the turns of those that compute with what was scored.
             with asked.aside(), self._using if lane is None else lane.using:

@@ -17,7 +17,6 @@ from adequa.encoders.base import Concatenation, PairEncoder, cached
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.base import Training
 from adequa.learned.embedding import metric as metric_module
 from adequa.learned.embedding import mlp, svr
 from adequa.learned.embedding.features import feature_count, pair_features
@@ -25,6 +24,7 @@ from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.folds import FittedRegressor, grouped_folds
 from adequa.metrics.base import Remark
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import IntArray, Segments
 from adequa.version import __version__
 from tiny_encoders import DIMENSION, Counting, Together, rated, sentences_of, texts, vectors
@@ -291,7 +291,7 @@ def test_progress_is_reported() -> None:
     done: list[tuple[int, int]] = []
     metric = EmbeddingRegressor(Counting(), folds=2, workers=1)
     pytest.importorskip("sklearn", reason="support vectors are trained with scikit-learn")
-    metric.fit(rated(), Training(stages.append, lambda *steps: done.append(steps)))
+    metric.fit(rated(), Progress(stage=stages.append, step=lambda *steps: done.append(steps)))
     assert stages == ["Encoding with counting", "Searching for settings", "Fitting"]
     assert done[-1] == (64, 64)
 

@@ -16,13 +16,13 @@ import pytest
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
-from adequa.learned.base import Training
 from adequa.learned.packed import packing
 from adequa.learned.packed.metric import PackedPair, ScoreMap
 from adequa.learned.packed.packing import PackingResult, pack
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import DevelopmentPlan, Plan
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import Segments
 from tiny_packed import QUICK, WIDE, fitted
 from tiny_transformer import (
@@ -152,13 +152,13 @@ def test_pairs_that_test_have_chosen_nothing() -> None:
     several = tuple((f" r{at}", "same") for at in range(30))
     texts = Segments((*(f"h{at} " for at in range(28)), " ", "same"), several)
     notes: list[str] = []
-    chosen, tested = packing._sample_pairs(texts, 20, Training(note=notes.append))
+    chosen, tested = packing._sample_pairs(texts, 20, Progress(note=notes.append))
     assert (len(chosen), len(tested), notes) == (20, 20, [])
     assert not set(chosen) & set(tested)
     every = {(r.strip(), f"h{at}") for at, two in enumerate(several[:28]) for r in two}
     assert {*chosen, *tested} <= every | {("r29", "same")}
     few = texts.select([0, 1, 28])
-    chosen, tested = packing._sample_pairs(few, 20, Training(note=notes.append))
+    chosen, tested = packing._sample_pairs(few, 20, Progress(note=notes.append))
     assert (len(chosen), len(tested)) == (2, 2)
     assert notes == [
         "only 4 different pairs to read: 2 of them choose the levels, and the others test them."

@@ -12,10 +12,10 @@ import pytest
 
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
-from adequa.learned.base import Training
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import HEAD_DEFAULTS, Plan, StagePlan
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import Segments
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
@@ -165,7 +165,7 @@ def test_other_draws_than_those_of_the_start_are_told(
 ) -> None:
     notes: list[str] = []
     plan = Plan(start=str(start_folder), seed=seed, stage=(QUICK,))
-    PairRegressor(plan, device="cpu").fit(tiny_ratings(24), Training(note=notes.append))
+    PairRegressor(plan, device="cpu").fit(tiny_ratings(24), Progress(note=notes.append))
     assert sum("may have learnt from it" in note for note in notes) == note_count
 
 
@@ -239,7 +239,7 @@ def stopped(encoder: Path, tmp_path: Path) -> PairRegressor:
 
 def notes_of(metric: PairRegressor) -> list[str]:
     notes: list[str] = []
-    metric.fit(tiny_ratings(24), Training(note=notes.append))
+    metric.fit(tiny_ratings(24), Progress(note=notes.append))
     return notes
 
 
@@ -257,7 +257,7 @@ def test_less_at_once_is_told_too(stopped: PairRegressor) -> None:
 def test_another_encoder_in_the_same_place(stopped: PairRegressor) -> None:
     write_tiny_encoder(Path(stopped.plan.encoder), seed=8, dropout=0.1)
     notes: list[str] = []
-    said = sentence(lambda: stopped.fit(tiny_ratings(24), Training(note=notes.append)))
+    said = sentence(lambda: stopped.fit(tiny_ratings(24), Progress(note=notes.append)))
     assert "checkpoint of another plan, or of other data" in said
     assert not notes
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.base import Training
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import Segments
 from tiny_transformer import (
     POSITIONS,
@@ -79,7 +79,7 @@ def test_preferences_first_then_ratings(encoder: str) -> None:
     told: list[str] = []
     named: list[str] = []
     metric = PairRegressor(Plan(encoder=encoder, stage=stages), device="cpu").fit(
-        [tiny_preferences(90), tiny_ratings(48)], Training(stage=named.append, status=told.append)
+        [tiny_preferences(90), tiny_ratings(48)], Progress(stage=named.append, status=told.append)
     )
     assert correlation(metric) > 0.85
     assert [each["stage"] for each in metric.training_["history"]][::6] == [
@@ -264,14 +264,14 @@ def test_a_training_goes_on_and_not_with_another_plan(encoder: str, tmp_path: Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
         with pytest.raises(StopError):
-            metric.fit(tiny_ratings(48), Training(advance=advance))
+            metric.fit(tiny_ratings(48), Progress(step=advance))
         with pytest.raises(AdequaError, match="another plan, or of other data"):
             metric.fit(tiny_ratings(45))
         other = replace(metric, plan=replace(plan, seed=1))
         with pytest.raises(AdequaError, match="another plan"):
             other.fit(tiny_ratings(48))
         seen.clear()
-        metric.fit(tiny_ratings(48), Training(advance=lambda step, _: seen.append(step)))
+        metric.fit(tiny_ratings(48), Progress(step=lambda step, _: seen.append(step)))
     assert seen[0] == 12  # the eleven before are not done again
     metric.save(tmp_path / "saved")
     assert not (tmp_path / "kept").exists()

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.base import Training
 from adequa.learned.pair.devices import Processes
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.plan import Plan, StagePlan
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import Segments
 from tiny_transformer import outputs, tiny_ratings, write_tiny_encoder
 
@@ -30,7 +30,7 @@ CHRF = load_metric("chrf").score(TEXTS).segments
 
 def teaching(folder: Path | None, stages: list[str] | None = None) -> Teachers:
     stage = (lambda _: None) if stages is None else stages.append
-    return Teachers(folder, Processes(CPU), Training(stage=stage))
+    return Teachers(folder, Processes(CPU), Progress(stage=stage))
 
 
 def test_one_teacher_is_taken_at_its_word() -> None:
@@ -111,7 +111,7 @@ class Together(Processes):
 
 def test_two_processes_share_the_texts(tmp_path: Path) -> None:
     stages: list[str] = []
-    both = Teachers(tmp_path, Together(CPU, count=2), Training(stage=stages.append))
+    both = Teachers(tmp_path, Together(CPU, count=2), Progress(stage=stages.append))
     assert both(("chrf",), TEXTS) == pytest.approx(CHRF)
     assert both(("chrf",), TEXTS) == pytest.approx(CHRF)
     assert stages == ["chrf scores 6 texts to teach"]
@@ -138,7 +138,7 @@ def test_a_stopped_training_is_taught_once(tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt):
             metric.fit(tiny_ratings(24))
     stages: list[str] = []
-    metric.fit(tiny_ratings(24), Training(stage=stages.append))
+    metric.fit(tiny_ratings(24), Progress(stage=stages.append))
     assert not [stage for stage in stages if "to teach" in stage]
     assert (metric.score(TEXTS).segments == whole.score(TEXTS).segments).all()
     assert list((tmp_path / "kept").glob("taught-*.npy"))

@@ -32,7 +32,7 @@ from adequa.learned.pair.train import (  # noqa: E402
     step_count,
     train,
 )
-from adequa.learned.training import Keep, Progress, isolated_randomness  # noqa: E402
+from adequa.learned.training import Keep, TrainingProgress, isolated_randomness  # noqa: E402
 from tiny_training import network, preferences, ratings, same, trained, trial  # noqa: E402
 
 
@@ -70,7 +70,7 @@ def test_the_weight_of_an_objective_is_that_of_its_loss() -> None:
     """With twice the weight, the loss of the first step is twice as high."""
     losses = []
     for weight in (1.0, 2.0):
-        seen: list[Progress] = []
+        seen: list[TrainingProgress] = []
         parts = StageObjective(ratings(), 8, weight), StageObjective(preferences(), 2, weight)
         trained([PairStage("both", (trial(*parts, epochs=0.2),))], report=seen.append)
         losses.append(seen[0].loss)
@@ -80,7 +80,7 @@ def test_the_weight_of_an_objective_is_that_of_its_loss() -> None:
 def test_the_loss_is_the_mean_over_what_was_drawn() -> None:
     """One step over all items: the loss by hand."""
     stage = PairStage("ratings", (trial(StageObjective(ratings(), 1000), epochs=1),))
-    seen: list[Progress] = []
+    seen: list[TrainingProgress] = []
     trained([stage], report=seen.append, start=network(dropout=0.0))
     before = predict(network(), PairInputs(tiny.ROWS), np.arange(tiny.LEARNT))
     expected = np.mean((before - tiny.QUALITY[: tiny.LEARNT]) ** 2)
@@ -201,7 +201,7 @@ def test_the_memory_at_hand_changes_next_to_nothing() -> None:
 
 
 def test_every_step_is_reported() -> None:
-    seen: list[Progress] = []
+    seen: list[TrainingProgress] = []
     trained([PairStage("ratings", (trial(epochs=1), trial(epochs=0.5)))], report=seen.append)
     assert [(each.stage, each.step, each.steps) for each in seen] == [
         *(("ratings, 1 of 2", step, 6) for step in range(1, 7)),

@@ -20,7 +20,7 @@ from adequa.learned import training  # noqa: E402
 from adequa.learned.checkpoints import Checkpoints, training_into  # noqa: E402
 from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
 from adequa.learned.pair.train import PairStage  # noqa: E402
-from adequa.learned.training import Outcome, Progress  # noqa: E402
+from adequa.learned.training import Outcome, TrainingProgress  # noqa: E402
 from tiny_transformer import tiny_network  # noqa: E402
 
 HERE = Path(__file__).parents[2]
@@ -71,9 +71,9 @@ def test_stopped_at_every_single_step(tmp_path: Path, whole: tuple[PairNetwork, 
     """Every process gets one step further than its checkpoint, and is stopped in the next."""
     checkpoints, stops = Checkpoints(tmp_path, "plan"), 0
     for _ in range(2 * steps_of(tiny.hard_stages())):
-        seen: list[Progress] = []
+        seen: list[TrainingProgress] = []
 
-        def report(progress: Progress, seen: list[Progress] = seen) -> None:
+        def report(progress: TrainingProgress, seen: list[TrainingProgress] = seen) -> None:
             seen.append(progress)
             if len(seen) == 2:
                 raise StopError
@@ -102,9 +102,9 @@ def test_stopped_around_a_trial_that_is_given_up(
     assert (whole[1].diverged, whole[1].chosen) == ([(0, 1)], [0, 0])
     checkpoints, stops = Checkpoints(tmp_path, "plan"), 0
     for _ in range(steps_of(stages)):
-        seen: list[Progress] = []
+        seen: list[TrainingProgress] = []
 
-        def report(progress: Progress, seen: list[Progress] = seen) -> None:
+        def report(progress: TrainingProgress, seen: list[TrainingProgress] = seen) -> None:
             seen.append(progress)
             if len(seen) == 4:  # the steps of a loss that is no number are done again
                 raise StopError
@@ -124,7 +124,7 @@ def test_stopped_after_the_last_step(tmp_path: Path, whole: tuple[PairNetwork, O
     """What was trained to the end is not trained again."""
     checkpoints = Checkpoints(tmp_path, "plan")
     tiny.trained(tiny.hard_stages(), checkpoints)
-    seen: list[Progress] = []
+    seen: list[TrainingProgress] = []
     found = tiny.trained(tiny.hard_stages(), checkpoints, seen.append, start=tiny.network(seed=99))
     assert_same(found, whole)
     assert not seen
@@ -165,7 +165,7 @@ def test_facts_that_are_lacking_are_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_stop_leaves_random_numbers_as_they_were(tmp_path: Path) -> None:
-    def report(_: Progress) -> None:
+    def report(_: TrainingProgress) -> None:
         raise StopError
 
     torch.manual_seed(1)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.base import Training
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.learned.pairwise.network import Loss
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import Segments
 from tiny_encoders import write_vectors, write_words
 from tiny_preferences import references, texts_of, tiny_preferences
@@ -203,7 +203,7 @@ def test_preferences_that_contradict_each_other() -> None:
                        (*better.references[:4], *better.references[:4], *better.references[8:])),
     )  # fmt: skip
     ranker = PairwiseRanker(("sentbleu",), hidden=0, **QUICK)
-    ranker.fit(contradicting, Training(note=notes.append), [tiny_preferences(10, seed=3)])
+    ranker.fit(contradicting, Progress(note=notes.append), [tiny_preferences(10, seed=3)])
     assert notes == ["8 of 40 preferences have an opposite one between the same two texts."]
     with pytest.raises(AdequaError, match="nothing can be learnt from them"):
         ranker.fit(contradicting.select(range(8)), development=[preferences])

@@ -270,12 +270,12 @@ def test_a_split_is_taken_at_its_word(tmp_path: Path) -> None:
 
 
 def test_ratings_on_another_scale_are_brought_to_it(tmp_path: Path) -> None:
-    from adequa.learned.base import Training
+    from adequa.progress import Progress
 
     data = rated(60)
     notes: list[str] = []
     wide = replace(data, scores=(data.scores - 3) * 10)
-    one = metric(tmp_path).fit(wide, Training(note=notes.append))
+    one = metric(tmp_path).fit(wide, Progress(note=notes.append))
     assert any("made-up: from -20 to 20, which is brought to 1 to 5." in note for note in notes)
     assert scores(one) == pytest.approx(scores(metric(tmp_path).fit(data)), abs=1e-5)
 

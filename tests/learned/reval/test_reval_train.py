@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.learned.base import Training
 from adequa.learned.reval.forest import build_forest
+from adequa.progress import Progress
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
@@ -163,7 +163,7 @@ def test_a_loss_that_is_not_finite_ends_the_training() -> None:
 def test_progress_and_figures_are_reported() -> None:
     progress: list[tuple[int, int]] = []
     lines: list[str] = []
-    training = Training(advance=lambda *steps: progress.append(steps), status=lines.append)
+    training = Progress(step=lambda *steps: progress.append(steps), status=lines.append)
     result = trained(replace(PAPER, epochs=2, batch=2), lambda _: 0.25, training=training)
     assert progress[-1] == (4, 4)
     assert lines == [

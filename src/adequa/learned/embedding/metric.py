@@ -17,7 +17,7 @@ import numpy as np
 from adequa.encoders.base import Encoder, PairEncoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features, feature_count, pair_features
 from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
@@ -27,6 +27,7 @@ from adequa.learned.saved import encoder_facts, restore_encoder
 from adequa.metrics.base import Remark
 from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import Description
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 
 MODELS: dict[str, type[SupportVectors] | type[MLP]] = {"svr": SupportVectors, "mlp": MLP}
@@ -54,7 +55,7 @@ class EmbeddingRegressor(LearnedMetric):
     kind: ClassVar[str] = "embedding-regressor"
     regressor_: SupportVectors | MLP = field(init=False, repr=False)
 
-    def fit(self, ratings: Ratings, training: Training = SILENT) -> EmbeddingRegressor:
+    def fit(self, ratings: Ratings, progress: Progress = NO_PROGRESS) -> EmbeddingRegressor:
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
         check_choice("references", self.references, get_args(Reduction))
@@ -66,9 +67,9 @@ class EmbeddingRegressor(LearnedMetric):
             check_svr(groups, self.folds, self.seed, self.workers)
         else:
             check_mlp(groups, DEVELOPMENT, self.seed, self.device)
-        training.stage(f"Encoding with {self.encoder.name}")
+        progress.stage(f"Encoding with {self.encoder.name}")
         features = pair_features(self.encoder, pairs.hypotheses, pairs.references)
-        fitted = self._fit_regressor(features, ratings.scores[pairs.segment], groups, training)
+        fitted = self._fit_regressor(features, ratings.scores[pairs.segment], groups, progress)
         self.regressor_ = fitted.regressor
         by_segment = fitted.reduced(pairs.segment, self.references)
         self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, by_segment)
@@ -76,7 +77,7 @@ class EmbeddingRegressor(LearnedMetric):
         return self
 
     def _fit_regressor(
-        self, features: Features, targets: FloatArray, groups: Sequence[str], training: Training
+        self, features: Features, targets: FloatArray, groups: Sequence[str], progress: Progress
     ) -> FittedRegressor[SupportVectors] | FittedRegressor[MLP]:
         if self.model == "svr":
             return fit_svr(
@@ -87,7 +88,7 @@ class EmbeddingRegressor(LearnedMetric):
                 folds=self.folds,
                 seed=self.seed,
                 workers=self.workers,
-                training=training,
+                progress=progress,
             )
         return fit_mlp(
             features,
@@ -97,7 +98,7 @@ class EmbeddingRegressor(LearnedMetric):
             development=DEVELOPMENT,
             seed=self.seed,
             device=self.device,
-            training=training,
+            progress=progress,
         )
 
     def score_segments(self, segments: Segments) -> FloatArray:

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.learned.base import SILENT, Training
 from adequa.learned.device import to_device, torch_device
 from adequa.learned.embedding.features import (
     Features,
@@ -35,6 +34,7 @@ from adequa.learned.embedding.features import (
 )
 from adequa.learned.folds import FittedRegressor, Mask, split_off
 from adequa.learned.saved import SavedArrays, check_sizes, saved_array
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray
 
 if TYPE_CHECKING:
@@ -409,10 +409,10 @@ def fit_mlp(
     development: float,
     seed: int,
     device: str = "auto",
-    training: Training = SILENT,
+    progress: Progress = NO_PROGRESS,
 ) -> FittedRegressor[MLP]:
     """Train a perceptron with the setting and the epoch of the best Pearson on a split."""
-    training.stage("Searching for settings")
+    progress.stage("Searching for settings")
     held_out = split_off(groups, development, seed)
     search = search_mlp(
         features,
@@ -422,7 +422,7 @@ def fit_mlp(
         seed,
         device=device,
         tf32=True,  # on a GPU; the lost digits are far fewer than dropout blurs
-        advance=training.advance,
+        advance=progress.step,
     )
     return FittedRegressor(
         regressor=search.model,

@@ -29,7 +29,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.learned.base import SILENT, Training
 from adequa.learned.embedding.features import (
     Features,
     Standardisation,
@@ -39,6 +38,7 @@ from adequa.learned.embedding.features import (
 )
 from adequa.learned.folds import FittedRegressor, Mask, grouped_folds
 from adequa.learned.saved import SavedArrays, check_sizes, saved_array
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
 
@@ -457,7 +457,7 @@ def fit_svr(
     folds: int,
     seed: int,
     workers: int | None = None,
-    training: Training = SILENT,
+    progress: Progress = NO_PROGRESS,
 ) -> FittedRegressor[SupportVectors]:
     """Fit an ε-SVR to all rows, with the setting of the best cross-validated Pearson.
 
@@ -467,11 +467,11 @@ def fit_svr(
     mean, scale = (targets.mean(), targets.std() or 1.0) if grid.scaled else (0.0, 1.0)
     scaled_targets = (targets - mean) / scale
     fold_of_row = grouped_folds(groups, folds, seed)
-    training.stage("Searching for settings")
+    progress.stage("Searching for settings")
     search = search_svr(
-        features, scaled_targets, fold_of_row, grid, workers=workers, advance=training.advance
+        features, scaled_targets, fold_of_row, grid, workers=workers, advance=progress.step
     )
-    training.stage("Fitting")
+    progress.stage("Fitting")
     model = fit_support_vectors(features, scaled_targets, search.best, scaled=grid.scaled)
     return FittedRegressor(
         regressor=replace(

@@ -23,7 +23,6 @@ import numpy.typing as npt
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
-from adequa.learned.base import SILENT, Training
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, three_digits
 from adequa.learned.packed.export import GraphPrecision, export_onnx
 from adequa.learned.packed.metric import (
@@ -39,6 +38,7 @@ from adequa.learned.packed.metric import (
 from adequa.learned.pair.metric import PairRegressor, ancestry, stage_table
 from adequa.metrics.registry import check_choice
 from adequa.metrics.saved import DIGITS, Description, is_name, save
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.onnx import MODEL, TOKENIZER, PairSession
 from adequa.runtime.tokens import Pair
 from adequa.runtime.windows import MIN_TOKENS
@@ -90,7 +90,7 @@ def pack(
     max_length: int | None = None,
     data: str = "",
     versions: Mapping[str, str] | None = None,
-    training: Training = SILENT,
+    progress: Progress = NO_PROGRESS,
 ) -> PackingResult:
     """Write the folder of a packed metric, whole or not at all.
 
@@ -104,9 +104,9 @@ def pack(
     max_length = _checked_length(regressor.model_, max_length)
     check_new_folder(folder)
     references = _sample_references(texts)
-    calibration, test = _sample_pairs(texts, pairs, training)
+    calibration, test = _sample_pairs(texts, pairs, progress)
     model = regressor.model_
-    training.stage("Writing the graph")
+    progress.stage("Writing the graph")
     rows = _rows(model, calibration)
     graph = export_onnx(model.network, rows, max_length=max_length, precision=precision)
     with _opened(model, graph) as session:
@@ -116,9 +116,9 @@ def pack(
         def raw(pairs: Sequence[Pair]) -> FloatArray:
             return raw_scores(pairs, session.score, surface, lowercase=model.lowercase).scores
 
-        training.stage("Scoring references")
+        progress.stage("Scoring references")
         score_map = _score_map(raw, references, name)
-        training.stage("Comparing with the network")
+        progress.stage("Comparing with the network")
         loss = _loss(raw, score_map, model, _comparable(session, model, test))
         facts = {
             "from": {"name": regressor.name, "digest": regressor.digest_},
@@ -182,7 +182,7 @@ def _sample_references(texts: Segments) -> list[str]:
     return [references[index] for index in order.tolist()]
 
 
-def _sample_pairs(texts: Segments, count: int, training: Training) -> tuple[list[Pair], list[Pair]]:
+def _sample_pairs(texts: Segments, count: int, progress: Progress) -> tuple[list[Pair], list[Pair]]:
     """Return different pairs, reference first: so many for calibration, and as many to test."""
     all_pairs = texts.pairs()
     pairs = list(
@@ -201,7 +201,7 @@ def _sample_pairs(texts: Segments, count: int, training: Training) -> tuple[list
         )
     half = min(count, len(pairs) // 2)
     if half < count:
-        training.note(
+        progress.note(
             f"only {len(pairs):,} different pairs to read: {half:,} of them choose the levels, and "
             "the others test them."
         )

@@ -19,12 +19,13 @@ from adequa.datasets.load import load_dataset
 from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import SILENT, LearnedMetric, Training
+from adequa.learned.base import LearnedMetric
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.metrics.base import Remark
 from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 from adequa.version import __version__
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from adequa.learned.pair.initial_model import InitialModel
     from adequa.learned.pair.network import PairModel
     from adequa.learned.pair.plan import Plan
-    from adequa.learned.training import Outcome, Progress
+    from adequa.learned.training import Outcome, TrainingProgress
 
 ENCODER_FOLDER = "encoder"  # of the fine-tuned encoder, in the folder of the metric
 _SCORING_TOKENS = 8192  # in a batch
@@ -77,7 +78,7 @@ class PairRegressor(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences] = (),
-        training: Training = SILENT,
+        progress: Progress = NO_PROGRESS,
     ) -> PairRegressor:
         """Train by the plan; stages that name no data learn from these judgements."""
         with _required_packages("A pair regressor"):
@@ -92,14 +93,14 @@ class PairRegressor(LearnedMetric):
         # Only the first of several processes writes, and it locks the folder for all of them.
         folder = self.checkpoints if processes.is_first else None
         with nullcontext() if folder is None else training_into(folder):
-            training.stage("Reading the encoder")
+            progress.stage("Reading the encoder")
             initial = self._initial_model(plan, processes.device)
-            training.stage("Reading the data")
-            teachers = Teachers(self.checkpoints, processes, training)
+            progress.stage("Reading the data")
+            teachers = Teachers(self.checkpoints, processes, progress)
             data = collect(plan, judgements, load_dataset, teachers)
             for note in (*initial.notes, *data.notes):
-                training.note(note)
-            self._train(plan, initial, data, processes, training, teachers=teachers.signatures)
+                progress.note(note)
+            self._train(plan, initial, data, processes, progress, teachers=teachers.signatures)
         return self
 
     def _initial_model(self, plan: Plan, device: torch.device) -> InitialModel:
@@ -121,7 +122,7 @@ class PairRegressor(LearnedMetric):
         initial: InitialModel,
         data: PairData,
         processes: Processes,
-        training: Training,
+        progress: Progress,
         *,
         teachers: Sequence[str],
     ) -> None:
@@ -138,7 +139,7 @@ class PairRegressor(LearnedMetric):
         model = initial.model
         if plan.encoder_dropout is not None:
             model.network.set_encoder_dropout(plan.encoder_dropout)
-        training.stage(f"Tokenising {len(data.texts):,} pairs")
+        progress.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = select_precision(self.precision, processes.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
         if inputs.surface is not None and not plan.start:
@@ -149,7 +150,7 @@ class PairRegressor(LearnedMetric):
                 self.checkpoints,
                 checkpoint_identity(plan, initial.digest, precision, data.digest, teachers),
                 plan.most_tokens,
-                training.note,
+                progress.note,
             )
         model.network.to(processes.device)
         outcome = train(
@@ -162,8 +163,8 @@ class PairRegressor(LearnedMetric):
                 processes=processes,
                 checkpoints=checkpoints,
                 seconds_between_checkpoints=self.seconds_between_checkpoints,
-                report=_reporter(training),
-                note=training.note,
+                report=_reporter(progress),
+                note=progress.note,
             ),
         )
         self.model_, self.digest_ = model, ""
@@ -326,14 +327,14 @@ class PairRegressor(LearnedMetric):
         return metric
 
 
-def _reporter(training: Training) -> Callable[[Progress], None]:
+def _reporter(progress: Progress) -> Callable[[TrainingProgress], None]:
     """A callback of the training loop that passes progress on."""
 
-    def report(progress: Progress) -> None:
-        training.stage(f"Learning from {progress.stage}")
-        training.advance(progress.step, progress.steps)
-        figures = "".join(f", {key} {value:.3f}" for key, value in progress.figures.items())
-        training.status(f"loss {progress.loss:.4f}{figures}")
+    def report(state: TrainingProgress) -> None:
+        progress.stage(f"Learning from {state.stage}")
+        progress.step(state.step, state.steps)
+        figures = "".join(f", {key} {value:.3f}" for key, value in state.figures.items())
+        progress.status(f"loss {state.loss:.4f}{figures}")
 
     return report
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.io.atomic import atomic_write_bytes
-from adequa.learned.base import Training
 from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
+from adequa.progress import Progress
 from adequa.segments import FloatArray, IntArray, Segments
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Teachers:
 
     cache_folder: Path | None
     processes: Processes
-    training: Training
+    progress: Progress
     signatures: list[str] = field(default_factory=list)  # of the teachers so far
 
     def __call__(self, names: tuple[str, ...], segments: Segments) -> FloatArray:
@@ -60,7 +60,7 @@ class Teachers:
             path = self.cache_folder / _CACHE_FILES.replace("*", _digest(signature, segments))
 
         def score(rows: IntArray) -> FloatArray:
-            self.training.stage(f"{metric.name} scores {len(rows):,} texts to teach")
+            self.progress.stage(f"{metric.name} scores {len(rows):,} texts to teach")
             return metric.score(segments.select(rows.tolist())).segments
 
         cached = _read_scores(path, len(segments)) if path is not None else None

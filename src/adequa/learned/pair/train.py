@@ -29,7 +29,7 @@ from adequa.learned.pair.devices import (
 from adequa.learned.pair.network import ENCODER_PREFIX, SKIP, PairInputs, PairNetwork, predict
 from adequa.learned.pair.objectives import Loss, Objective, RatingRegression, accumulate_gradients
 from adequa.learned.pair.plan import Plan, Schedule, SourcePlan, StagePlan
-from adequa.learned.training import Evaluation, Keep, Outcome, Progress, evaluation_steps
+from adequa.learned.training import Evaluation, Keep, Outcome, TrainingProgress, evaluation_steps
 from adequa.segments import FloatArray, IntArray
 
 _CALIBRATION_PAIRS = 2000
@@ -197,7 +197,7 @@ class Run:
     processes: Processes
     checkpoints: Checkpoints | None = None
     seconds_between_checkpoints: float = 300.0
-    report: Callable[[Progress], None] = lambda _: None
+    report: Callable[[TrainingProgress], None] = lambda _: None
     note: Callable[[str], None] = lambda _: None  # for the user, at the end
 
 

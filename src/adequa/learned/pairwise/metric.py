@@ -20,7 +20,7 @@ from scipy.special import expit
 from adequa.encoders.registry import ENCODERS, load_encoder, with_path
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import SILENT, LearnedMetric, Training
+from adequa.learned.base import LearnedMetric
 from adequa.learned.cards import (
     model_card,
     settings_table,
@@ -60,6 +60,7 @@ from adequa.learned.saved import (
 from adequa.metrics.base import Remark
 from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
 from adequa.version import __version__
@@ -106,7 +107,7 @@ class PairwiseRanker(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Preferences],
-        training: Training = SILENT,
+        progress: Progress = NO_PROGRESS,
         development: Sequence[Preferences] = (),
     ) -> PairwiseRanker:
         """Train on preferences with texts; the epoch is chosen on `development`.
@@ -114,10 +115,10 @@ class PairwiseRanker(LearnedMetric):
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
         self._check_settings()
-        data = split_preferences(judgements, development, HELD_OUT, self.seed, training.note)
+        data = split_preferences(judgements, development, HELD_OUT, self.seed, progress.note)
         texts, rows = UniqueTexts.collect(data.parts(), self.columns)
         train_pairs, held_out_pairs = data.pairs(rows)
-        check_contradictions(train_pairs, training.note)
+        check_contradictions(train_pairs, progress.note)
         try:
             from adequa.learned.pairwise.train import (  # noqa: PLC0415  # needs PyTorch
                 TrainingSettings,
@@ -128,7 +129,7 @@ class PairwiseRanker(LearnedMetric):
                 "Training a pairwise ranker needs PyTorch; install it with: "
                 "pip install 'adequa[train]'"
             ) from error
-        raw = texts.features(self.loaded_inputs, training.stage, training.scored)
+        raw = texts.features(self.loaded_inputs, progress.stage, progress.scored)
         triples, _ = texts.triples(*train_pairs)
         used = np.unique(np.concatenate(train_pairs))
         used_references = np.unique(triples.reference)
@@ -138,14 +139,14 @@ class PairwiseRanker(LearnedMetric):
             Scaling.fit(vectors, self.scale),
         )
         features = self._scaled(raw)
-        training.stage(f"Learning from {len(triples):,} preferences")
+        progress.stage(f"Learning from {len(triples):,} preferences")
 
         def validate(network: PairwiseNetwork) -> float:
             return float(tau_wmt12(self._margins(network, texts, features, *held_out_pairs)))
 
         def epoch_done(epoch: Epoch) -> None:
-            training.advance(epoch.epoch, self.epochs)
-            training.status(f"cost {epoch.mean_cost:.4f}, tau {epoch.tau:.4f}")
+            progress.step(epoch.epoch, self.epochs)
+            progress.status(f"cost {epoch.mean_cost:.4f}, tau {epoch.tau:.4f}")
 
         trained = train_network(
             features,
@@ -220,7 +221,9 @@ class PairwiseRanker(LearnedMetric):
         margins = mean_over_references(z, starts) * np.where(is_exchanged, -1.0, 1.0)
         return np.where(first == second, 0.0, margins)
 
-    def decide(self, first: Segments, second: Segments, training: Training = SILENT) -> FloatArray:
+    def decide(
+        self, first: Segments, second: Segments, progress: Progress = NO_PROGRESS
+    ) -> FloatArray:
         """Return the probability that each first hypothesis is better; 0.5 is a tie."""
         self.check_fitted()
         if first.references != second.references:
@@ -228,27 +231,31 @@ class PairwiseRanker(LearnedMetric):
         corpora = [""] * len(first)
         parts = [(first, corpora), (second, corpora)]
         texts, (one, other) = UniqueTexts.collect(parts, self.columns)
-        return self.decide_rows(texts, one, other, training)
+        return self.decide_rows(texts, one, other, progress)
 
     def decide_preferences(
-        self, preferences: Preferences, training: Training = SILENT
+        self, preferences: Preferences, progress: Progress = NO_PROGRESS
     ) -> FloatArray:
         """Return the probability that the better hypothesis of each preference is better."""
         self.check_fitted()
         corpora = corpora_of(preferences)
         parts = [(segments, corpora) for segments in preference_texts(preferences)]
         texts, (one, other) = UniqueTexts.collect(parts, self.columns)
-        return self.decide_rows(texts, one, other, training)
+        return self.decide_rows(texts, one, other, progress)
 
     def decide_rows(
-        self, texts: UniqueTexts, first: IntArray, second: IntArray, training: Training = SILENT
+        self,
+        texts: UniqueTexts,
+        first: IntArray,
+        second: IntArray,
+        progress: Progress = NO_PROGRESS,
     ) -> FloatArray:
         """Return the probability that each first text is better than the second, by their rows.
 
         Features are computed once a text, however many pairs it is in.
         """
-        raw = texts.features(self.loaded_inputs, training.stage, training.scored)
-        training.stage(f"Comparing {len(first):,} pairs")
+        raw = texts.features(self.loaded_inputs, progress.stage, progress.scored)
+        progress.stage(f"Comparing {len(first):,} pairs")
         margins = self._margins(self.network_, texts, self._scaled(raw), first, second)
         return np.asarray(expit(margins))
 

@@ -21,7 +21,7 @@ from adequa.encoders.token_vectors import TokenVectors
 from adequa.errors import AdequaError
 from adequa.io.text import TRUTH
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import SILENT, LearnedMetric, Training, data_facts, rated_texts
+from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, torch_device
 from adequa.learned.folds import correlations, rounded
@@ -53,6 +53,7 @@ from adequa.learned.saved import (
 from adequa.metrics.base import Remark, plain
 from adequa.metrics.registry import check_choice, check_settings
 from adequa.metrics.saved import Description
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import FloatArray, IntArray, Reduction, ReferencePairs, Segments, reduce_pairs
 
@@ -115,7 +116,7 @@ class TreeLstm(LearnedMetric):
     def fit(
         self,
         judgements: Ratings | Preferences | Sequence[Ratings | Preferences],
-        training: Training = SILENT,
+        progress: Progress = NO_PROGRESS,
         development: Sequence[Ratings] = (),
     ) -> TreeLstm:
         """Learn from ratings, preferences or both; the best epoch is chosen on `development`."""
@@ -129,22 +130,22 @@ class TreeLstm(LearnedMetric):
             formula=self.formula,
             min_comparisons=self.fewest,
             seed=self.seed,
-            note=training.note,
+            note=progress.note,
         )
-        trained, words = self._train(data, training)
+        trained, words = self._train(data, progress)
         self.network_, self.words_, self.digest_ = trained.network, words, ""
         self.parser_facts_ = parser_facts(self.parser)
         self._cache = SentenceCache(_CACHED_SENTENCES)
         self._describe(data, trained)
         return self
 
-    def _train(self, data: TreeJudgements, training: Training) -> tuple[TrainedTrees, TreeWords]:
+    def _train(self, data: TreeJudgements, progress: Progress) -> tuple[TrainedTrees, TreeWords]:
         """Return the trained network, with predictions by segment, and the word vectors."""
         from adequa.learned.reval.train import preset_shape, train_trees  # noqa: PLC0415  # PyTorch
 
         held_out = rated_texts(data.development).pairs()
-        trees, words = self._trees(data, held_out, training)
-        training.stage(f"Learning from {len(trees.training):,} pairs of sentences")
+        trees, words = self._trees(data, held_out, progress)
+        progress.stage(f"Learning from {len(trees.training):,} pairs of sentences")
 
         def criterion(predictions: FloatArray) -> float:
             return data.criterion(reduce_pairs(predictions, held_out.segment, self.references))
@@ -157,7 +158,7 @@ class TreeLstm(LearnedMetric):
             tuned=words.trained is not None,
             seed=self.seed,
             device=torch_device(self.device),
-            training=training,
+            progress=progress,
         )
         if trained.table is not None:
             words = words.with_trained(trained.table[: len(words.words)])
@@ -165,7 +166,7 @@ class TreeLstm(LearnedMetric):
         return replace(trained, predictions=by_segment), words
 
     def _trees(
-        self, data: TreeJudgements, held_out: ReferencePairs, training: Training
+        self, data: TreeJudgements, held_out: ReferencePairs, progress: Progress
     ) -> tuple[TreeData, TreeWords]:
         """Return all sentences as trees with word vectors."""
         from adequa.learned.reval.train import TreeData, TreePairs  # noqa: PLC0415  # PyTorch
@@ -173,9 +174,9 @@ class TreeLstm(LearnedMetric):
         pairs = rated_texts(data.training).pairs()
         sides = [pairs.references, pairs.hypotheses, held_out.references, held_out.hypotheses]
         texts, indices = distinct([text for side in sides for text in side])
-        training.stage(f"Parsing with {self.parser.name}")
+        progress.stage(f"Parsing with {self.parser.name}")
         parses = self.parser.parse(texts)
-        training.stage("Looking up word vectors")
+        progress.stage("Looking up word vectors")
         ref, hyp, held_out_ref, held_out_hyp = np.split(
             indices, np.cumsum([len(side) for side in sides[:-1]])
         )
@@ -186,7 +187,7 @@ class TreeLstm(LearnedMetric):
         lexicon = words.look_up_for_training(parses)
         if not lexicon.known.all():
             fraction = np.floor(1000 * lexicon.known.mean()) / 1000  # never rounded up to all
-            training.note(f"{fraction:.1%} of the words have a vector of their own.")
+            progress.note(f"{fraction:.1%} of the words have a vector of their own.")
         trees = TreeData(
             forest=build_forest(lexicon.rows, parses.parents, parses.starts),
             table=lexicon.table,

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from adequa.errors import AdequaError
-from adequa.learned.base import SILENT, Training
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import Forest
 from adequa.learned.reval.network import (
@@ -29,6 +28,7 @@ from adequa.learned.reval.network import (
     target_distributions,
 )
 from adequa.learned.training import Evaluation, Stage, Trial, isolated_randomness, train
+from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray
 
 Optimiser: TypeAlias = Literal["adagrad", "adam"]
@@ -131,7 +131,7 @@ def train_trees(
     tuned: bool = False,
     seed: int = 0,
     device: torch.device | None = None,
-    training: Training = SILENT,
+    progress: Progress = NO_PROGRESS,
 ) -> TrainedTrees:
     """Train for all epochs, and return the network of the epoch with the highest criterion."""
     settings.check()
@@ -146,7 +146,7 @@ def train_trees(
 
     def evaluated(entry: Mapping[str, Any]) -> None:
         epoch, loss, value = entry["step"] // batches.per_epoch, entry["loss"], entry["criterion"]
-        training.status(f"epoch {epoch}, loss {loss:.4f}, agreement {value:.3f}")
+        progress.status(f"epoch {epoch}, loss {loss:.4f}, agreement {value:.3f}")
 
     steps = settings.epochs * batches.per_epoch
     trial = Trial(
@@ -163,9 +163,9 @@ def train_trees(
         outcome = train(
             model,
             [Stage("the Tree-LSTM", (trial,), ties="first")],
-            report=lambda progress: training.advance(progress.step, progress.steps),
+            report=lambda state: progress.step(state.step, state.steps),
             evaluated=evaluated,
-            note=training.note,
+            note=progress.note,
         )
     return TrainedTrees(
         model.network,
