@@ -164,7 +164,7 @@ def test_progress_and_figures_are_reported() -> None:
     progress: list[tuple[int, int]] = []
     lines: list[str] = []
     training = Progress(step=lambda *steps: progress.append(steps), status=lines.append)
-    result = trained(replace(PAPER, epochs=2, batch=2), lambda _: 0.25, training=training)
+    result = trained(replace(PAPER, epochs=2, batch=2), lambda _: 0.25, progress=training)
     assert progress[-1] == (4, 4)
     assert lines == [
         f"epoch {epoch}, loss {result.history[epoch - 1]['loss']:.4f}, agreement 0.250"
