@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
+import typer
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -258,6 +259,12 @@ def test_output_is_utf8_whatever_the_terminal_says(
             "hyp.txt has 2 lines, short.txt has 1 line",
         ),
         (["score", "-t", "hyp.txt", "-r", "gap.txt"], "gap.txt, line 2"),
+        (
+            ["score", "-t", "a=hyp.txt", "a=ref.txt", "-r", "ref.txt"],
+            'Two systems are called "a": hyp.txt and ref.txt; name one of them',
+        ),
+        (["score", "-t", "hyp=ref.txt", "hyp.txt", "-r", "ref.txt"], 'are called "hyp"'),
+        (["score", "-t", "new=nope.txt", "-r", "ref.txt"], "nope.txt"),
         (["score", "-t", "latin.txt", "-r", "ref.txt"], "latin.txt, line 2"),
         (["score", "-t", "table.tsv", "-r", "ref.txt"], "table.tsv is a table by its name"),
         (["score", "-t", "packed.txt", "-r", "ref.txt"], "packed.txt is a gzip file"),
@@ -305,12 +312,37 @@ def test_metrics_are_listed_with_their_settings() -> None:
     assert "tokenize   13a" in described
 
 
-def test_version_and_help() -> None:
+def test_version() -> None:
     from adequa import __version__
 
     assert adequa("--version").stdout == f"adequa {__version__}\n"
-    assert "score" in adequa("--help").stdout
-    assert "score" in adequa().stderr + adequa().stdout
+
+
+def test_help_has_groups_and_whole_summaries() -> None:
+    from adequa.cli.main import VERBS, app
+
+    shown = adequa("--help").stdout
+    for group, verbs in VERBS.items():
+        assert f"\n{group}:\n" in shown
+        assert all(f"\n  {verb} " in shown for verb in verbs)
+    assert "..." not in shown.partition("\nScore:\n")[2]
+    assert shown.strip() == (adequa().stderr + adequa().stdout).strip()
+    every = {verb for group in VERBS.values() for verb in group}
+    assert set(typer.main.get_command(app).commands) == every  # type: ignore[attr-defined]
+
+
+def test_an_option_takes_several_files_and_names_of_systems(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "lr=0.1.txt", "r.txt"):
+        (tmp_path / name).write_text("one two\n" * 2, encoding="utf-8")
+    files = ["-t", "a.txt", "new=b.txt", "lr=0.1.txt", "-r", "r.txt", "a.txt"]
+    shown = adequa("score", *files, "-m", "wer", "per", "--format", "tsv", cwd=tmp_path)
+    header, *rows = shown.stdout.splitlines()
+    assert header == "system\twer\tper"
+    assert [row.split("\t")[0] for row in rows] == ["a", "new", "lr=0.1"]
+    glob = in_shell(f'"{sys.executable}" -m adequa score -t [ab].txt -r r.txt -m wer', tmp_path)
+    assert [line.split()[0] for line in glob.stdout.splitlines()[1:3]] == ["a", "b"]
+    gate = ["--baseline", "old=a.txt", "--candidate", "new=b.txt"]
+    assert "new is no regression from old" in adequa("gate", *gate, *files[4:], cwd=tmp_path).stdout
 
 
 def test_completion_offers_metrics(monkeypatch: pytest.MonkeyPatch) -> None:

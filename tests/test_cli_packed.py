@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adequa.cli.loading import SCORES, Loading
+from adequa.cli.inputs import SCORES_FILE, MetricLoader
 from adequa.cli.main import main
 from adequa.learned.packed.metric import PackedPair
 from test_cli import EXAMPLES
@@ -53,7 +53,7 @@ def adequa(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def kept(place: Path) -> Path:
-    return place / "cache" / SCORES
+    return place / "cache" / SCORES_FILE
 
 
 def test_scores_are_kept_between_runs(adequa: Run, place: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_cache_that_cannot_be_is_no_reason_to_fail(adequa: Run, place: Path) -
 
 
 def test_the_size_of_the_cache(adequa: Run, place: Path) -> None:
-    metric = Loading(megabytes=3)(str(place / "metric"))
+    metric = MetricLoader(megabytes=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
     assert metric._cache is not None
     assert (metric._cache.path, metric._cache.limit) == (kept(place), 3_000_000)
@@ -129,7 +129,7 @@ def test_nothing_but_our_own_is_left_in_the_home(place: Path) -> None:
     assert (found.returncode, found.stderr) == (0, "")
     left = [path for path in home.rglob("*") if path.is_file()]
     assert {path.parent.name for path in left} == {"adequa"}
-    assert SCORES in {path.name for path in left}
+    assert SCORES_FILE in {path.name for path in left}
 
 
 def test_a_cache_folder_with_an_impossible_name(
@@ -168,7 +168,7 @@ def test_a_user_without_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr("adequa.datasets.download.cache_folder", homeless)
-    metric = Loading(megabytes=3)(str(place / "metric"))
+    metric = MetricLoader(megabytes=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
     assert metric._cache is None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
-from adequa.cli.loading import Loading
+from adequa.cli.inputs import MetricLoader
 from adequa.cli.measuring import scoring, selection_of
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -117,7 +117,7 @@ def analyse(
     named = [*metrics, *encoders]
     inputs = [dataset, *named, *chain(*(re.split("[:,]", name) for name in named))]
     _check_files(output, listing, inputs)
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     judgements = load_dataset(dataset)
     with scoring(metrics, loading, quiet=quiet) as (sources, seen):
         found = analysed(

@@ -19,16 +19,21 @@ from adequa.cli.comparing import (
     check_outputs,
     compare_files,
 )
-from adequa.cli.loading import Columns, Hypotheses, Input, Loading, References, SourceText, reader
+from adequa.cli.inputs import MetricLoader, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
+    Columns,
     Confidence,
     DeviceOption,
+    Hypotheses,
+    Input,
     NoCache,
     Output,
     Quiet,
+    References,
     Seed,
+    SourceText,
 )
 from adequa.cli.output import TableFormat, TableFormatOption, format_by_ending, write
 from adequa.cli.progress import tell_notes
@@ -100,7 +105,7 @@ def compare(
     )
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     found = compare_files(
         read, paths, metric, settings, loading, known=known_words, people=people, quiet=quiet
     )

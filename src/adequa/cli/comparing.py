@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_metric
-from adequa.cli.loading import Loading, Read
+from adequa.cli.inputs import MetricLoader, Read
 from adequa.comparison.defaults import METRICS, SWAPS
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def compare_files(
     paths: Sequence[str],
     metrics: Sequence[str] | None,
     settings: ComparisonSettings,
-    loading: Loading,
+    loading: MetricLoader,
     *,
     known: str | None = None,
     people: str | None = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.loading import Loading
+from adequa.cli.inputs import MetricLoader
 from adequa.cli.measuring import scoring, selection_of
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -88,7 +88,7 @@ def differences(
     metrics = metric or list(DEFAULT_METRICS)
     if output is not None:
         check_output(output, [*data, *(name.partition(":")[0] for name in metrics), *metrics])
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     judgements = [load_dataset(name) for name in data]
     with scoring(metrics, loading, quiet=quiet) as (sources, seen):
         found = noticed(judgements, sources, settings, selection=selection, progress=seen)

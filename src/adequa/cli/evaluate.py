@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.loading import Loading
+from adequa.cli.inputs import MetricLoader
 from adequa.cli.measuring import scoring, selection_of
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -168,7 +168,7 @@ def evaluate(
         exclude_references=exclude_references,
         exclude_outliers=exclude_outliers,
     )
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     judgements = _loaded(dataset, outputs)
     with scoring(metrics, loading, quiet=quiet) as (sources, seen):
         found = measure(judgements, sources, protocol, selection=selection, progress=seen)

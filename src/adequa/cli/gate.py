@@ -12,8 +12,16 @@ from adequa.cli.comparing import (
     check_outputs,
     compare_files,
 )
-from adequa.cli.loading import Loading, References, SourceText, reader
-from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Quiet
+from adequa.cli.inputs import MetricLoader, reader
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
+    DeviceOption,
+    NoCache,
+    Quiet,
+    References,
+    SourceText,
+)
 from adequa.cli.output import write
 from adequa.cli.progress import tell_notes
 from adequa.comparison.defaults import ALPHA, METRICS, SEED, SWAPS
@@ -84,7 +92,7 @@ def gate(
     inputs = [*paths, *metrics, *([] if rules is None else [rules])]
     results = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
     check_outputs(results, inputs)
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     found = compare_files(read, paths, metrics, asked.settings(), loading, quiet=quiet)
     verdict = judged(found, asked)
     two_sided = unreachable(found.metrics, found.systems, found.settings)

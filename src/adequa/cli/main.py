@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from inspect import cleandoc
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from adequa.cli import (
     analyse,
@@ -32,40 +35,69 @@ from adequa.cli import (
     serve,
     train,
 )
+from adequa.cli.options import Verb
 from adequa.cli.progress import tell
 from adequa.errors import AdequaError
 from adequa.version import __version__
 
+VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "Score": {"score": score.score},
+    "Compare": {"compare": compare.compare, "gate": gate.gate, "rank": rank.rank},
+    "Choose": {"rerank": rerank.rerank, "mbr": mbr.mbr},
+    "Meta-evaluate": {
+        "evaluate": evaluate.evaluate,
+        "differences": differences.differences,
+        "analyse": analyse.analyse,
+        "robustness": robustness.robustness,
+        "datasets": datasets.app,
+    },
+    "Train": {
+        "train": train.app,
+        "export": export.export,
+        "encoders": encoders.encoders,
+        "round-trip": round_trip.round_trip,
+    },
+    "Serve": {"serve": serve.serve},
+    "More": {"metrics": metrics.metrics, "reproduce": reproduce.reproduce},
+}
+
+
+class Verbs(TyperGroup):
+    """The verbs in groups, each with the whole first sentence of its help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the groups; columns are aligned across all of them."""
+        width = max(map(len, self.commands))
+        for title, verbs in VERBS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), _summary(self.commands[name].help)) for name in verbs]
+                )
+
+
+def _summary(help_: str | None) -> str:
+    return " ".join(cleandoc(help_ or "").partition("\n\n")[0].split())
+
+
 app = typer.Typer(
     name="adequa",
-    help="Scores machine translations the way human raters do.",
+    cls=Verbs,
+    help="Score machine translations the way human raters do.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its handler shows local variables: users' text, in our case
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("score")(score.score)
-app.command("compare")(compare.compare)
-app.command("gate")(gate.gate)
-app.command("rank")(rank.rank)
-app.command("rerank")(rerank.rerank)
-app.command("mbr")(mbr.mbr)
-app.command("metrics")(metrics.metrics)
-app.command("serve")(serve.serve)
-app.add_typer(datasets.app, name="datasets")
-app.command("evaluate")(evaluate.evaluate)
-app.command("differences")(differences.differences)
-app.command("encoders")(encoders.encoders)
-app.add_typer(train.app, name="train")
-app.command("export")(export.export)
-app.command("round-trip")(round_trip.round_trip)
-app.command("analyse")(analyse.analyse)
-app.command("robustness")(robustness.robustness)
-app.command("reproduce")(reproduce.reproduce)
+for _verbs in VERBS.values():
+    for _name, _verb in _verbs.items():
+        if isinstance(_verb, typer.Typer):
+            app.add_typer(_verb, name=_name)
+        else:
+            app.command(_name, cls=Verb)(_verb)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(show: bool) -> None:
+    if show:
         typer.echo(f"adequa {__version__}")
         raise typer.Exit
 
@@ -83,8 +115,8 @@ def _options(
 
 
 _UNWRITABLE = "Standard output cannot be written"
-# Errors that no stream gives: too little memory, too many open files.
-_SCARCE = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
+# Errors that are not about a stream: too little memory, too many open files.
+_RESOURCE_ERRORS = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
 
 
 def main() -> None:
@@ -96,41 +128,41 @@ def main() -> None:
         tell(f"adequa: error: {error}")
         sys.exit(2)
     except OSError as error:
-        place = _at_fault(error)
-        tell(f"adequa: error: {place}: {error.strerror or error}.")
-        if place == _UNWRITABLE:
-            _give_up(sys.stdout)
+        subject = _subject(error)
+        tell(f"adequa: error: {subject}: {error.strerror or error}.")
+        if subject == _UNWRITABLE:
+            _close(sys.stdout)
         sys.exit(2)
     finally:
         try:
             sys.stderr.flush()
         except OSError:  # a full disk, for one
-            _give_up(sys.stderr)
+            _close(sys.stderr)
 
 
-def _give_up(stream: TextIO) -> None:
-    """Close a stream that cannot be written: what is left in it would fail when Python ends."""
+def _close(stream: TextIO) -> None:
+    """Close a stream that cannot be written: flushing it when Python exits would fail."""
     with suppress(OSError):
         stream.close()
 
 
-def _at_fault(error: OSError) -> str:
-    """What an error of the system is about, as the beginning of a sentence.
+def _subject(error: OSError) -> str:
+    """The subject of an operating-system error, as the beginning of a sentence.
 
-    Files that users name are read and written elsewhere, with sentences of their own.
+    Files that users name are read and written elsewhere, with error messages of their own.
     """
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)} cannot be used"
-    return "The system refused something" if error.errno in _SCARCE else _UNWRITABLE
+    return "The system refused something" if error.errno in _RESOURCE_ERRORS else _UNWRITABLE
 
 
 def _prepare_streams() -> None:
-    """Make sure that there is a standard output and error, and that they take any text."""
+    """Make sure that standard output and error exist and take any text."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by whoever started us
-            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
-            setattr(sys, name, nowhere)
+        if stream is None:  # closed by the parent process
+            null = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
+            setattr(sys, name, null)
         elif isinstance(stream, TextIOWrapper):
             # Results are UTF-8 wherever they go, as files written with -o are; a file name may
             # hold bytes that are no text at all.

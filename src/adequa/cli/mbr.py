@@ -16,7 +16,7 @@ from adequa.cli.choosing import (
     or_null,
     text_line,
 )
-from adequa.cli.loading import Loading
+from adequa.cli.inputs import MetricLoader
 from adequa.cli.options import DeviceOption, Output, Quiet
 from adequa.cli.output import check_output, write
 from adequa.cli.progress import counted, progress, tell_notes
@@ -61,7 +61,7 @@ def mbr(
 
     if output is not None:
         check_output(output, [input_])
-    loading = Loading(device)
+    loading = MetricLoader(device)
     scorer = loading(metric)
     loading.check_device()
     pruning = None if keep is None else Pruning(keep, loading(keep_by), check_every)

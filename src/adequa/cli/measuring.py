@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from adequa.cli.loading import Loading
+from adequa.cli.inputs import MetricLoader
 
 if TYPE_CHECKING:
     from adequa.agreement.selection import Selection
@@ -26,7 +26,7 @@ def selection_of(lp: Sequence[str] | None, split: str | None) -> Selection:
 
 @contextmanager
 def scoring(
-    metrics: Sequence[str], loading: Loading, *, quiet: bool
+    metrics: Sequence[str], loading: MetricLoader, *, quiet: bool
 ) -> Iterator[tuple[tuple[Source, ...], Progress]]:
     """Metrics and files of scores, ready to score, and where the work reports to meanwhile."""
     from adequa.agreement.sources import sources

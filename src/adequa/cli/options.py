@@ -1,41 +1,144 @@
-"""Options that several verbs have, with one help text each."""
+"""Options that several verbs share, and commands whose repeatable options take several values."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from adequa.cli.completion import complete_metric
 
-DEFAULT_METRICS = ("sentbleu", "chrf")  # of verbs that measure metrics by human judgements
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
+
+class Verb(TyperCommand):
+    """A command whose repeatable options also take several values: `-t a b` is `-t a -t b`.
+
+    Where a command has arguments, only the options of text files do, which never go with them.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line."""
+        has_arguments = any(each.param_type_name == "argument" for each in self.params)
+        options = {
+            name
+            for each in self.params
+            if getattr(each, "multiple", False)
+            and (not has_arguments or each.name in {"hypothesis", "reference"})
+            for name in each.opts
+        }
+        return super().parse_args(ctx, repeated(args, options))
+
+
+def repeated(args: Sequence[str], options: Collection[str]) -> list[str]:
+    """Arguments with one of the options before each of its values.
+
+    >>> repeated(["-t", "a", "b", "-q", "--lp=x", "y"], {"-t", "--lp"})
+    ['-t', 'a', '-t', 'b', '-q', '--lp=x', '--lp', 'y']
+    """
+    expanded: list[str] = []
+    option, has_value = "", False  # the option whose values follow
+    for index, word in enumerate(args):
+        if word == "--" and (not option or has_value):
+            return [*expanded, *args[index:]]
+        if option and (not has_value or not word.startswith("-") or word == "-"):
+            expanded += [option, word] if has_value else [word]
+            has_value = True
+            continue
+        name, sign, _ = word.partition("=")
+        option, has_value = (name if name in options else ""), bool(sign)
+        expanded.append(word)
+    return expanded
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> in_words(["a"]), in_words(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def metrics_option(default: Sequence[str], *, score_files: bool = False) -> Any:
+    """The option -m of verbs that take several metrics."""
+    what = "Metric or folder of a trained metric, with optional settings"
+    return typer.Option(
         "-m",
         "--metric",
-        metavar="NAME|FILE",
-        help="A metric with its settings, or a file of scores; repeat for more. "
-        f"Default: {' and '.join(DEFAULT_METRICS)}.",
+        metavar=f"{'FILE|' * score_files}NAME|FOLDER[:SETTING=VALUE,...]",
+        help=f"{what}{', or a file of scores' * score_files}; repeat for more. "
+        f"Default: {in_words(default)}.",
         autocompletion=complete_metric,
+    )
+
+
+DEFAULT_METRICS = ("sentbleu", "chrf")  # of verbs that measure metrics by human judgements
+Metrics = Annotated[list[str] | None, metrics_option(DEFAULT_METRICS, score_files=True)]
+Hypotheses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-t",
+        "--hypothesis",
+        metavar="[NAME=]FILE...",
+        help="Translations of one system, one per line; several files for several systems. A "
+        "system is named after its file, or by NAME=FILE.",
+    ),
+]
+References = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-r",
+        "--reference",
+        metavar="FILE...",
+        help="Reference translations, one per line; several files for several references.",
+    ),
+]
+SourceText = Annotated[
+    str | None,
+    typer.Option("-s", "--source", metavar="FILE", help="Source sentences, one per line."),
+]
+Input = Annotated[
+    str | None,
+    typer.Option(
+        "-i",
+        "--input",
+        metavar="FILE",
+        help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads TSV "
+        "from standard input. Columns: mt, ref, and optionally src, system, doc.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="FIELD=NAME",
+        help="Name of the column that holds this field, such as mt=output; repeat for more.",
     ),
 ]
 Pairs = Annotated[
     list[str] | None,
-    typer.Option("--lp", metavar="PAIR", help="Only this language pair; repeat for more."),
+    typer.Option(
+        "--lp", metavar="PAIR", help="Only this language pair, such as de-en; repeat for more."
+    ),
 ]
 Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")]
-Confidence = Annotated[float, typer.Option(metavar="X", help="Of the intervals.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Of all random draws.")]
+Confidence = Annotated[
+    float, typer.Option(metavar="X", help="Confidence level of the intervals, such as 0.95.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 Output = Annotated[
     str | None,  # and no Path, which would drop the slash of a folder
-    typer.Option("-o", "--output", metavar="FILE", help="Write here instead of standard output."),
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write to this file instead of standard output."
+    ),
 ]
 NoCache = Annotated[
     bool,
-    typer.Option("--no-cache", help="Neither read nor keep scores of trained metrics on disk."),
+    typer.Option("--no-cache", help="Do not read or store scores of trained metrics on disk."),
 ]
+CACHE_SIZE = 256  # MB: about four million scores
 CacheSize = Annotated[
     int,
     typer.Option(
@@ -43,15 +146,14 @@ CacheSize = Annotated[
         min=1,
         max=1_000_000,
         metavar="MB",
-        help="How much of them is kept, in the file scores.db of the cache folder: "
-        "ADEQUA_CACHE, or that of the system (~/.cache/adequa).",
+        help="Size limit of the cached scores of trained metrics. They are stored in scores.db in "
+        "the folder ADEQUA_CACHE, or in the cache folder of the system (~/.cache/adequa).",
     ),
 ]
-CACHE_SIZE = 256  # MB: some four million scores
 
 
 class Device(str, Enum):
-    """What trained metrics run on."""
+    """Device for trained metrics."""
 
     cpu = "cpu"
     cuda = "cuda"
@@ -61,7 +163,8 @@ DeviceOption = Annotated[
     Device | None,
     typer.Option(
         "--device",
-        help="What trained metrics run on. Default: as each metric has it; for shards, cpu.",
+        help="Device for trained metrics. Default: that of each metric; cpu for a corpus of "
+        "shards.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no notes.")]

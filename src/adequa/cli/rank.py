@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_metric
-from adequa.cli.loading import Columns, Hypotheses, Input, Loading, References, reader
+from adequa.cli.inputs import MetricLoader, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
+    Columns,
     Confidence,
     DeviceOption,
+    Hypotheses,
+    Input,
     NoCache,
     Output,
     Quiet,
+    References,
     Seed,
 )
 from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
@@ -67,7 +71,7 @@ def rank(
     from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.pretrained import ranker_folder
 
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     found = loading(metric or ranker_folder())
     loading.check_device()
     if no_cache and isinstance(found, PairwiseRanker):

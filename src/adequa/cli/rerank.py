@@ -15,8 +15,13 @@ from adequa.cli.choosing import (
     or_null,
     text_line,
 )
-from adequa.cli.loading import Loading, References
-from adequa.cli.options import DeviceOption, Output, Quiet
+from adequa.cli.inputs import MetricLoader
+from adequa.cli.options import (
+    DeviceOption,
+    Output,
+    Quiet,
+    References,
+)
 from adequa.cli.output import check_output, write
 from adequa.cli.progress import progress, tell_notes
 from adequa.errors import AdequaError
@@ -45,7 +50,7 @@ def rerank(
 
     if output is not None:
         check_output(output, [input_, *(reference or [])])
-    loading = Loading(device)
+    loading = MetricLoader(device)
     scorer = loading(metric)
     loading.check_device()
     held: list[CandidateList] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset, complete_metric
-from adequa.cli.loading import Loading
+from adequa.cli.inputs import MetricLoader
 from adequa.cli.measuring import scoring, selection_of
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -142,7 +142,7 @@ def robustness(
         texts, name = _parallel(hypothesis or [], reference or [], source)
     else:
         texts, name = _judged(data or DEFAULT_DATA, selection)
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     with scoring(metrics, loading, quiet=quiet) as (sources, seen):
         found = measure(
             texts, sources, settings, confidence=confidence, dataset=name, progress=seen

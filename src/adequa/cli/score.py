@@ -21,17 +21,20 @@ from adequa.cli.corpus import (
     is_corpus,
     score_shards,
 )
-from adequa.cli.loading import (
+from adequa.cli.inputs import MetricLoader, Read, reader
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
     Columns,
+    DeviceOption,
     Hypotheses,
     Input,
-    Loading,
-    Read,
+    NoCache,
+    Output,
+    Quiet,
     References,
     SourceText,
-    reader,
 )
-from adequa.cli.options import CACHE_SIZE, CacheSize, DeviceOption, NoCache, Output, Quiet
 from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import notes_on, tell_notes
 from adequa.comparison.defaults import METRICS
@@ -107,7 +110,7 @@ def score(
         raise AdequaError("--prefix and --max-characters go with -i SHARDS -o FOLDER/.")
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
-    loading = Loading(device, None if no_cache else cache_size)
+    loading = MetricLoader(device, None if no_cache else cache_size)
     from adequa.scoring.results import labelled
 
     metrics = labelled({each: loading(each) for each in metric or METRICS})

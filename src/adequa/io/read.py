@@ -183,10 +183,13 @@ def read_parallel(
     references: Sequence[FilePath],
     source: FilePath | None = None,
     *,
+    names: Sequence[str] = (),
     advance: Advance | None = None,
     batch: int = BATCH,
 ) -> Iterator[Segments]:
     """Segments from files that match line by line, one hypothesis file a system.
+
+    `names` are those of the systems, one a file; a system without one is named after its file.
 
     Any of them may be a WMT `.sgm` or `.xml` file, which also names documents and may hold
     several systems or references. Every batch comes once a system, with the same references.
@@ -196,7 +199,7 @@ def read_parallel(
     _refuse_repeats(hypotheses, references, source)
     advance = advance or ignore
     yield from lockstep(
-        _system_tracks(hypotheses, advance),
+        _system_tracks(hypotheses, names or [""] * len(hypotheses), advance),
         [_reference_track(path, advance) for path in references],
         None if source is None else _source_track(source, advance),
         batch=batch,
@@ -225,19 +228,38 @@ def _reference_track(path: FilePath, advance: Advance) -> Track[tuple[str, ...]]
     return Track(plain.name, zip(plain.cells))
 
 
-def _system_tracks(paths: Sequence[FilePath], advance: Advance) -> dict[str, Track[str]]:
-    named: list[tuple[FilePath, str]] = []
+def _system_tracks(
+    paths: Sequence[FilePath], names: Sequence[str], advance: Advance
+) -> dict[str, Track[str]]:
+    unnamed: list[tuple[FilePath, str]] = []
+    chosen: list[str] = []  # names, empty for systems that have none yet
     tracks: list[Track[str]] = []
-    for path in paths:
+    for path, name in zip(paths, names, strict=True):
         if is_marked_up(path):
             systems = read_marked_up(path, advance=advance).system_tracks()
+            if name and len(systems) > 1:
+                raise AdequaError(
+                    f"{shown(path)} holds {len(systems)} systems, which have names of their own;"
+                    f' leave out "{name}=".'
+                )
             # A file of one system is named like any other file, whatever it says inside.
-            named += [(path, system if len(systems) > 1 else "") for system in systems]
+            inner = list(systems) if len(systems) > 1 else [""]
             tracks += systems.values()
         else:
-            named.append((path, ""))
+            inner = [""]
             tracks.append(_plain_track(path, advance))
-    return dict(zip(system_names(named), tracks, strict=True))
+        unnamed += [(path, each) for each in inner if not name]
+        chosen += [name] * len(inner)
+    others = iter(system_names(unnamed))
+    systems_by_name: dict[str, Track[str]] = {}
+    for name, track in zip((each or next(others) for each in chosen), tracks, strict=True):
+        if name in systems_by_name:
+            raise AdequaError(
+                f'Two systems are called "{name}": {systems_by_name[name].name} and {track.name};'
+                " name one of them with -t NAME=FILE."
+            )
+        systems_by_name[name] = track
+    return systems_by_name
 
 
 def _refuse_repeats(

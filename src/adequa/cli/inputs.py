@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Protocol
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from adequa.cli.options import Device
 from adequa.errors import AdequaError, UnknownSettingError
@@ -18,30 +17,30 @@ if TYPE_CHECKING:
     from adequa.metrics.base import Metric
     from adequa.segments import Segments
 
-SCORES = "scores.db"  # in the cache folder
+SCORES_FILE = "scores.db"  # in the cache folder
 _MEGABYTE = 1_000_000
 
 
 @dataclass(slots=True)
-class Loading:
-    """Loads metrics by their words, and remembers whether any of them runs on a device."""
+class MetricLoader:
+    """Loads metrics, and counts those that run on the device."""
 
-    device: Device | None = None  # None where the user names none
-    megabytes: int | None = None  # of scores that are kept on disk; None for none at all
+    device: Device | None = None  # None: the default of each metric
+    megabytes: int | None = None  # size limit of the scores on disk; None for no cache
     _without_device: list[str] = field(default_factory=list)
     _with_device: int = 0
 
     def __call__(self, specification: str) -> Metric:
-        """A metric from its name or its folder."""
-        metric = self._placed(specification)
+        """Load a metric by its name or folder, with settings."""
+        metric = self._on_device(specification)
         if self.megabytes is not None:
             from adequa.datasets.download import cache_folder
 
-            with suppress(RuntimeError):  # a user without a home
-                metric.keep_scores(cache_folder() / SCORES, self.megabytes * _MEGABYTE)
+            with suppress(RuntimeError):  # there is no home folder
+                metric.keep_scores(cache_folder() / SCORES_FILE, self.megabytes * _MEGABYTE)
         return metric
 
-    def _placed(self, specification: str) -> Metric:
+    def _on_device(self, specification: str) -> Metric:
         from adequa.metrics.registry import load_metric
 
         if self.device is None:
@@ -57,46 +56,15 @@ class Loading:
         return metric
 
     def check_device(self) -> None:
-        """Raise where a device is named that none of the metrics makes use of."""
+        """Raise if a device is chosen and no metric can use one."""
         if self.device is not None and not self._with_device:
             from adequa.metrics.registry import no_device
 
             raise no_device(self._without_device)
 
 
-Hypotheses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-t", "--hypothesis", metavar="FILE", help="A system's output; repeat for more systems."
-    ),
-]
-References = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-r", "--reference", metavar="FILE", help="A reference translation; repeat for several."
-    ),
-]
-SourceText = Annotated[
-    str | None, typer.Option("-s", "--source", metavar="FILE", help="The source text.")
-]
-Input = Annotated[
-    str | None,
-    typer.Option(
-        "-i",
-        "--input",
-        metavar="FILE",
-        help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads TSV "
-        "from standard input. Columns: mt, ref, and optionally src, system, doc.",
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", metavar="FIELD=NAME", help="Where a field stands in the input."),
-]
-
-
 class Read(Protocol):
-    """Reads batches of segments, telling how many bytes it has taken in."""
+    """Reads batches of segments and reports the bytes read."""
 
     def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
 
@@ -112,7 +80,10 @@ def reader(
     *,
     documents: bool = False,
 ) -> tuple[Read, list[str]]:
-    """How to read what the user named, and the files that it takes."""
+    """How to read the input of a verb, and the files that are read.
+
+    `keep` are further columns of an -i file that the verb needs.
+    """
     from adequa.io.columns import column_mapping
     from adequa.io.read import read_parallel, read_table
 
@@ -131,9 +102,20 @@ def reader(
         )
     if columns:
         raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
-    sources = [] if source is None else [source]
-    return partial(read_parallel, hypotheses, references, source), [
-        *hypotheses,
-        *references,
-        *sources,
-    ]
+    named = [named_file(each) for each in hypotheses]
+    files = [path for _, path in named]
+    names = [name for name, _ in named]
+    read_files = partial(read_parallel, files, references, source, names=names)
+    return read_files, [*files, *references, *([] if source is None else [source])]
+
+
+def named_file(value: str) -> tuple[str, str]:
+    """The name of a system and its file: NAME=FILE, or FILE alone, whose name is then empty.
+
+    >>> named_file("new=runs/17.txt"), named_file("runs/lr=0.1.txt")
+    (('new', 'runs/17.txt'), ('', 'runs/lr=0.1.txt'))
+    """
+    name, _, path = value.partition("=")
+    if not name or not path or "/" in name or Path(value).exists():
+        return "", value
+    return name, path
