@@ -21,7 +21,7 @@ from adequa.errors import AdequaError
 from adequa.io.candidates import read_candidates
 from adequa.metrics.base import Metric
 from adequa.metrics.chrf import Chrf, ChrfPlusPlus
-from adequa.scoring.mbr import PruningLoss, mbr, pairwise_chrf
+from adequa.scoring.mbr import mbr, pairwise_chrf
 from adequa.scoring.rerank import rerank
 from corpora import SYSTEMS, texts, write_jsonl
 
@@ -61,7 +61,7 @@ def test_rows_of_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch)
     candidates = ["", *LISTS[0], *LISTS[1]]
     whole = pairwise_chrf(Chrf(), candidates)
     for most in (1, 500):  # a row, or three
-        monkeypatch.setattr("adequa.scoring.mbr._COUNTS", most)
+        monkeypatch.setattr("adequa.scoring.mbr._MAX_COUNTS", most)
         np.testing.assert_array_equal(pairwise_chrf(Chrf(), candidates), whole)
     assert pairwise_chrf(Chrf(), []).shape == (0, 0)
 
@@ -112,15 +112,16 @@ def test_a_blank_is_never_chosen_before_a_text(name: str, keep: int | None) -> N
 
 def test_pruning_and_what_it_costs() -> None:
     full = mbr(LISTS, "ter")
-    loss = PruningLoss()
-    pruned = mbr(LISTS, "ter", keep=2, check_every=1, loss=loss)
+    pruned = mbr(LISTS, "ter", keep=2, check_every=1)
+    assert pruned.pruning is not None
+    loss = pruned.pruning.loss
     assert loss.checked == len(LISTS)
     same = [one.index == other.index for one, other in zip(full, pruned, strict=True)]
     assert 0 < sum(same) < len(LISTS)
     assert loss.same == sum(same)
     lost = [other.utility - one.utility for one, other in zip(full, pruned, strict=True)]
     assert loss.mean == pytest.approx(np.mean(lost))
-    assert loss.most == pytest.approx(max(lost))
+    assert loss.largest == pytest.approx(max(lost))
     for choice, candidates in zip(pruned, LISTS, strict=True):
         scored = np.flatnonzero(np.isfinite(choice.utilities))
         assert len({candidates[at] for at in scored}) <= 2
@@ -148,11 +149,11 @@ def test_rerank_orders_by_score() -> None:
     [
         (lambda: mbr([[]], "chrf"), "has no candidates"),
         (lambda: mbr(["text"], "chrf"), r"candidates\[0\] must be a list of strings"),
-        (lambda: mbr([["a"]], "nist"), "scores no single pairs"),
+        (lambda: mbr([["a"]], "nist"), "cannot score single pairs"),
         (lambda: mbr([["a"]], "chrf", keep=0), "keep 1 candidate or more"),
         (lambda: rerank([["a"]], [], "chrf"), "1 lists of candidates but references for 0"),
         (lambda: rerank([[]], ["a"], "chrf"), "has no candidates"),
-        (lambda: rerank([["a"]], ["a"], "nist"), "scores no single pairs"),
+        (lambda: rerank([["a"]], ["a"], "nist"), "cannot score single pairs"),
     ],
 )
 def test_sentences(call: Any, sentence: str) -> None:
@@ -191,8 +192,8 @@ def test_mbr_from_the_command_line(nbest: Path, tmp_path: Path) -> None:
 
 def test_pruning_from_the_command_line(nbest: Path) -> None:
     shown = run("mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "2")
-    assert "scoring 1 candidate a sentence, as checked in 18 sentences: the choice" in shown.stderr
-    assert "was not checked" in run(
+    assert "scored 1 candidate per sentence; checked on 18 sentences: " in shown.stderr
+    assert "the loss was not checked" in run(
         "mbr", "-i", nbest, "-m", "ter", "--keep", "1", "--check-every", "0"
     ).stderr  # fmt: skip
 
@@ -206,6 +207,50 @@ def test_rerank_from_the_command_line(nbest: Path) -> None:
     assert scores == sorted(scores, reverse=True)
     best = run("rerank", "-i", nbest, "-m", "chrf", "--format", "text").stdout.splitlines()
     assert best[0] == first["candidates"][0]["mt"]
+
+
+@pytest.mark.parametrize("verb", ["mbr", "rerank"])
+def test_every_format_by_the_ending_of_the_file(verb: str, nbest: Path, tmp_path: Path) -> None:
+    words = (verb, "-i", nbest, "-m", "chrf")
+    run(*words, "-o", tmp_path / "best.jsonl")
+    run(*words, "-o", tmp_path / "best")
+    piped = run(*words).stdout
+    assert (tmp_path / "best.jsonl").read_text(encoding="utf-8") == piped
+    assert (tmp_path / "best").read_text(encoding="utf-8") == piped
+    run(*words, "-o", tmp_path / "best.json")
+    content = json.loads((tmp_path / "best.json").read_text(encoding="utf-8"))
+    assert list(content) == ["metric", "signature", "sentences"]
+    assert content["sentences"] == [json.loads(line) for line in piped.splitlines()]
+    run(*words, "-o", tmp_path / "best.tsv")
+    header, first, *_ = (tmp_path / "best.tsv").read_text(encoding="utf-8").splitlines()
+    row = dict(zip(header.split("\t"), first.split("\t"), strict=True))
+    best = content["sentences"][0]
+    best = best if verb == "mbr" else best["candidates"][0]
+    assert (row["mt"], float(row["chrf"])) == (best["mt"], best["chrf"])
+    for ending in ("md", "tex", "html", "csv"):
+        run(*words, "-o", tmp_path / f"best.{ending}")
+        assert "chrf" in (tmp_path / f"best.{ending}").read_text(encoding="utf-8")
+    with pytest.raises(AdequaError, match=r"one of \.jsonl, \.txt, \.tsv"):
+        run(*words, "-o", tmp_path / "best.docx")
+
+
+def test_a_table_on_a_terminal(nbest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adequa.cli.choosing.on_terminal", lambda: True)
+    header, first, *_ = run("mbr", "-i", nbest, "-m", "chrf").stdout.splitlines()
+    assert header.split() == ["id", "candidate", "chrf", "↑", "mt"]
+    choice = mbr([LISTS[0][:3]], "chrf")[0]
+    expected = ["1", str(choice.index + 1), f"{choice.utility:.2f}", *choice.best.split()]
+    assert first.split() == expected
+
+
+def test_results_are_sequences_that_read_well() -> None:
+    choices = mbr([["a b", "a c", "a"]] * 2, "chrf")
+    assert len(choices) == 2
+    assert choices[0].best == choices[1:][0].best
+    assert str(choices).startswith("id  candidate  chrf ↑  mt\n")
+    ranked = rerank([["a", "a b"]], ["a b"], "ter")
+    assert repr(ranked).splitlines()[1].split() == ["1", "1", "2", "0.00", "a", "b"]
+    assert ranked.signature.startswith("ter|nrefs:1|")
 
 
 @pytest.mark.parametrize("verb", ["mbr", "rerank"])

@@ -19,14 +19,14 @@ import html
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from io import BytesIO, StringIO
 from itertools import chain
 from math import isfinite, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from unicodedata import combining, east_asian_width
 
 from adequa.errors import AdequaError, printable
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | None  # bool is an int; NaN is the same as None
 Row: TypeAlias = Sequence[Cell]
+AnyFormat = TypeVar("AnyFormat", bound=Enum)
 
 BEST = "*"  # mark of the best cell of a column in plain text
 MISSING = "–"  # a missing number in tables to read
@@ -482,16 +483,20 @@ def format_of(path: str | Path, formats: Iterable[Format] = TABLE_FORMATS) -> Fo
     adequa.errors.AdequaError: table.docx cannot be written: its ending should be one of .txt, \
 .tsv, .csv, .md, .tex, .html, .json; or name the format with --format.
     """
+    offered = set(formats)
+    endings = {ending: each for ending, each in ENDINGS.items() if each in offered}
+    return by_ending(path, endings, Format.text)
+
+
+def by_ending(path: str | Path, formats: Mapping[str, AnyFormat], default: AnyFormat) -> AnyFormat:
+    """The format of a file by its ending; the default where it has none."""
     ending = Path(path).suffix.lower()
-    offered = {known: each for known, each in ENDINGS.items() if each in set(formats)}
-    if not ending:
-        return Format.text
-    if ending not in offered:
+    if ending and ending not in formats:
         raise AdequaError(
-            f"{path} cannot be written: its ending should be one of {', '.join(offered)};"
+            f"{path} cannot be written: its ending should be one of {', '.join(formats)};"
             " or name the format with --format."
         )
-    return offered[ending]
+    return formats[ending] if ending else default
 
 
 class Result(ABC):

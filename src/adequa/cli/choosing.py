@@ -1,16 +1,33 @@
-"""What the verbs that choose among candidates share: options, and how results are written."""
+"""`adequa rerank` and `adequa mbr`: which of several candidate translations is the best?"""
 
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
-from typing import Annotated
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from adequa.cli.completion import complete_metric
+from adequa.cli.inputs import MetricLoader
+from adequa.cli.options import DeviceOption, Output, Quiet, References
+from adequa.cli.output import check_output, write, write_result
+from adequa.cli.progress import progress, tell_notes
+from adequa.errors import AdequaError
+from adequa.tables import ENDINGS, TABLE_FORMATS, Format, Result, by_ending
+
+if TYPE_CHECKING:
+    from adequa.io.candidates import CandidateList
+    from adequa.progress import Progress
+    from adequa.scoring.mbr import Choice
+    from adequa.scoring.rerank import RankedCandidates
+
+    Chosen = TypeVar("Chosen", RankedCandidates, Choice)
 
 CandidatesInput = Annotated[
     str,
@@ -18,42 +35,211 @@ CandidatesInput = Annotated[
         "-i",
         "--input",
         metavar="FILE",
-        help="JSONL: a list under candidates, or one candidate a line under mt with an id.",
+        help="JSONL with a sentence per line and a list under candidates, or with a candidate per "
+        "line under mt and the id of its sentence.",
     ),
 ]
 MetricOption = Annotated[
     str,
     typer.Option(
-        "-m", "--metric", metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-        help="What counts as good.", autocompletion=complete_metric,
+        "-m",
+        "--metric",
+        metavar="NAME|FOLDER[:SETTING=VALUE,...]",
+        help="Metric to choose by.",
+        autocompletion=complete_metric,
     ),
-]  # fmt: skip
-
-
-class ChoiceFormat(str, Enum):
-    """How choices are written."""
-
-    jsonl = "jsonl"
-    text = "text"
-
-
-ChoiceFormatOption = Annotated[
-    ChoiceFormat, typer.Option("--format", help="With text, the best candidate alone, one a line.")
 ]
 
 
-def json_line(row: object) -> str:
-    """One row of JSONL."""
-    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+class ChoiceFormat(str, Enum):
+    """Output formats of choices."""
+
+    table = "table"
+    jsonl = "jsonl"
+    text = "text"
+    tsv = "tsv"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+    html = "html"
+    json = "json"
 
 
-def or_null(score: float) -> float | None:
-    """A score as JSON can have it: a number, or null."""
-    return score if math.isfinite(score) else None
+ChoiceFormatOption = Annotated[
+    ChoiceFormat | None,
+    typer.Option(
+        "--format",
+        help="Output format; text is the best candidate of each sentence alone. Default: by the "
+        "ending of -o; else a table on a terminal, and jsonl elsewhere.",
+    ),
+]
+_ENDINGS = {".jsonl": ChoiceFormat.jsonl} | {
+    ending: ChoiceFormat(format_.value)
+    for ending, format_ in ENDINGS.items()
+    if format_ in TABLE_FORMATS
+}
+
+
+def rerank(
+    input_: CandidatesInput,
+    reference: References = None,
+    metric: MetricOption = "adequa",
+    format_: ChoiceFormatOption = None,
+    device: DeviceOption = None,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Order candidate translations by their scores against references.
+
+    References are files with a line per sentence, or are under ref in the input.
+    """
+    from adequa.io.candidates import read_candidates
+    from adequa.io.read import total_bytes
+    from adequa.scoring.rerank import Reranking, ranked_candidates
+
+    chosen = _chosen_format(format_, output)
+    if output is not None:
+        check_output(output, [input_, *(reference or [])])
+    loader = MetricLoader(device)
+    scorer = loader(metric)
+    loader.check_device()
+    with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
+        lists = read_candidates(input_, with_references=not reference, advance=work.read)
+        ranked = ranked_candidates(_with_references(lists, reference or []), scorer)
+        _write(
+            _reported(ranked, work),
+            chosen,
+            output,
+            scorer.name,
+            lambda sentences: Reranking(sentences, scorer),
+        )
+    tell_notes(scorer.remarks(), quiet=quiet)
+
+
+def mbr(
+    input_: CandidatesInput,
+    metric: MetricOption = "adequa",
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep", min=1, metavar="K", help="Score only the K best candidates by --keep-by."
+        ),
+    ] = None,
+    keep_by: Annotated[
+        str, typer.Option("--keep-by", metavar="NAME", help="Cheaper metric for --keep.")
+    ] = "chrf",
+    check_every: Annotated[
+        int,
+        typer.Option(
+            "--check-every",
+            min=0,
+            metavar="N",
+            help="With --keep, also decide every Nth sentence in full, to report what pruning "
+            "costs; 0 for never.",
+        ),
+    ] = 20,
+    format_: ChoiceFormatOption = None,
+    device: DeviceOption = None,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Choose among candidate translations by minimum Bayes risk.
+
+    Each candidate is scored against the others of its sentence as if they were references, and the
+    one with the best mean is chosen.
+    """
+    from adequa.io.candidates import read_candidates
+    from adequa.io.read import total_bytes
+    from adequa.scoring.mbr import Choices, Pruning, choices
+
+    chosen = _chosen_format(format_, output)
+    if output is not None:
+        check_output(output, [input_])
+    loader = MetricLoader(device)
+    scorer = loader(metric)
+    loader.check_device()
+    pruning = None if keep is None else Pruning(keep, loader(keep_by), check_every)
+    with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
+        lists = read_candidates(input_, with_references=False, advance=work.read)
+        _write(
+            _reported(choices(lists, scorer, pruning), work),
+            chosen,
+            output,
+            scorer.name,
+            lambda sentences: Choices(sentences, scorer, pruning),
+        )
+    notes = [] if pruning is None else [pruning.summary(scorer.name)]
+    tell_notes([*notes, *scorer.remarks()], quiet=quiet)
+
+
+def _chosen_format(format_: ChoiceFormat | None, output: str | None) -> ChoiceFormat:
+    """The format of --format, else of the ending of -o, else what standard output is for."""
+    if format_ is not None:
+        return format_
+    if output is None:
+        return ChoiceFormat.table if on_terminal() else ChoiceFormat.jsonl
+    return by_ending(output, _ENDINGS, ChoiceFormat.jsonl)
+
+
+def on_terminal() -> bool:
+    """Whether standard output is read by a person."""
+    return sys.stdout.isatty()
+
+
+def _with_references(
+    lists: Iterator[CandidateList], paths: Sequence[str]
+) -> Iterator[CandidateList]:
+    """Lists of candidates with the references of files, or of their own if there are no files."""
+    from adequa.io.text import lines
+
+    if not paths:
+        for each in lists:
+            if not each.references:
+                raise AdequaError(
+                    f'{each.place} has no "ref"; name a file of references with -r, or give one.'
+                )
+            yield each
+        return
+    files = zip_longest(*(lines(path) for path in paths))
+    for number, (candidates, references) in enumerate(zip_longest(lists, files), 1):
+        if candidates is None or references is None or None in references:
+            raise AdequaError(
+                f"Every sentence needs a line of each reference, but sentence {number} has not: "
+                "the files are of different lengths."
+            )
+        for path, text in zip(paths, references, strict=True):
+            if not text.strip():
+                raise AdequaError(f"{path}, line {number}: the reference is empty.")
+        yield replace(candidates, references=tuple(references))
+
+
+def _reported(sentences: Iterator[Chosen], work: Progress) -> Iterator[Chosen]:
+    for each in sentences:
+        work.scored(len(each.candidates))
+        yield each
+
+
+def _write(
+    sentences: Iterator[Chosen],
+    format_: ChoiceFormat,
+    output: str | None,
+    metric: str,
+    result: Callable[[tuple[Chosen, ...]], Result],
+) -> None:
+    """Write sentences as they come where the format allows it, else as a result."""
+    if format_ is ChoiceFormat.jsonl:
+        rows = (json.dumps(each.to_dict(metric), ensure_ascii=False) for each in sentences)
+        write((f"{row}\n" for row in rows), output)
+    elif format_ is ChoiceFormat.text:
+        write((text_line(each.best) for each in sentences), output)
+    else:
+        table = format_ is ChoiceFormat.table
+        as_format = Format.text if table else Format(format_.value)
+        write_result(result(tuple(sentences)), as_format, output)
 
 
 def text_line(text: str) -> str:
-    """A candidate as a line of its own, whatever line ends are in it.
+    """A candidate on one line: line breaks inside it become spaces.
 
     >>> text_line("a\\r\\nb\\u2028c\\n")
     'a b\\u2028c\\n'

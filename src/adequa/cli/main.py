@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from adequa.cli import (
     analyse,
+    choosing,
     compare,
     datasets,
     differences,
@@ -24,11 +25,9 @@ from adequa.cli import (
     evaluate,
     export,
     gate,
-    mbr,
     metrics,
     rank,
     reproduce,
-    rerank,
     robustness,
     round_trip,
     score,
@@ -43,7 +42,7 @@ from adequa.version import __version__
 VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Score": {"score": score.score},
     "Compare": {"compare": compare.compare, "gate": gate.gate, "rank": rank.rank},
-    "Choose": {"rerank": rerank.rerank, "mbr": mbr.mbr},
+    "Choose": {"rerank": choosing.rerank, "mbr": choosing.mbr},
     "Meta-evaluate": {
         "evaluate": evaluate.evaluate,
         "differences": differences.differences,

@@ -1,71 +1,153 @@
-"""Minimum Bayes risk: of several candidates for a sentence, the one that the others agree with.
+"""Minimum Bayes risk: of the candidates for a sentence, the one that the others agree with most.
 
 The expected utility of a candidate is the mean of its scores against the other candidates, each of
-them in turn as a pseudo-reference. Candidates that occur several times count as often. Blank ones
-are no references, and are chosen only where there is nothing else. Of equally good candidates the
-first is chosen.
+them in turn as a pseudo-reference. A candidate that occurs several times counts as often. Blank
+ones are no references, and are chosen only if there is nothing else. Ties go to the first.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from scipy import sparse
 
 from adequa.errors import AdequaError
+from adequa.io.candidates import CandidateList
 from adequa.metrics.base import Metric
 from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
 from adequa.runtime.batching import distinct
+from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none, score_column
 from adequa.segments import FloatArray, Segments
+from adequa.tables import Column, Result, Table
 
-_PAIRS = 16_384  # that are scored together: of several sentences where they have few candidates
-CHECK_EVERY = 20  # sentences, of which one is also chosen for without pruning
+_PAIRS = 16_384  # pairs that are scored together, of several sentences if these have few candidates
+CHECK_EVERY = 20  # sentences, one of which is also decided without pruning
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """The choice among the candidates of one sentence."""
 
+    id: Any
+    candidates: tuple[str, ...]
     index: int
-    utility: float  # expected; NaN where there is nothing to compare with
-    utilities: FloatArray  # of all candidates; NaN for those that were pruned
+    utility: float  # expected utility; NaN if there is no other candidate
+    utilities: FloatArray  # by candidate; NaN for pruned ones
 
+    @property
+    def best(self) -> str:
+        """The chosen candidate."""
+        return self.candidates[self.index]
 
-@dataclass(frozen=True, slots=True)
-class Pruning:
-    """Which candidates are worth scoring: the best by a cheaper metric."""
-
-    keep: int
-    metric: Metric
-    check_every: int = CHECK_EVERY  # 0 for no checks
+    def to_dict(self, metric: str) -> dict[str, Any]:
+        """The object that JSONL has of a sentence; candidates are numbered from 1."""
+        return {
+            "id": self.id,
+            "mt": self.best,
+            "candidate": self.index + 1,
+            metric: finite_or_none(self.utility),
+        }
 
 
 @dataclass(slots=True)
 class PruningLoss:
-    """What pruning cost, over the sentences that were also chosen for without it."""
+    """The cost of pruning, over the sentences that were also decided without it."""
 
     checked: int = 0
-    same: int = 0  # choices
-    total: float = 0.0  # utility, in the metric's direction
-    most: float = 0.0
+    same: int = 0  # sentences with the same choice
+    total: float = 0.0  # utility lost, in the metric's direction
+    largest: float = 0.0
 
-    def add(self, lost: float, *, same: bool) -> None:
-        """Count one sentence in."""
+    def add(self, loss: float, *, same: bool) -> None:
+        """Add the loss of one sentence."""
         self.checked += 1
         self.same += same
-        self.total += lost
-        self.most = max(self.most, lost)
+        self.total += loss
+        self.largest = max(self.largest, loss)
 
     @property
     def mean(self) -> float:
-        """Utility lost in a sentence."""
+        """Mean utility lost in a sentence."""
         return self.total / self.checked if self.checked else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Score only the `keep` best candidates by a cheaper metric, and measure what that costs."""
+
+    keep: int
+    metric: Metric
+    check_every: int = CHECK_EVERY  # 0 for no checks
+    loss: PruningLoss = field(default_factory=PruningLoss)
+
+    def summary(self, metric: str) -> str:
+        """A note on what pruning cost in utility."""
+        scored = f"scored {self.keep} candidate{'' if self.keep == 1 else 's'} per sentence"
+        loss = self.loss
+        if not loss.checked:
+            return f"{scored}; the loss was not checked"
+        return (
+            f"{scored}; checked on {loss.checked:,} sentence{'' if loss.checked == 1 else 's'}: "
+            f"{loss.same:,} with the same choice as without pruning; mean loss {loss.mean:.4g} "
+            f"{metric}, largest {loss.largest:.4g}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choices(Result, Sequence[Choice]):
+    """The choices for all sentences; a sequence of `Choice`."""
+
+    choices: tuple[Choice, ...]
+    metric: Metric
+    pruning: Pruning | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Choice: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Choice, ...]: ...
+    def __getitem__(self, index: int | slice) -> Choice | tuple[Choice, ...]:
+        """The choice for a sentence."""
+        return self.choices[index]
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the scores, each against one other candidate."""
+        return str(self.metric.segment_signature(1))
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row a sentence."""
+        return (self.long_table(),)
+
+    def long_table(self) -> Table:
+        """One row a sentence: the chosen candidate, its number and its expected utility."""
+        columns = (
+            Column("id"),
+            Column("candidate", "integer"),
+            score_column(self.metric),
+            Column("mt"),
+        )
+        rows = [
+            (cell_of(each.id), each.index + 1, finite_or_none(each.utility), each.best)
+            for each in self.choices
+        ]
+        return Table(columns, rows, notes=(self.signature,))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metric, its signature, and a list with one object a sentence, as JSONL has it."""
+        return {
+            "metric": self.metric.name,
+            "signature": self.signature,
+            "sentences": [each.to_dict(self.metric.name) for each in self.choices],
+        }
 
 
 def mbr(
@@ -75,191 +157,185 @@ def mbr(
     keep: int | None = None,
     keep_by: str | Metric = "chrf",
     check_every: int = CHECK_EVERY,
-    loss: PruningLoss | None = None,
-) -> list[Choice]:
+) -> Choices:
     """Choose among the candidates of each sentence by minimum Bayes risk.
 
-    With `keep`, only so many candidates of a sentence, the best by the metric `keep_by`, are
-    scored, against all others. What that cost is added to `loss`, from every so many sentences.
+    With `keep`, only the best candidates by the metric `keep_by` are scored, against all others.
+    Every so many sentences are also decided in full; `Choices.pruning.loss` has what pruning cost.
 
     >>> texts = [["Dogs!", "A cat sat there.", "A cat sat."]]
-    >>> [choice.index for choice in mbr(texts, "chrf")]
-    [1]
+    >>> [choice.best for choice in mbr(texts, "chrf")]
+    ['A cat sat there.']
     """
-    chosen = load_metric(metric) if isinstance(metric, str) else metric
+    scorer = load_metric(metric) if isinstance(metric, str) else metric
     pruning = None
     if keep is not None:
         cheap = load_metric(keep_by) if isinstance(keep_by, str) else keep_by
         pruning = Pruning(keep, cheap, check_every)
-    return list(choices(candidates, chosen, pruning, loss))
+    return Choices(tuple(choices(_numbered(candidates), scorer, pruning)), scorer, pruning)
+
+
+def _numbered(lists: Iterable[Sequence[str]]) -> Iterator[CandidateList]:
+    for index, texts in enumerate(lists):
+        if isinstance(texts, str) or not all(isinstance(each, str) for each in texts):
+            raise AdequaError(f"candidates[{index}] must be a list of strings.")
+        yield CandidateList(index + 1, tuple(texts), (), "")
 
 
 def choices(
-    sentences: Iterable[Sequence[str]],
-    metric: Metric,
-    pruning: Pruning | None = None,
-    loss: PruningLoss | None = None,
+    sentences: Iterable[CandidateList], metric: Metric, pruning: Pruning | None = None
 ) -> Iterator[Choice]:
-    """The choice for each sentence, as they come; several of them are scored at a time."""
-    for each in (metric, *([] if pruning is None else [pruning.metric])):
-        if each.needs_whole_corpus or each.columns:
-            raise AdequaError(f"{each.name} scores no single pairs of texts; choose by another.")
-    if pruning is not None and pruning.keep < 1:
-        raise AdequaError(f"Pruning must keep 1 candidate or more, not {pruning.keep}.")
-    number = 0
-    for some in _together(sentences):
-        numbers = range(number, number + len(some))
-        number += len(some)
-        yield from _chosen(some, numbers, metric, pruning, PruningLoss() if loss is None else loss)
+    """Choose for sentences as they come; several sentences are scored at a time."""
+    check_pairwise(metric)
+    if pruning is not None:
+        check_pairwise(pruning.metric)
+        if pruning.keep < 1:
+            raise AdequaError(f"Pruning must keep 1 candidate or more, not {pruning.keep}.")
+    first = 0
+    for batch in _batches(sentences):
+        yield from _chosen(batch, first, metric, pruning)
+        first += len(batch)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sentence:
-    """The different candidates of a sentence, how often each occurs, and where each is from."""
+    """The distinct candidates of a sentence, and how often each occurs."""
 
+    source: CandidateList
     texts: list[str]
-    at: list[int]  # by candidate, its text
-    times: list[int]  # by text
+    text_of: list[int]  # by candidate, the index of its text
+    counts: list[int]  # by text
     references: list[int]  # texts that can be references
 
     @classmethod
-    def of(cls, candidates: Sequence[str]) -> _Sentence:
-        if not candidates:
+    def of(cls, source: CandidateList) -> _Sentence:
+        if not source.candidates:
             raise AdequaError("A sentence has no candidates to choose from.")
-        texts, at = distinct(list(candidates))
-        times = np.bincount(at, minlength=len(texts)).tolist()
-        references = [place for place, text in enumerate(texts) if text.strip()]
-        return cls(texts, at.tolist(), times, references)
+        texts, text_of = distinct(list(source.candidates))
+        counts = np.bincount(text_of, minlength=len(texts)).tolist()
+        references = [index for index, text in enumerate(texts) if text.strip()]
+        return cls(source, texts, text_of.tolist(), counts, references)
 
 
-def _together(sentences: Iterable[Sequence[str]]) -> Iterator[list[_Sentence]]:
-    """As many sentences at a time as make a good number of pairs."""
-    held: list[_Sentence] = []
+def _batches(sentences: Iterable[CandidateList]) -> Iterator[list[_Sentence]]:
+    """As many sentences at a time as give enough pairs for a batch."""
+    batch: list[_Sentence] = []
     pairs = 0
-    for number, candidates in enumerate(sentences):
-        if isinstance(candidates, str) or not all(isinstance(each, str) for each in candidates):
-            raise AdequaError(f"candidates[{number}] must be a list of strings.")
-        held.append(_Sentence.of(candidates))
-        pairs += len(held[-1].texts) ** 2
+    for each in sentences:
+        batch.append(_Sentence.of(each))
+        pairs += len(batch[-1].texts) ** 2
         if pairs >= _PAIRS:
-            yield held
-            held, pairs = [], 0
-    if held:
-        yield held
+            yield batch
+            batch, pairs = [], 0
+    if batch:
+        yield batch
 
 
 def _chosen(
-    some: Sequence[_Sentence],
-    numbers: Sequence[int],
-    metric: Metric,
-    pruning: Pruning | None,
-    loss: PruningLoss,
+    batch: Sequence[_Sentence], first: int, metric: Metric, pruning: Pruning | None
 ) -> Iterator[Choice]:
-    kept = [list(range(len(sentence.texts))) for sentence in some]
-    checked: set[int] = set()
+    """Choose for a batch; `first` is the number of its first sentence, from 0."""
+    every = [list(range(len(sentence.texts))) for sentence in batch]
+    selected, scored = every, every
     if pruning is not None:
-        cheap = _expected(some, kept, pruning.metric)
-        pruned = [
-            _best(sentence, values, everything, pruning.metric)[: pruning.keep]
-            for sentence, values, everything in zip(some, cheap, kept, strict=True)
+        cheap = _expected_utilities(batch, every, pruning.metric)
+        selected = [
+            _ordered(sentence, utilities, texts, pruning.metric)[: pruning.keep]
+            for sentence, utilities, texts in zip(batch, cheap, every, strict=True)
         ]
-        if pruning.check_every:
-            checked = {at for at, number in enumerate(numbers) if number % pruning.check_every == 0}
-        kept = [
-            everything if at in checked else few
-            for at, (everything, few) in enumerate(zip(kept, pruned, strict=True))
+        step = pruning.check_every
+        scored = [
+            every[index] if step and (first + index) % step == 0 else selected[index]
+            for index in range(len(batch))
         ]
-    for at, values in enumerate(_expected(some, kept, metric)):
-        among = kept[at]
-        if at in checked:
-            among = pruned[at]
-            _count_loss(loss, some[at], values, among, metric)
-            values[[text for text in range(len(values)) if text not in among]] = np.nan
-        text = _best(some[at], values, among, metric)[0]
-        yield Choice(some[at].at.index(text), float(values[text]), values[some[at].at])
+    all_utilities = _expected_utilities(batch, scored, metric)
+    for index, (sentence, utilities) in enumerate(zip(batch, all_utilities, strict=True)):
+        text = _ordered(sentence, utilities, selected[index], metric)[0]
+        if pruning is not None and scored[index] is every[index]:  # decided in full as well
+            best = _ordered(sentence, utilities, every[index], metric)[0]
+            same = best == text
+            loss = 0.0 if same else abs(float(utilities[best] - utilities[text]))
+            pruning.loss.add(loss, same=same)
+            utilities[[each for each in every[index] if each not in selected[index]]] = np.nan
+        yield Choice(
+            sentence.source.id,
+            sentence.source.candidates,
+            sentence.text_of.index(text),
+            float(utilities[text]),
+            utilities[sentence.text_of],
+        )
 
 
-def _count_loss(
-    loss: PruningLoss, sentence: _Sentence, values: FloatArray, kept: Sequence[int], metric: Metric
-) -> None:
-    best = _best(sentence, values, range(len(sentence.texts)), metric)[0]
-    found = _best(sentence, values, kept, metric)[0]
-    if best == found:
-        loss.add(0.0, same=True)
-    else:
-        loss.add(abs(float(values[best] - values[found])), same=False)
-
-
-def _best(
-    sentence: _Sentence, values: FloatArray, among: Iterable[int], metric: Metric
+def _ordered(
+    sentence: _Sentence, utilities: FloatArray, texts: Iterable[int], metric: Metric
 ) -> list[int]:
-    """Texts, the best first: blank ones last, and of equals the one of the first candidate.
+    """Texts, the best first: blank ones last, and ties in the order of the candidates.
 
-    The only text that is not blank has nothing to be compared with, and is the best all the same.
+    A single text that is not blank has nothing to be compared with, and is the best all the same.
     """
     sign = -1 if metric.higher_is_better else 1
     blank = set(range(len(sentence.texts))) - set(sentence.references)
 
-    def rank(text: int) -> tuple[bool, bool, float, int]:
-        unknown = math.isnan(values[text])
-        return text in blank, unknown, 0.0 if unknown else sign * values[text], text
+    def key(text: int) -> tuple[bool, bool, float, int]:
+        missing = math.isnan(utilities[text])
+        return text in blank, missing, 0.0 if missing else sign * utilities[text], text
 
-    return sorted(among, key=rank)
+    return sorted(texts, key=key)
 
 
-def _expected(
-    some: Sequence[_Sentence], kept: Sequence[Sequence[int]], metric: Metric
+def _expected_utilities(
+    batch: Sequence[_Sentence], scored: Sequence[Sequence[int]], metric: Metric
 ) -> list[FloatArray]:
-    """The expected utility of the texts that are kept of each sentence, NaN for the others."""
+    """The expected utility of the scored texts of each sentence, NaN for the others."""
     if isinstance(metric, Chrf):
-        scores = [pairwise_chrf(metric, sentence.texts) for sentence in some]
+        matrices = [pairwise_chrf(metric, sentence.texts) for sentence in batch]
     else:
-        scores = _scored_together(some, kept, metric)
+        matrices = _pairwise_scores(batch, scored, metric)
     return [
-        _means(sentence, texts, matrix)
-        for sentence, texts, matrix in zip(some, kept, scores, strict=True)
+        _means(sentence, texts, scores)
+        for sentence, texts, scores in zip(batch, scored, matrices, strict=True)
     ]
 
 
-def _means(sentence: _Sentence, kept: Sequence[int], scores: FloatArray) -> FloatArray:
-    found = np.full(len(sentence.texts), np.nan)
-    for text in kept:
-        times = [
-            (scores[text, other], sentence.times[other] - (text == other))
+def _means(sentence: _Sentence, scored: Sequence[int], scores: FloatArray) -> FloatArray:
+    means = np.full(len(sentence.texts), np.nan)
+    for text in scored:
+        weighted = [
+            (scores[text, other], sentence.counts[other] - (text == other))
             for other in sentence.references
         ]
-        count = sum(often for _, often in times)
-        if count:
-            # Exact, so that the order of candidates cannot make two equals differ.
-            values = chain.from_iterable(repeat(float(value), often) for value, often in times)
-            found[text] = math.fsum(values) / count
-    return found
+        total = sum(count for _, count in weighted)
+        if total:
+            # An exact sum, so that the order of candidates cannot break a tie.
+            values = chain.from_iterable(repeat(float(score), count) for score, count in weighted)
+            means[text] = math.fsum(values) / total
+    return means
 
 
-def _scored_together(
-    some: Sequence[_Sentence], kept: Sequence[Sequence[int]], metric: Metric
+def _pairwise_scores(
+    batch: Sequence[_Sentence], scored: Sequence[Sequence[int]], metric: Metric
 ) -> list[FloatArray]:
-    """Scores of texts against each other, for several sentences in one call of the metric."""
+    """Scores of texts against each other, pairs of several sentences in one call of the metric."""
     pairs = (
-        (at, text, other)
-        for at, sentence in enumerate(some)
+        (index, text, other)
+        for index, sentence in enumerate(batch)
         for other in sentence.references
-        for text in kept[at]
-        if text != other or sentence.times[other] > 1
+        for text in scored[index]
+        if text != other or sentence.counts[other] > 1
     )
-    matrices = [np.full((len(s.texts), len(s.texts)), np.nan) for s in some]
+    matrices = [np.full((len(each.texts), len(each.texts)), np.nan) for each in batch]
     while part := list(islice(pairs, _PAIRS)):
         segments = Segments(
-            tuple(some[at].texts[text] for at, text, _ in part),
-            tuple((some[at].texts[other],) for at, _, other in part),
+            tuple(batch[index].texts[text] for index, text, _ in part),
+            tuple((batch[index].texts[other],) for index, _, other in part),
         )
         scores = metric.segment_scores(metric.checked_statistics(segments))
-        for (at, text, other), score in zip(part, scores.tolist(), strict=True):
-            matrices[at][text, other] = score
+        for (index, text, other), score in zip(part, scores.tolist(), strict=True):
+            matrices[index][text, other] = score
     return matrices
 
 
-_COUNTS = 1 << 22  # that are held at a time: some rows of the pairs
+_MAX_COUNTS = 1 << 22  # n-gram counts in memory at a time: some rows of the pairs
 
 
 def pairwise_chrf(metric: Chrf, texts: Sequence[str]) -> FloatArray:
@@ -274,34 +350,36 @@ def pairwise_chrf(metric: Chrf, texts: Sequence[str]) -> FloatArray:
     size, orders = len(texts), metric.char_order + metric.word_order
     by_order = [[ngrams[order] for ngrams in counted] for order in range(orders)]
     totals = [np.array([sum(each.values()) for each in ngrams], np.float64) for ngrams in by_order]
-    ones = [_ones(ngrams) for ngrams in by_order]
+    occurrences = [_occurrences(ngrams) for ngrams in by_order]
     scores = np.empty((size, size))
-    rows = max(1, _COUNTS // max(size * 3 * orders, 1))
+    rows = max(1, _MAX_COUNTS // max(size * 3 * orders, 1))
     for start in range(0, size, rows):
         part = slice(start, start + rows)
         counts = np.empty((len(totals[0][part]), size, 3 * orders))
         for order in range(orders):
             of_order = totals[order]
-            # As sacreBLEU has it: a hypothesis is not charged for an order its reference lacks.
+            # As in sacreBLEU, an order that the reference lacks does not count for a hypothesis.
             counts[:, :, 3 * order] = np.where(of_order[None, :] > 0, of_order[part, None], 0.0)
             counts[:, :, 3 * order + 1] = of_order[None, :]
-            counts[:, :, 3 * order + 2] = (ones[order][part] @ ones[order].T).toarray()
+            counts[:, :, 3 * order + 2] = (
+                occurrences[order][part] @ occurrences[order].T
+            ).toarray()
         scores[part] = metric.formula(counts.reshape(-1, 3 * orders)).reshape(-1, size)
     return scores
 
 
-def _ones(counted: Sequence[dict[str, int]]) -> Any:
-    """A sparse matrix: by text, a one for each time that an n-gram occurs in it."""
-    places: dict[object, int] = {}
+def _occurrences(counted: Sequence[dict[str, int]]) -> Any:
+    """A sparse matrix, texts by n-grams; each repetition of an n-gram has its own column."""
+    column_of: dict[object, int] = {}
     columns: list[int] = []
     ends = [0]
     for ngrams in counted:
         for ngram, count in ngrams.items():
-            columns.append(places.setdefault(ngram, len(places)))
+            columns.append(column_of.setdefault(ngram, len(column_of)))
             if count > 1:
-                again = [(ngram, time) for time in range(1, count)]
-                columns += [places.setdefault(key, len(places)) for key in again]
+                further = [(ngram, occurrence) for occurrence in range(1, count)]
+                columns += [column_of.setdefault(key, len(column_of)) for key in further]
         ends.append(len(columns))
     return sparse.csr_matrix(
-        (np.ones(len(columns)), columns, ends), shape=(len(counted), max(len(places), 1))
+        (np.ones(len(columns)), columns, ends), shape=(len(counted), max(len(column_of), 1))
     )

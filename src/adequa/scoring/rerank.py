@@ -1,79 +1,187 @@
-"""Candidates put in order against references: the best first."""
+"""Candidates of a sentence in the order of their scores against references, the best first."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any, overload
 
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.io.candidates import CandidateList
 from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments
+from adequa.tables import Cell, Column, Result, Table
 
-_TOGETHER = 4096  # candidates that are scored in one call of the metric
+_BATCH = 4096  # candidates that are scored in one call of the metric
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
-    """The candidates of a sentence in order."""
+class RankedCandidates:
+    """The candidates of one sentence, with their order and scores."""
 
-    order: tuple[int, ...]  # candidates, the best first; equals as they came
+    id: Any
+    candidates: tuple[str, ...]
+    order: tuple[int, ...]  # indices of candidates, the best first; ties in the order of the input
     scores: FloatArray  # by candidate
+    reference_count: int
+
+    @property
+    def best(self) -> str:
+        """The best candidate."""
+        return self.candidates[self.order[0]]
+
+    def to_dict(self, metric: str) -> dict[str, Any]:
+        """The object that JSONL has of a sentence; candidates are numbered from 1."""
+        ordered = [
+            {
+                "mt": self.candidates[index],
+                "candidate": index + 1,
+                metric: finite_or_none(self.scores[index]),
+            }
+            for index in self.order
+        ]
+        return {"id": self.id, "candidates": ordered}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reranking(Result, Sequence[RankedCandidates]):
+    """The candidates of all sentences in order; a sequence of `RankedCandidates`."""
+
+    sentences: tuple[RankedCandidates, ...]
+    metric: Metric
+
+    @overload
+    def __getitem__(self, index: int) -> RankedCandidates: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[RankedCandidates, ...]: ...
+    def __getitem__(self, index: int | slice) -> RankedCandidates | tuple[RankedCandidates, ...]:
+        """The ranked candidates of a sentence."""
+        return self.sentences[index]
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the scores."""
+        counts = {each.reference_count for each in self.sentences}
+        return str(self.metric.segment_signature(counts.pop() if len(counts) == 1 else None))
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row a candidate, the best of a sentence first."""
+        return (self.long_table(),)
+
+    def long_table(self) -> Table:
+        """One row a candidate, the best of a sentence first."""
+        columns = (
+            Column("id"),
+            Column("rank", "integer"),
+            Column("candidate", "integer"),
+            score_column(self.metric),
+            Column("mt"),
+        )
+        rows = [
+            (
+                cell_of(each.id),
+                rank,
+                index + 1,
+                finite_or_none(each.scores[index]),
+                each.candidates[index],
+            )
+            for each in self.sentences
+            for rank, index in enumerate(each.order, 1)
+        ]
+        return Table(columns, rows, notes=(self.signature,))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metric, its signature, and a list with one object a sentence, as JSONL has it."""
+        return {
+            "metric": self.metric.name,
+            "signature": self.signature,
+            "sentences": [each.to_dict(self.metric.name) for each in self.sentences],
+        }
+
+
+def cell_of(sentence_id: Any) -> Cell:
+    """The id of a sentence, which may be any JSON value, in a table."""
+    is_text = isinstance(sentence_id, str)
+    return sentence_id if is_text else json.dumps(sentence_id, ensure_ascii=False)
+
+
+def finite_or_none(score: float) -> float | None:
+    """A score as JSON can hold it."""
+    return float(score) if math.isfinite(score) else None
+
+
+def score_column(metric: Metric) -> Column:
+    """The column of a metric's scores."""
+    arrow = "↑" if metric.higher_is_better else "↓"
+    return Column(metric.name, "number", decimals=metric.decimals, heading=f"{metric.name} {arrow}")
+
+
+def check_pairwise(metric: Metric) -> None:
+    """Raise unless a metric can score one text against another."""
+    if metric.needs_whole_corpus or metric.columns:
+        raise AdequaError(f"{metric.name} cannot score single pairs of texts; use another metric.")
 
 
 def rerank(
     candidates: Iterable[Sequence[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
     metric: str | Metric = "adequa",
-) -> list[Ranking]:
+) -> Reranking:
     """Order the candidates of each sentence by their scores against its references.
 
-    >>> (ranking,) = rerank([["A dog sat.", "The cat sat."]], ["The cat sat."], "chrf")
-    >>> ranking.order, ranking.scores.round(1)
-    ((1, 0), array([ 19.7, 100. ]))
+    >>> (ranked,) = rerank([["A dog sat.", "The cat sat."]], ["The cat sat."], "chrf")
+    >>> ranked.best, ranked.order, ranked.scores.round(1)
+    ('The cat sat.', (1, 0), array([ 19.7, 100. ]))
     """
-    chosen = load_metric(metric) if isinstance(metric, str) else metric
-    lists, of_each = [tuple(each) for each in candidates], list(references)
-    if len(lists) != len(of_each):
+    scorer = load_metric(metric) if isinstance(metric, str) else metric
+    lists, all_references = [tuple(each) for each in candidates], list(references)
+    if len(lists) != len(all_references):
         raise AdequaError(
-            f"There are {len(lists)} lists of candidates but references for {len(of_each)}."
+            f"There are {len(lists)} lists of candidates but references for {len(all_references)}."
         )
-    several = [(each,) if isinstance(each, str) else tuple(each) for each in of_each]
-    return list(rankings(zip(lists, several, strict=True), chosen))
+    sentences = (
+        CandidateList(number, texts, (refs,) if isinstance(refs, str) else tuple(refs), "")
+        for number, (texts, refs) in enumerate(zip(lists, all_references, strict=True), 1)
+    )
+    return Reranking(tuple(ranked_candidates(sentences, scorer)), scorer)
 
 
-def rankings(
-    sentences: Iterable[tuple[Sequence[str], tuple[str, ...]]], metric: Metric
-) -> Iterator[Ranking]:
-    """The order of each sentence's candidates, as they come; several are scored at a time."""
-    held: list[tuple[Sequence[str], tuple[str, ...]]] = []
-    count = 0
-    if metric.needs_whole_corpus or metric.columns:
-        raise AdequaError(f"{metric.name} scores no single pairs of texts; order by another.")
-    for candidates, references in sentences:
-        if not candidates:
+def ranked_candidates(
+    sentences: Iterable[CandidateList], metric: Metric
+) -> Iterator[RankedCandidates]:
+    """Order the candidates of sentences as they come; several sentences are scored at a time."""
+    check_pairwise(metric)
+    batch: list[CandidateList] = []
+    size = 0
+    for sentence in sentences:
+        if not sentence.candidates:
             raise AdequaError("A sentence has no candidates to put in order.")
-        held.append((candidates, references))
-        count += len(candidates)
-        if count >= _TOGETHER:
-            yield from _ranked(held, metric)
-            held, count = [], 0
-    if held:
-        yield from _ranked(held, metric)
+        batch.append(sentence)
+        size += len(sentence.candidates)
+        if size >= _BATCH:
+            yield from _ranked(batch, metric)
+            batch, size = [], 0
+    if batch:
+        yield from _ranked(batch, metric)
 
 
-def _ranked(
-    held: Sequence[tuple[Sequence[str], tuple[str, ...]]], metric: Metric
-) -> Iterator[Ranking]:
+def _ranked(batch: Sequence[CandidateList], metric: Metric) -> Iterator[RankedCandidates]:
     segments = Segments(
-        tuple(chain.from_iterable(candidates for candidates, _ in held)),
-        tuple(references for candidates, references in held for _ in candidates),
+        tuple(chain.from_iterable(each.candidates for each in batch)),
+        tuple(each.references for each in batch for _ in each.candidates),
     )
     scores = metric.segment_scores(metric.checked_statistics(segments))
-    ends = np.cumsum([len(candidates) for candidates, _ in held])
-    for part in np.split(scores, ends[:-1]):
-        sign = -1 if metric.higher_is_better else 1
-        yield Ranking(tuple(np.argsort(sign * part, kind="stable").tolist()), part)
+    ends = np.cumsum([len(each.candidates) for each in batch])
+    sign = -1 if metric.higher_is_better else 1
+    for each, part in zip(batch, np.split(scores, ends[:-1]), strict=True):
+        order = tuple(np.argsort(sign * part, kind="stable").tolist())
+        yield RankedCandidates(each.id, each.candidates, order, part, len(each.references))
