@@ -30,7 +30,7 @@ from sacrebleu.significance import Result, _paired_ar_test, _paired_bs_test
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from adequa import load_metric
-from adequa.metrics.sacrebleu_adapter import SacrebleuMetric
+from adequa.metrics.sacrebleu_metrics import SacrebleuMetric
 from adequa.segments import FloatArray, Segments
 from adequa.statistics.paired import (
     Score,

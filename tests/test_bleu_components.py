@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.metrics.bleu_components import COLUMNS, bleu_components
+from adequa.metrics.sacrebleu_metrics import COLUMNS, bleu_components
 from adequa.segments import Segments
 
 SENTENCE = st.lists(st.sampled_from(["the", "The", "cat", "sat,", "3.5%"]), max_size=8)

@@ -20,7 +20,7 @@ from adequa.cli.main import app
 from adequa.errors import AdequaError
 from adequa.io.candidates import read_candidates
 from adequa.metrics.base import Metric
-from adequa.metrics.chrf import Chrf, ChrfPlusPlus
+from adequa.metrics.sacrebleu_metrics import CHRF, CHRFPlusPlus
 from adequa.scoring.mbr import mbr, pairwise_chrf
 from adequa.scoring.rerank import rerank
 from corpora import SYSTEMS, texts, write_jsonl
@@ -48,9 +48,9 @@ def double_loop(candidates: Sequence[str], metric: Metric) -> tuple[int, list[fl
 @settings(max_examples=25)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 @pytest.mark.parametrize(
-    "metric", [Chrf(), ChrfPlusPlus(), Chrf(eps_smoothing=True, whitespace=True, lowercase=True)]
+    "metric", [CHRF(), CHRFPlusPlus(), CHRF(eps_smoothing=True, whitespace=True, lowercase=True)]
 )
-def test_pairwise_chrf_is_sacrebleus_to_the_last_bit(metric: Chrf, candidates: list[str]) -> None:
+def test_pairwise_chrf_is_sacrebleus_to_the_last_bit(metric: CHRF, candidates: list[str]) -> None:
     found = pairwise_chrf(metric, candidates)
     scorer = metric.make_scorer(for_segments=True)
     expected = [[scorer.sentence_score(i, [j]).score for j in candidates] for i in candidates]
@@ -59,11 +59,11 @@ def test_pairwise_chrf_is_sacrebleus_to_the_last_bit(metric: Chrf, candidates: l
 
 def test_rows_of_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates = ["", *LISTS[0], *LISTS[1]]
-    whole = pairwise_chrf(Chrf(), candidates)
+    whole = pairwise_chrf(CHRF(), candidates)
     for most in (1, 500):  # a row, or three
         monkeypatch.setattr("adequa.scoring.mbr._MAX_COUNTS", most)
-        np.testing.assert_array_equal(pairwise_chrf(Chrf(), candidates), whole)
-    assert pairwise_chrf(Chrf(), []).shape == (0, 0)
+        np.testing.assert_array_equal(pairwise_chrf(CHRF(), candidates), whole)
+    assert pairwise_chrf(CHRF(), []).shape == (0, 0)
 
 
 @settings(max_examples=25)

@@ -20,7 +20,7 @@ from adequa.comparison.outputs import Outputs, gathered, outputs_of
 from adequa.comparison.people import FILE, read_meanings
 from adequa.comparison.scored import scored
 from adequa.comparison.tested import effect_size
-from adequa.metrics.wer import Wer
+from adequa.metrics.edit_rates import WER
 from adequa.progress import NO_PROGRESS
 from adequa.segments import Segments
 from damaged_systems import references, system
@@ -145,7 +145,7 @@ def test_holm_looks_at_all_pairs() -> None:
 def test_buckets_are_scores_of_their_segments(found: Comparison) -> None:
     names = [dimension.name for dimension in found.dimensions]
     assert names[:2] == ["length", "overlap"]
-    wer = Wer()
+    wer = WER()
     for dimension in found.dimensions:
         rows = np.concatenate([bucket.rows for bucket in dimension.buckets])
         assert sorted(rows.tolist()) == list(range(len(REFERENCES)))
@@ -295,7 +295,7 @@ def people_file(folder: Path, metric: Metric) -> Path:
 
 
 def test_what_differences_have_meant_for_people(tmp_path: Path) -> None:
-    file = people_file(tmp_path, Wer())
+    file = people_file(tmp_path, WER())
     meaning = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK, people=file).metrics[0]
     told = meaning.pair(0, 1).people
     assert told is not None

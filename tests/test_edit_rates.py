@@ -11,12 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.metrics import character
-from adequa.metrics.cder import Cder, cover_disjoint_distance
-from adequa.metrics.character import Character, character_rate
-from adequa.metrics.error_rate import ErrorRate
-from adequa.metrics.per import Per
-from adequa.metrics.wer import Wer
+from adequa.metrics import edit_rates
+from adequa.metrics.edit_rates import (
+    CDER,
+    PER,
+    WER,
+    CharacTER,
+    ErrorRate,
+    character_rate,
+    cover_disjoint_distance,
+)
 from adequa.segments import Segments
 
 SENTENCE = st.text("abcd", max_size=7)
@@ -41,7 +45,7 @@ PAIRS = (
 SEGMENTS = Segments(tuple(h for h, _ in PAIRS), tuple((r,) for _, r in PAIRS))
 
 
-def score(metric: ErrorRate | Character, hypothesis: str, *references: str) -> float:
+def score(metric: ErrorRate | CharacTER, hypothesis: str, *references: str) -> float:
     return metric.score(Segments((hypothesis,), (references,))).system
 
 
@@ -50,7 +54,7 @@ def score(metric: ErrorRate | Character, hypothesis: str, *references: str) -> f
 
 def test_wer_equals_jiwer() -> None:
     """jiwer 4.0.0, words split at white space."""
-    scores = Wer(tokenize="none").score(SEGMENTS)
+    scores = WER(tokenize="none").score(SEGMENTS)
     jiwer = [0.125, 1.0, 1.0, 0.4444444444444444, 0.7142857142857143]
     np.testing.assert_allclose(scores.segments, jiwer)
     assert scores.system == pytest.approx(0.6666666666666666)
@@ -65,24 +69,24 @@ def test_wer_equals_the_definition(hypothesis: str, reference: str) -> None:
         for j, other in enumerate(reference, 1):
             row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (word != other)))
     expected = row[-1] / len(reference)
-    assert score(Wer(), " ".join(hypothesis), " ".join(reference)) == pytest.approx(expected)
+    assert score(WER(), " ".join(hypothesis), " ".join(reference)) == pytest.approx(expected)
 
 
 # PER
 
 
 def test_per_worked_by_hand() -> None:
-    assert score(Per(), "b a d x", "a b c") == pytest.approx(2 / 3)  # 4 words, 2 matches
-    assert score(Per(), "the the the", "the cat sat on") == pytest.approx(3 / 4)
-    assert score(Per(), "a b", "a b a b") == pytest.approx(2 / 4)
+    assert score(PER(), "b a d x", "a b c") == pytest.approx(2 / 3)  # 4 words, 2 matches
+    assert score(PER(), "the the the", "the cat sat on") == pytest.approx(3 / 4)
+    assert score(PER(), "a b", "a b a b") == pytest.approx(2 / 4)
 
 
 @settings(max_examples=100)
 @given(hypothesis=st.text("abc", max_size=5), reference=st.text("abc", min_size=1, max_size=5))
 def test_per_is_the_wer_of_the_best_order_of_words(hypothesis: str, reference: str) -> None:
     orders = map(list, permutations(hypothesis))
-    best = min(Wer.edits(order, list(reference)) for order in orders)
-    assert Per.edits(list(hypothesis), list(reference)) == best
+    best = min(WER.edits(order, list(reference)) for order in orders)
+    assert PER.edits(list(hypothesis), list(reference)) == best
 
 
 # CDER
@@ -120,45 +124,45 @@ def test_cder_is_the_cheapest_path(hypothesis: str, reference: str) -> None:
 @given(hypothesis=SENTENCE, reference=REFERENCE)
 def test_cder_is_at_most_wer(hypothesis: str, reference: str) -> None:
     pair = list(hypothesis), list(reference)
-    assert Cder.edits(*pair) <= Wer.edits(*pair)
+    assert CDER.edits(*pair) <= WER.edits(*pair)
 
 
 def test_cder_covers_the_reference_and_not_the_hypothesis() -> None:
     """Any number of surplus hypothesis words costs one jump; missing ones cost one each."""
-    assert Cder.edits(list("abxxxxx"), list("ab")) == 1
-    assert Cder.edits(list("ab"), list("abxxxxx")) == 5
-    assert Cder.edits(list("ab"), list("ababab")) == 2  # read again, by two jumps
+    assert CDER.edits(list("abxxxxx"), list("ab")) == 1
+    assert CDER.edits(list("ab"), list("abxxxxx")) == 5
+    assert CDER.edits(list("ab"), list("ababab")) == 2  # read again, by two jumps
 
 
 def test_cder_block_movement_worked_by_hand() -> None:
     """Jump to "the cat", on to its end, jump back to "on", on to "mat", jump to the end: 3 of 6."""
-    assert score(Cder(), "on the mat the cat sat", "the cat sat on the mat") == pytest.approx(1 / 2)
+    assert score(CDER(), "on the mat the cat sat", "the cat sat on the mat") == pytest.approx(1 / 2)
 
 
 # Word error rates together
 
 
-@pytest.mark.parametrize("metric", [Wer(), Per(), Cder()])
+@pytest.mark.parametrize("metric", [WER(), PER(), CDER()])
 def test_several_references(metric: ErrorRate) -> None:
     """Edits to the nearest reference (1), over the average length ((4 + 2) / 2)."""
     assert score(metric, "a b c x", "a b c d", "y z") == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("metric", [Wer(), Per(), Cder()])
+@pytest.mark.parametrize("metric", [WER(), PER(), CDER()])
 def test_the_system_score_weighs_segments_by_their_length(metric: ErrorRate) -> None:
     scores = metric.score(Segments(("x", "a b c"), (("a",), ("a b c",))))
     assert scores.segments.tolist() == [1, 0]
     assert scores.system == pytest.approx(1 / 4)
 
 
-@pytest.mark.parametrize("metric", [Wer(), Per(), Cder()])
+@pytest.mark.parametrize("metric", [WER(), PER(), CDER()])
 def test_nothing_on_either_side(metric: ErrorRate) -> None:
     """The tokenizer 13a leaves nothing of "<skipped>"."""
     segments = Segments(("", "", "a b"), (("a b",), ("<skipped>",), ("<skipped>",)))
     assert metric.score(segments).segments.tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize("kind", [Wer, Per, Cder])
+@pytest.mark.parametrize("kind", [WER, PER, CDER])
 def test_settings_of_the_word_error_rates(kind: type[ErrorRate]) -> None:
     assert score(kind(), "The mat.", "the mat .") == pytest.approx(1 / 3)
     assert score(kind(lowercase=True), "The mat.", "the mat .") == 0
@@ -181,22 +185,22 @@ def test_character_equals_its_reference_implementation() -> None:
         0.2619047619047619,
         0.46938775510204084,
     ]
-    scores = Character().score(SEGMENTS)
+    scores = CharacTER().score(SEGMENTS)
     np.testing.assert_allclose(scores.segments, cer, rtol=1e-12)
     assert scores.system == pytest.approx(np.mean(cer))
 
 
 def test_character_worked_by_hand() -> None:
     """Moving "the cat sat" costs 9 characters / 3 words = 3, over 28 hypothesis characters."""
-    measured = score(Character(), "the cat sat quietly on a mat", "quietly the cat sat on a mat")
+    measured = score(CharacTER(), "the cat sat quietly on a mat", "quietly the cat sat on a mat")
     assert measured == pytest.approx(3 / 28)
 
 
 def test_character_may_exceed_one_and_an_empty_hypothesis_scores_one() -> None:
     """As the authors' script has it; the package cer cuts scores at 1."""
-    assert score(Character(), "x", "a much longer one") == 17
-    assert score(Character(), "", "a much longer one") == 1
-    assert score(Character(), " ", "a") == 1
+    assert score(CharacTER(), "x", "a much longer one") == 17
+    assert score(CharacTER(), "", "a much longer one") == 1
+    assert score(CharacTER(), " ", "a") == 1
 
 
 def brute_force(hypothesis: str, reference: str) -> float:
@@ -204,7 +208,7 @@ def brute_force(hypothesis: str, reference: str) -> float:
     original, goal, words = list(hypothesis), list(reference), list(hypothesis)
     while options := shifts(words, goal):
         edits = min(count for count, _ in options)
-        if edits >= Wer.edits(words, goal):
+        if edits >= WER.edits(words, goal):
             break
         words = max(option for count, option in options if count == edits)
     cost, i = 0.0, 0
@@ -219,7 +223,7 @@ def brute_force(hypothesis: str, reference: str) -> float:
             cost += 1  # every word here is one character long
         i += length
     shifted, target = " ".join(words), " ".join(goal)
-    return (Wer.edits(list(shifted), list(target)) + cost) / len(shifted)
+    return (WER.edits(list(shifted), list(target)) + cost) / len(shifted)
 
 
 def shifts(words: list[str], goal: list[str]) -> list[tuple[int, list[str]]]:
@@ -232,7 +236,7 @@ def shifts(words: list[str], goal: list[str]) -> list[tuple[int, list[str]]]:
             if i != j and length:
                 rest = words[:i] + words[i + length :]
                 option = rest[:j] + words[i : i + length] + rest[j:]
-                made.append((Wer.edits(option, goal), option))
+                made.append((WER.edits(option, goal), option))
     return made
 
 
@@ -248,22 +252,22 @@ def test_character_bounds_its_search_with_the_longest_phrases_first(
 ) -> None:
     hypothesis, reference = list("defabcx"), list("abcdefy")
     exact = character_rate(hypothesis, reference)
-    monkeypatch.setattr(character, "MOST_CELLS", len(hypothesis) * len(reference))
+    monkeypatch.setattr(edit_rates, "MOST_CELLS", len(hypothesis) * len(reference))
     assert character_rate(hypothesis, reference) == exact  # its first candidate is the best
-    monkeypatch.setattr(character, "MOST_CELLS", 0)
+    monkeypatch.setattr(edit_rates, "MOST_CELLS", 0)
     assert character_rate(hypothesis, reference) > exact
 
 
 def test_character_settings() -> None:
-    assert score(Character(), "Ab", "ab") == pytest.approx(1 / 2)
-    assert score(Character(lowercase=True), "Ab", "ab") == 0
-    assert score(Character(tokenize="13a"), "a.", "a .") == 0
+    assert score(CharacTER(), "Ab", "ab") == pytest.approx(1 / 2)
+    assert score(CharacTER(lowercase=True), "Ab", "ab") == 0
+    assert score(CharacTER(tokenize="13a"), "a.", "a .") == 0
     with pytest.raises(AdequaError, match='"words" is not a value of tokenize'):
-        Character(tokenize="words")
+        CharacTER(tokenize="words")
 
 
-@pytest.mark.parametrize("metric", [Wer(), Per(), Cder(), Character()])
-def test_long_and_odd_text(metric: ErrorRate | Character) -> None:
+@pytest.mark.parametrize("metric", [WER(), PER(), CDER(), CharacTER()])
+def test_long_and_odd_text(metric: ErrorRate | CharacTER) -> None:
     """Two thousand words; combining marks, emoji, right-to-left text, no spaces."""
     words = [f"w{i * i % 700}" for i in range(2000)]
     segments = Segments(

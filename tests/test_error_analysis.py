@@ -31,8 +31,7 @@ from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, Ratings
-from adequa.metrics.chrf import Chrf
-from adequa.metrics.ter import Ter
+from adequa.metrics.sacrebleu_metrics import CHRF, TER
 from adequa.segments import Segments
 from judgements import judgement_rows, needs_judgements
 
@@ -228,8 +227,8 @@ def test_an_output_rated_again_counts_once() -> None:
 
 
 def test_remarks_of_the_metrics_are_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Chrf, "remarks", lambda _: ("texts were cut.",))
-    monkeypatch.setattr(Ter, "remarks", lambda _: ("texts were cut.", "it was late."))
+    monkeypatch.setattr(CHRF, "remarks", lambda _: ("texts were cut.",))
+    monkeypatch.setattr(TER, "remarks", lambda _: ("texts were cut.", "it was late."))
     texts = Segments(("a b", "a c", "x"), (("a b",),) * 3)
     ratings = Ratings(np.array([2.0, 1.0, 0.0]), {}, texts)
     found = analyse(ratings, ["chrf", "ter"], AnalysisSettings(top=0.4))

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.metrics.meteor import Meteor
-from adequa.metrics.meteor.alignment import best_alignment, chunk_count, new_match
-from adequa.metrics.meteor.matching import FUNCTION_WORDS
-from adequa.metrics.meteor.normalise import words_of
-from adequa.metrics.meteor.paraphrases import load_paraphrases
-from adequa.metrics.meteor.stemmer import stem
+from adequa.metrics.meteor import METEOR
+from adequa.metrics.meteor.alignment import FUNCTION_WORDS, best_alignment, chunk_count, new_match
+from adequa.metrics.meteor.tables import load_paraphrases
+from adequa.metrics.meteor.words import stem, words_of
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from meteor_jar import meteor_folder
@@ -104,16 +102,16 @@ JAR_NORMALIZED = [
 # fmt: on
 
 
-def meteor(modules: str) -> Meteor:
+def meteor(modules: str) -> METEOR:
     """METEOR with these modules, or a skipped test where their tables are not installed."""
     folder = meteor_folder()
     if folder is None and ("synonym" in modules or "paraphrase" in modules):
         pytest.skip("the official METEOR tables are not installed (pycocoevalcap)")
-    return Meteor(modules=modules, tables=str(folder or ""))
+    return METEOR(modules=modules, tables=str(folder or ""))
 
 
 def one(hypothesis: str, *references: str) -> float:
-    return Meteor().score(Segments((hypothesis,), (references,))).system
+    return METEOR().score(Segments((hypothesis,), (references,))).system
 
 
 @pytest.mark.parametrize(("modules", "references", "segments", "system"), JAR)
@@ -129,7 +127,7 @@ def test_equals_the_jar(
 def test_equals_the_jar_in_other_normalizations(
     normalize: str, segments: list[float], system: float
 ) -> None:
-    scores = Meteor(normalize=normalize).score(ONE)
+    scores = METEOR(normalize=normalize).score(ONE)
     np.testing.assert_allclose(scores.segments, segments, atol=1e-12)
     assert scores.system == pytest.approx(system, abs=1e-12)
 
@@ -158,11 +156,11 @@ def test_the_best_reference_counts() -> None:
 def test_segments_of_different_reference_counts() -> None:
     mixed = Segments(HYPOTHESES[:2], ((FIRST[0],), (FIRST[1], SECOND[1])))
     expected = [JAR[2][2][0], JAR[1][2][1]]
-    np.testing.assert_allclose(Meteor().score(mixed).segments, expected, atol=1e-12)
+    np.testing.assert_allclose(METEOR().score(mixed).segments, expected, atol=1e-12)
 
 
 def test_statistics_of_batches_add_up() -> None:
-    metric = Meteor()
+    metric = METEOR()
     many = Segments(HYPOTHESES * 250, tuple((text,) for text in FIRST) * 250)
     scores = metric.score(many)
     np.testing.assert_array_equal(scores.statistics[:9], metric.score(ONE).statistics)
@@ -266,7 +264,7 @@ def test_odd_text_gets_a_score(text: str, modules: str) -> None:
 
 
 def test_text_that_normalizes_to_nothing_gets_zero() -> None:
-    scores = Meteor().score(Segments(("\x01", "a"), (("\x01",), ("\x01",))))
+    scores = METEOR().score(Segments(("\x01", "a"), (("\x01",), ("\x01",))))
     assert scores.segments.tolist() == [0.0, 0.0]
 
 
@@ -281,11 +279,11 @@ def test_long_segments_finish(modules: str) -> None:
 
 
 def test_the_signature_tells_all_settings() -> None:
-    written = str(Meteor().signature(1))
+    written = str(METEOR().signature(1))
     assert written.startswith(
         "meteor|nrefs:1|id:meteor-1.5-wo-en-norm-0.85_0.2_0.6_0.75-ex_st-1.0_0.6|version:"
     )
-    others = {str(metric.signature(1)) for metric in (Meteor("exact"), Meteor(normalize="lc_only"))}
+    others = {str(metric.signature(1)) for metric in (METEOR("exact"), METEOR(normalize="lc_only"))}
     assert len({written, *others}) == 3
 
 
@@ -296,7 +294,7 @@ def test_the_signature_identifies_the_tables_and_not_their_place(tmp_path: Path)
     (tmp_path / "data").mkdir()
     for name in ("meteor-1.5.jar", "data/paraphrase-en.gz"):
         (tmp_path / name).symlink_to(folder / name)
-    moved = Meteor(modules=ALL, tables=str(tmp_path))
+    moved = METEOR(modules=ALL, tables=str(tmp_path))
     assert moved.signature(1) == original.signature(1)
     assert "|synonyms:5230f42e|paraphrases:af15bede|" in str(moved.signature(1))
     assert str(tmp_path) not in str(moved.signature(1))
@@ -310,7 +308,7 @@ def test_the_signature_identifies_the_tables_and_not_their_place(tmp_path: Path)
         ("meteor:modules=stem", "always with exact"),
         ("meteor:modules=stem+exact", "in the order exact"),
         ("meteor:modules=exact+exact", "in the order exact"),
-        ("meteor:normalize=lower", 'no normalization "lower"'),
+        ("meteor:normalize=lower", '"lower" is not a value of normalize'),
         ("meteor:modules=exact+synonym,tables=/nowhere", "meteor-1.5.jar is not in /nowhere"),
     ],
 )
@@ -322,7 +320,7 @@ def test_wrong_settings_are_told_of(specification: str, sentence: str) -> None:
 def test_missing_tables_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adequa.metrics.meteor.tables.find_spec", lambda _: None)
     with pytest.raises(AdequaError, match="pip install --no-deps pycocoevalcap"):
-        Meteor(modules="exact+paraphrase")
+        METEOR(modules="exact+paraphrase")
 
 
 def test_damaged_tables_are_told_of(tmp_path: Path) -> None:
@@ -332,11 +330,11 @@ def test_damaged_tables_are_told_of(tmp_path: Path) -> None:
     table.write_bytes(b"not gzip")
     for modules in ("exact+synonym", "exact+paraphrase"):
         with pytest.raises(AdequaError, match="cannot be read"):
-            Meteor(modules=modules, tables=str(tmp_path))
+            METEOR(modules=modules, tables=str(tmp_path))
     table.write_bytes(gzip.compress(b"0.1\na\nb\n" * 100)[:-20])
     with pytest.raises(AdequaError, match="ends early"):
-        Meteor(modules="exact+paraphrase", tables=str(tmp_path)).score(ONE)
+        METEOR(modules="exact+paraphrase", tables=str(tmp_path)).score(ONE)
     with ZipFile(jar, "w") as archive:
         archive.writestr("synonym/other", "")
     with pytest.raises(AdequaError, match=r"english\.exceptions"):
-        Meteor(modules="exact+synonym", tables=str(tmp_path))
+        METEOR(modules="exact+synonym", tables=str(tmp_path))

@@ -7,9 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from adequa.metrics.meteor import Meteor
-from adequa.metrics.meteor.normalise import words_of
-from adequa.metrics.meteor.stemmer import stem
+from adequa.metrics.meteor import METEOR
+from adequa.metrics.meteor.words import stem, words_of
 from adequa.segments import Segments
 from judgements import needs_judgements, rated_segments, read_judgements
 from meteor_jar import meteor_folder, missing, run_jar
@@ -28,7 +27,7 @@ def segments() -> Segments:
 )
 def test_equals_the_jar_on_all_segments(segments: Segments, modules: str) -> None:
     jar = run_jar(segments.hypotheses, segments.references, modules)
-    scores = Meteor(modules=modules, tables=str(meteor_folder())).score(segments)
+    scores = METEOR(modules=modules, tables=str(meteor_folder())).score(segments)
     np.testing.assert_allclose(scores.segments, jar.segments, rtol=0, atol=1e-12)
     assert scores.system == pytest.approx(jar.system, abs=1e-12)
     assert dict(scores.signature.fields)["id"] == jar.evaluation_id
@@ -40,7 +39,7 @@ def test_equals_the_jar_with_several_references(segments: Segments) -> None:
     texts = [references[0] for references in segments.references]
     references = tuple(zip(texts[1:301], texts[:300], texts[2:302], strict=True))
     jar = run_jar(hypotheses, references, "exact+stem")
-    scores = Meteor().score(Segments(hypotheses, references))
+    scores = METEOR().score(Segments(hypotheses, references))
     np.testing.assert_allclose(scores.segments, jar.segments, rtol=0, atol=1e-12)
     assert scores.system == pytest.approx(jar.system, abs=1e-12)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nltk.translate.nist_score import corpus_nist
 
 from adequa.errors import AdequaError
-from adequa.metrics.nist import Nist
+from adequa.metrics.nist import NIST
 from adequa.segments import Segments
 from judgements import needs_judgements, read_judgements, strict_tau
 
@@ -53,13 +53,13 @@ MTEVAL_TWO_SYSTEM = 5.349632406481
 @pytest.mark.parametrize(
     ("metric", "segments", "expected", "system"),
     [
-        (Nist(), ONE, MTEVAL, MTEVAL_SYSTEM),
-        (Nist(lowercase=False), ONE, MTEVAL_CASED, MTEVAL_CASED_SYSTEM),
-        (Nist(), TWO, MTEVAL_TWO, MTEVAL_TWO_SYSTEM),
+        (NIST(), ONE, MTEVAL, MTEVAL_SYSTEM),
+        (NIST(lowercase=False), ONE, MTEVAL_CASED, MTEVAL_CASED_SYSTEM),
+        (NIST(), TWO, MTEVAL_TWO, MTEVAL_TWO_SYSTEM),
     ],
 )
 def test_equals_mteval(
-    metric: Nist, segments: Segments, expected: list[float], system: float
+    metric: NIST, segments: Segments, expected: list[float], system: float
 ) -> None:
     scores = metric.score(segments)
     np.testing.assert_allclose(scores.segments, expected, atol=1e-11)
@@ -71,7 +71,7 @@ def test_worked_by_hand() -> None:
     segments = Segments(("the cat sat", "a dog ran"), (("the cat sat",), ("the dog ran",)))
     first = (math.log2(3) + 2 * math.log2(6)) / 3 + 1 / 2
     second = 2 * math.log2(6) / 3
-    scores = Nist().score(segments)
+    scores = NIST().score(segments)
     np.testing.assert_allclose(scores.segments, [first, second])
     both = (math.log2(3) + 4 * math.log2(6)) / 6 + 1 / 4
     assert scores.system == pytest.approx(both)
@@ -79,19 +79,19 @@ def test_worked_by_hand() -> None:
 
 def test_two_thirds_of_the_length_halve_the_score() -> None:
     segments = Segments(("a b",), (("a b c",),))
-    assert Nist().score(segments).system == pytest.approx(math.log2(3) / 2)
+    assert NIST().score(segments).system == pytest.approx(math.log2(3) / 2)
 
 
 def test_a_bigram_after_zero_is_counted_as_in_mteval() -> None:
     """Info("0 x") would be log2(2/1) = 1 bit; mteval has log2(4/1), as if "0" were no context."""
     segments = Segments(("0 x",), (("0 x 0 y",),))
     penalty = math.exp(math.log(0.5) * (math.log(2 / 4) / math.log(1.5)) ** 2)
-    assert Nist().score(segments).system == pytest.approx(((1 + 2) / 2 + 2) * penalty)
+    assert NIST().score(segments).system == pytest.approx(((1 + 2) / 2 + 2) * penalty)
 
 
 def test_tokenizers_other_than_13a_lower_every_letter() -> None:
     segments = Segments(("ÉTÉ b",), (("été b",),))
-    assert Nist(tokenize="none").score(segments).system > Nist().score(segments).system
+    assert NIST(tokenize="none").score(segments).system > NIST().score(segments).system
 
 
 def brute_force(hypotheses: list[str], references: list[list[str]]) -> tuple[list[float], float]:
@@ -144,7 +144,7 @@ def test_equals_the_definition(corpus: list[tuple[str, list[str]]]) -> None:
     segments = Segments(
         tuple(map(" ".join, hypotheses)), tuple(tuple(map(" ".join, r)) for r in references)
     )
-    scores = Nist().score(segments)
+    scores = NIST().score(segments)
     expected, system = brute_force(hypotheses, references)
     np.testing.assert_allclose(scores.segments, expected, atol=1e-9)
     assert scores.system == pytest.approx(system, abs=1e-9)
@@ -158,7 +158,7 @@ def test_equals_nltk_with_one_reference(pairs: list[tuple[str, str]]) -> None:
         tuple(" ".join(h) for h, _ in pairs), tuple((" ".join(r),) for _, r in pairs)
     )
     theirs = corpus_nist([[list(r)] for _, r in pairs], [list(h) for h, _ in pairs])
-    assert Nist().score(segments).system == pytest.approx(theirs, abs=1e-9)
+    assert NIST().score(segments).system == pytest.approx(theirs, abs=1e-9)
 
 
 def test_nltk_differs_with_several_references() -> None:
@@ -168,7 +168,7 @@ def test_nltk_differs_with_several_references() -> None:
     hypothesis finds "a b c" in one and "d e f" in the other, and NLTK sees half of that.
     """
     hypothesis, references = "a b c d e f", ("a b c x y", "z d e f w")
-    ours = Nist().score(Segments((hypothesis,), (references,))).system
+    ours = NIST().score(Segments((hypothesis,), (references,))).system
     theirs = corpus_nist([[r.split() for r in references]], [hypothesis.split()])
     assert ours == pytest.approx(math.log2(10))  # every word once in ten; all else certain
     assert theirs == pytest.approx(math.log2(10) / 2)
@@ -176,14 +176,14 @@ def test_nltk_differs_with_several_references() -> None:
 
 @pytest.mark.parametrize("order", [1, 2, 7])
 def test_other_orders(order: int) -> None:
-    scores = Nist(max_ngram_order=order).score(ONE)
+    scores = NIST(max_ngram_order=order).score(ONE)
     assert scores.statistics.shape == (len(ONE), 1 + 2 * order)
-    assert (scores.segments <= Nist(max_ngram_order=order + 1).score(ONE).segments + 1e-12).all()
+    assert (scores.segments <= NIST(max_ngram_order=order + 1).score(ONE).segments + 1e-12).all()
 
 
 def test_nothing_to_count() -> None:
     """The tokenizer 13a leaves nothing of "<skipped>"."""
-    assert Nist().score(Segments(("a", ""), (("<skipped>",), ("<skipped>",)))).system == 0
+    assert NIST().score(Segments(("a", ""), (("<skipped>",), ("<skipped>",)))).system == 0
 
 
 @pytest.mark.parametrize(
@@ -195,13 +195,13 @@ def test_nothing_to_count() -> None:
 )
 def test_bad_settings_are_refused(settings_: dict[str, object], sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
-        Nist(**settings_)  # type: ignore[arg-type]
+        NIST(**settings_)  # type: ignore[arg-type]
 
 
 @needs_judgements
 def test_kendall_on_relative_ranking() -> None:
     """Guzmán et al. (2015), Table 1; near, because their weights came from whole test sets."""
     judged = read_judgements("wmt12-rr")
-    taus = {pair: strict_tau(Nist(), rows) for pair, rows in judged.items()}
+    taus = {pair: strict_tau(NIST(), rows) for pair, rows in judged.items()}
     published = {"cs-en": 19.66, "de-en": 23.09, "es-en": 20.41, "fr-en": 22.21}
     assert taus == pytest.approx(published, abs=0.7)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adequa import load_metric
-from adequa.metrics.sacrebleu_adapter import SacrebleuMetric, _scores
+from adequa.metrics.sacrebleu_metrics import SacrebleuMetric, _scores
 
 SPECIFICATIONS = (
     "bleu",

@@ -151,7 +151,7 @@ def test_shared_references_are_prepared_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_large_inputs_do_not_keep_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adequa.metrics.sacrebleu_adapter.KEPT_REFERENCES", 3)
+    monkeypatch.setattr("adequa.metrics.sacrebleu_metrics.CACHED_REFERENCES", 3)
     streamed = load_metric("bleu").score(ONE)
     np.testing.assert_array_equal(streamed.statistics, load_metric("bleu").statistics(ONE))
 

@@ -221,16 +221,16 @@ def test_a_row_that_one_metric_is_not_defined_for(tmp_path: Path) -> None:
 def test_a_metric_that_fails_harms_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adequa.metrics.wer import Wer
+    from adequa.metrics.edit_rates import WER
 
-    right = Wer.statistics
+    right = WER.statistics
 
-    def failing(self: Wer, segments: Any) -> Any:
+    def failing(self: WER, segments: Any) -> Any:
         if any("dog" in text for text in segments.hypotheses):
             raise KeyError("dogs")
         return right(self, segments)
 
-    monkeypatch.setattr(Wer, "statistics", failing)
+    monkeypatch.setattr(WER, "statistics", failing)
     rows = [{"mt": f"A {word}.", "ref": "A cat."} for word in ("cat", "dog", "mouse")]
     write_jsonl(tmp_path / "a.jsonl", rows)
     score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", ["wer", "chrf"])

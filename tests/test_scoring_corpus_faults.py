@@ -97,13 +97,13 @@ def test_no_row_is_blamed_for_a_metric_that_stops_working(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     """As on a GPU that is out of memory: no null is written, and the next run makes good."""
-    from adequa.metrics.wer import Wer
+    from adequa.metrics.edit_rates import WER
 
     write_jsonl(tmp_path / "in" / "a.jsonl", rows_of("fluent"))
     write_jsonl(tmp_path / "in" / "b.jsonl", rows_of("literal") * 60)
-    working, calls = Wer.statistics, 0
+    working, calls = WER.statistics, 0
 
-    def ailing(self: Wer, segments: Any) -> Any:
+    def ailing(self: WER, segments: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > 3:  # the check at first, the first shard, and the second's first 1,024 rows
@@ -112,7 +112,7 @@ def test_no_row_is_blamed_for_a_metric_that_stops_working(
 
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(Wer, "statistics", ailing)
+        patch.setattr(WER, "statistics", ailing)
         with pytest.raises(AdequaError, match=r"b\.jsonl: .*CUDA out of memory"):
             score_corpus(str(tmp_path / "in"), out, "wer")
     assert calls < 20  # not row by row
@@ -125,14 +125,14 @@ def test_no_row_is_blamed_for_a_metric_that_stops_working(
 def test_a_metric_that_stops_working_after_a_bad_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adequa.metrics.wer import Wer
+    from adequa.metrics.edit_rates import WER
 
     rows = rows_of("fluent")
     rows[3]["mt"] = "the bad one"
     path = write_jsonl(tmp_path / "a.jsonl", rows)
-    working, plain = Wer.statistics, 0
+    working, plain = WER.statistics, 0
 
-    def ailing(self: Wer, segments: Any) -> Any:
+    def ailing(self: WER, segments: Any) -> Any:
         nonlocal plain
         if "the bad one" in segments.hypotheses:
             raise ValueError("bad")
@@ -141,7 +141,7 @@ def test_a_metric_that_stops_working_after_a_bad_row(
         plain += segments.hypotheses[0].startswith("A cat sat there")
         return working(self, segments)
 
-    monkeypatch.setattr(Wer, "statistics", ailing)
+    monkeypatch.setattr(WER, "statistics", ailing)
     with pytest.raises(AdequaError, match=r"a\.jsonl: wer cannot score so .*RuntimeError: gone\."):
         score_corpus(str(path), tmp_path / "out", "wer")
 
@@ -150,12 +150,12 @@ def test_a_worker_tries_the_metrics_that_it_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may lack what the driver has."""
-    from adequa.metrics.wer import Wer
+    from adequa.metrics.edit_rates import WER
     from adequa.scoring.manifest import make_job
     from adequa.scoring.shard import ShardScorer
 
     job, loaded = make_job(str(tmp_path / "out"), ("wer",), {})
-    monkeypatch.setattr(Wer, "segment_scores", lambda _, found: found[:, 0] * float("nan"))
+    monkeypatch.setattr(WER, "segment_scores", lambda _, found: found[:, 0] * float("nan"))
     with pytest.raises(AdequaError, match="wer makes no number of so much as a plain sentence"):
         ShardScorer(job)
     ShardScorer(job, loaded)  # was tried before

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.metrics.sentbleu import SentBleu, smoothed_sentence_bleu
+from adequa.metrics.sacrebleu_metrics import SentBLEU, smoothed_sentence_bleu
 from adequa.segments import Segments
 from judgements import needs_judgements, rated_segments, read_judgements, strict_tau
 
 
 def score(hypothesis: str, *references: str) -> float:
-    return SentBleu().score(Segments((hypothesis,), (references,))).system
+    return SentBLEU().score(Segments((hypothesis,), (references,))).system
 
 
 def test_moses_own_unit_test() -> None:
@@ -74,20 +74,20 @@ def test_equals_the_definition(hypothesis: list[str], references: list[list[str]
 
 def test_the_system_score_is_the_mean_of_the_segments() -> None:
     segments = Segments(("a b c", "", "x"), (("a b c",), ("a b",), ("a",)))
-    scores = SentBleu().score(segments)
+    scores = SentBLEU().score(segments)
     assert scores.segments.tolist() == [1.0, 0.0, pytest.approx(0.5**0.25)]
     assert scores.system == pytest.approx(scores.segments.mean())
 
 
 def test_case_counts_only_when_asked_for() -> None:
     segments = Segments(("THE CAT",), (("the cat",),))
-    assert SentBleu().score(segments).system == 1
-    assert SentBleu(lowercase=False).score(segments).system < 1
+    assert SentBLEU().score(segments).system == 1
+    assert SentBLEU(lowercase=False).score(segments).system < 1
 
 
 def test_an_unknown_tokenizer_is_refused() -> None:
     with pytest.raises(AdequaError, match='Did you mean "intl"?'):
-        SentBleu(tokenize="int")
+        SentBLEU(tokenize="int")
 
 
 @needs_judgements
@@ -98,7 +98,7 @@ def test_pearson_on_direct_assessments(name: str, average: float) -> None:
     """Known figures for these rows; published are .504 for WMT16 and .481 for WMT17."""
     pearson = []
     for rows in read_judgements(name).values():
-        scores = SentBleu().score(rated_segments(rows))
+        scores = SentBLEU().score(rated_segments(rows))
         pearson.append(np.corrcoef(scores.segments, [row["score"] for row in rows])[0, 1])
     assert np.mean(pearson) == pytest.approx(average, abs=5e-4)
 
@@ -106,5 +106,5 @@ def test_pearson_on_direct_assessments(name: str, average: float) -> None:
 @needs_judgements
 def test_kendall_on_relative_ranking() -> None:
     """Strict tau (ties count against), WMT12: 18.6; Guzmán et al. (2015) have 18.46 for BLEU."""
-    taus = [strict_tau(SentBleu(), rows) for rows in read_judgements("wmt12-rr").values()]
+    taus = [strict_tau(SentBLEU(), rows) for rows in read_judgements("wmt12-rr").values()]
     assert np.mean(taus) == pytest.approx(18.6, abs=0.05)

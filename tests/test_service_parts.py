@@ -22,10 +22,9 @@ from adequa.comparison.ranking import Ranking, rank
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
-from adequa.metrics.meteor.stemmer import stem
-from adequa.metrics.registry import METRICS, metric_class, settings_of
-from adequa.metrics.remembered import forget_texts
-from adequa.metrics.words import word_splitter
+from adequa.metrics.edit_rates import word_splitter
+from adequa.metrics.meteor.words import stem
+from adequa.metrics.registry import METRICS, clear_text_caches, metric_class, settings_of
 from adequa.segments import Segments
 from adequa.service import connections, offered
 from adequa.service.app import Settings, _in_pieces
@@ -175,13 +174,13 @@ def test_long_texts_are_not_remembered_for_ever() -> None:
     forgetting = Forgetting(limit=1_000)
     split = word_splitter("13a", lowercase=False)
     held = Tokenizer13a.__call__.cache_info
-    forget_texts()
+    clear_text_caches()
     for number in range(50):
         split(f"{number} " * 20)
         stem(f"{number}ing")
         forgetting.read(20 * len(f"{number} "))
         assert held().currsize <= 25
-    forget_texts()
+    clear_text_caches()
     assert (held().currsize, stem.cache_info().currsize) == (0, 0)
 
 

@@ -28,8 +28,8 @@ from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.embedding.svr import SupportVectors
 from adequa.learned.ensemble import Ensemble, Part
 from adequa.metrics.base import plain
-from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
+from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.segments import Segments
 from tiny_encoders import write_words
 from tiny_packed import tiny_packed
@@ -442,5 +442,5 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     blend("two", 4.0, lexical="chrf")
     ensemble = Ensemble.of(["one", "two"])
     assert ensemble.remarks() == ()
-    monkeypatch.setattr(Chrf, "counted_remarks", lambda _: plain(["texts were cut"]))
+    monkeypatch.setattr(CHRF, "counted_remarks", lambda _: plain(["texts were cut"]))
     assert ensemble.remarks() == ("texts were cut",)  # both say the same

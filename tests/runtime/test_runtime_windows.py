@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.runtime.windows import (
+from adequa.runtime.tokens import (
     INSIDE,
     SENTENCE,
     WORD,

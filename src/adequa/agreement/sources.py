@@ -19,8 +19,7 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.rankings import joined_systems
 from adequa.io.score_files import SYSTEMS, ScoreFile, read_score_file
 from adequa.judgements import FileRows, Ids, Preferences
-from adequa.metrics.base import MeanMetric, Metric
-from adequa.metrics.batched import batched_statistics
+from adequa.metrics.base import MeanMetric, Metric, batched_statistics
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
 from adequa.progress import Progress

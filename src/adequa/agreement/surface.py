@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adequa.metrics.words import word_splitter
+from adequa.metrics.edit_rates import word_splitter
 from adequa.segments import FloatArray, IntArray, Segments
 
 # Languages without spaces between words, and the tokenizer that cuts them into characters.

@@ -17,7 +17,7 @@ import numpy as np
 from adequa.agreement.surface import word_overlap
 from adequa.comparison.outputs import Outputs
 from adequa.damage.entities import find_names
-from adequa.metrics.words import word_splitter
+from adequa.metrics.edit_rates import word_splitter
 from adequa.segments import FloatArray, IntArray
 
 # Scripts without spaces between words, whose characters are taken as words.

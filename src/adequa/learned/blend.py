@@ -23,9 +23,8 @@ from adequa.learned.ensemble import Ensemble
 from adequa.learned.folds import held_out_agreement, reference_groups
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.saved import essential_signature
-from adequa.metrics.base import Metric, Remark
-from adequa.metrics.batched import batched_statistics
-from adequa.metrics.registry import check_choice, check_settings, in_full, load_metric
+from adequa.metrics.base import Metric, Remark, batched_statistics, check_choice
+from adequa.metrics.registry import check_settings, in_full, load_metric
 from adequa.metrics.saved import DIGITS, Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Segments

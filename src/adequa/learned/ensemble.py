@@ -31,8 +31,7 @@ from adequa.learned.base import LearnedMetric
 from adequa.learned.cards import model_card, shell, table
 from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved
-from adequa.metrics.base import MeanMetric, Metric, Remark
-from adequa.metrics.batched import batched_statistics
+from adequa.metrics.base import MeanMetric, Metric, Remark, batched_statistics
 from adequa.metrics.registry import in_full, load_metric
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
 from adequa.version import __version__

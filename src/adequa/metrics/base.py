@@ -13,7 +13,7 @@ Everything else (streaming, documents, resampling) is arithmetic on those rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version
@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, nearest
 from adequa.segments import FloatArray, Scores, Segments, Signature
 from adequa.version import __version__
 
@@ -46,6 +46,12 @@ class Metric(ABC):
     columns: tuple[str, ...] = ()
     # Packages whose version may change the score, beside our own.
     counted_with: tuple[str, ...] = ()
+    # Allowed values of those settings that are words.
+    choices: Mapping[str, tuple[str, ...]] = {}
+
+    def __post_init__(self) -> None:
+        for setting, values in self.choices.items():
+            check_choice(setting, getattr(self, setting), values)
 
     @abstractmethod
     def statistics(self, segments: Segments) -> FloatArray:
@@ -222,3 +228,43 @@ def since(before: Iterable[Remark], now: Iterable[Remark]) -> tuple[Remark, ...]
     less = (replace(each, counts=tuple(-count for count in each.counts)) for each in before)
     changed = together(chain(now, less))
     return tuple(each for each in changed if not each.counts or any(each.counts))
+
+
+_BATCH = 256  # segments; small enough that progress shows in slow metrics
+
+
+def batched_statistics(
+    metric: Metric, segments: Segments, scored: Callable[[int], None]
+) -> FloatArray:
+    """Sufficient statistics of all segments; `scored` is called with the size of each batch."""
+    size = len(segments) if metric.needs_whole_corpus else _BATCH
+    parts = []
+    for start in range(0, len(segments), size):
+        batch = segments.select(range(start, min(start + size, len(segments))))
+        parts.append(metric.checked_statistics(batch))
+        scored(len(batch))
+    return np.concatenate(parts)
+
+
+HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
+
+
+def check_choice(setting: str, value: str, known: Iterable[str]) -> None:
+    """Raise unless `value` is one of the known values of a setting."""
+    choices = list(known)
+    if value not in choices:
+        raise AdequaError(
+            f'"{value}" is not a value of {setting}; choose one of {", ".join(choices)}.'
+            + nearest(value, choices)
+        )
+
+
+def check_between(setting: str, value: float, least: float, most: float) -> None:
+    """Raise unless a number lies between two bounds; NaN does not."""
+    if not least <= value <= most:
+        raise AdequaError(f"{setting} must be from {least:g} to {most:g}, not {value:g}.")
+
+
+def check_order(setting: str, value: int, least: int = 1) -> None:
+    """Raise unless a number makes sense as the highest order of n-grams."""
+    check_between(setting, value, least, HIGHEST_ORDER)

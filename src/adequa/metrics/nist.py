@@ -11,9 +11,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.metrics.base import Metric
-from adequa.metrics.registry import check_order
-from adequa.metrics.words import check_tokenizer, word_splitter
+from adequa.metrics.base import Metric, check_order
+from adequa.metrics.edit_rates import TOKENIZERS, word_splitter
 from adequa.segments import FloatArray, Segments
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -25,7 +24,7 @@ _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @dataclass(frozen=True)
-class Nist(Metric):
+class NIST(Metric):
     """Information of the matched n-grams per n-gram, times a length penalty; 0 and up, higher best.
 
     An n-gram w1...wn tells Info = log2(count(w1...wn-1) / count(w1...wn)) bits, counted over all
@@ -42,7 +41,7 @@ class Nist(Metric):
     then for each order the hypothesis n-grams. They depend on the references of the whole corpus.
 
     >>> two = Segments(("the cat sat", "a dog ran"), (("the cat sat",), ("the dog ran",)))
-    >>> Nist().score(two).segments.round(4).tolist()
+    >>> NIST().score(two).segments.round(4).tolist()
     [2.7516, 1.7233]
     """
 
@@ -51,13 +50,14 @@ class Nist(Metric):
     range = (0, math.inf)
     needs_whole_corpus = True
     counted_with = ("sacrebleu",)  # its tokenizers
+    choices = {"tokenize": TOKENIZERS}  # noqa: RUF012 - never changed
 
     lowercase: bool = True
     tokenize: str = "13a"
     max_ngram_order: int = 5
 
     def __post_init__(self) -> None:
-        check_tokenizer(self.tokenize)
+        super().__post_init__()
         check_order("max_ngram_order", self.max_ngram_order)
 
     def statistics(self, segments: Segments) -> FloatArray:
@@ -84,8 +84,8 @@ class Nist(Metric):
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
         reference_length = statistics[:, 0]
         information, totals = np.hsplit(statistics[:, 1:], 2)
-        told: FloatArray = (information / np.maximum(totals, 1)).sum(axis=1)
-        return told * length_penalty(totals[:, 0], reference_length)
+        bits: FloatArray = (information / np.maximum(totals, 1)).sum(axis=1)
+        return bits * length_penalty(totals[:, 0], reference_length)
 
     def system_scores(self, totals: FloatArray) -> FloatArray:
         return self.segment_scores(totals)
@@ -165,8 +165,8 @@ def _matched_information(
         information = np.log2(context_count[grams // len(vocabulary)] / count)
 
         of_hypotheses = _extended(hypotheses, of_hypotheses, n, len(vocabulary))
-        place, found = _places(of_hypotheses.number, grams)
-        of_hypotheses = _Grams(of_hypotheses.start[found], place)
+        index, mask = _lookup(of_hypotheses.number, grams)
+        of_hypotheses = _Grams(of_hypotheses.start[mask], index)
 
         segment, gram, matches = _clipped(
             hypotheses, of_hypotheses, references, of_references, len(grams)
@@ -194,11 +194,11 @@ def _extended(words: _Words, grams: _Grams, n: int, vocabulary_size: int) -> _Gr
     return _Grams(start, np.where(last >= 0, grams.number[fits] * vocabulary_size + last, -1))
 
 
-def _places(sought: IntArray, known: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Places in sorted `known` of those sought that are there, and which of the sought they are."""
-    place = np.minimum(np.searchsorted(known, sought), len(known) - 1)
-    found = known[place] == sought
-    return place[found], found
+def _lookup(keys: IntArray, table: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Indices in a sorted table of those keys that are in it, and a mask of these keys."""
+    index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
+    mask = table[index] == keys
+    return index[mask], mask
 
 
 def _clipped(
@@ -217,11 +217,11 @@ def _clipped(
     )
     if not len(keys):
         return keys, keys, counts
-    place, found = _places(
+    index, mask = _lookup(
         references.segment[of_references.start] * grams + of_references.number, keys
     )
-    texts = references.text[of_references.start[found]]
-    in_text, text_counts = np.unique(texts * len(keys) + place, return_counts=True)
+    texts = references.text[of_references.start[mask]]
+    in_text, text_counts = np.unique(texts * len(keys) + index, return_counts=True)
     most = np.zeros_like(counts)
     np.maximum.at(most, in_text % len(keys), text_counts)
     return keys // grams, keys % grams, np.minimum(counts, most)

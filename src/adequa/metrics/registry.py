@@ -6,10 +6,13 @@ is one new file and one line here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
 from pathlib import Path
+from threading import RLock
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -42,44 +45,59 @@ METRICS: dict[str, Entry] = {
         "what people would say, by a small trained model that ships with adequa",
         is_trained=True,
     ),
-    "bleu": Entry("adequa.metrics.bleu:Bleu", "n-gram precision with a brevity penalty"),
+    "bleu": Entry(
+        "adequa.metrics.sacrebleu_metrics:BLEU", "n-gram precision with a brevity penalty"
+    ),
     "sentbleu": Entry(
-        "adequa.metrics.sentbleu:SentBleu", "smoothed sentence BLEU, the WMT metrics-task baseline"
+        "adequa.metrics.sacrebleu_metrics:SentBLEU",
+        "smoothed sentence BLEU, the WMT metrics-task baseline",
     ),
-    "chrf": Entry("adequa.metrics.chrf:Chrf", "character n-gram F-score"),
-    "chrf++": Entry("adequa.metrics.chrf:ChrfPlusPlus", "chrF with word unigrams and bigrams"),
-    "nist": Entry("adequa.metrics.nist:Nist", "n-gram matches weighted by their information"),
+    "chrf": Entry("adequa.metrics.sacrebleu_metrics:CHRF", "character n-gram F-score"),
+    "chrf++": Entry(
+        "adequa.metrics.sacrebleu_metrics:CHRFPlusPlus", "chrF with word unigrams and bigrams"
+    ),
+    "nist": Entry("adequa.metrics.nist:NIST", "n-gram matches weighted by their information"),
     "meteor": Entry(
-        "adequa.metrics.meteor:Meteor", "aligned words, by form, stem, synonym or paraphrase"
+        "adequa.metrics.meteor.metric:METEOR", "aligned words, by form, stem, synonym or paraphrase"
     ),
-    "ter": Entry("adequa.metrics.ter:Ter", "word edits and phrase shifts per reference word"),
-    "wer": Entry("adequa.metrics.wer:Wer", "word edits per reference word"),
-    "per": Entry("adequa.metrics.per:Per", "word errors regardless of order per reference word"),
-    "cder": Entry("adequa.metrics.cder:Cder", "word edits with block moves per reference word"),
+    "ter": Entry(
+        "adequa.metrics.sacrebleu_metrics:TER", "word edits and phrase shifts per reference word"
+    ),
+    "wer": Entry("adequa.metrics.edit_rates:WER", "word edits per reference word"),
+    "per": Entry(
+        "adequa.metrics.edit_rates:PER", "word errors regardless of order per reference word"
+    ),
+    "cder": Entry(
+        "adequa.metrics.edit_rates:CDER", "word edits with block moves per reference word"
+    ),
     "character": Entry(
-        "adequa.metrics.character:Character", "character edits after word shifts (CharacTER)"
+        "adequa.metrics.edit_rates:CharacTER", "character edits after word shifts (CharacTER)"
     ),
 }
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The class behind a metric's name; imports only that metric."""
-    entry = METRICS.get(name)
+    """The class behind a metric's name, whatever its case; imports only that metric.
+
+    >>> metric_class("BLEU").name
+    'bleu'
+    """
+    entry = METRICS.get(name.strip().lower())
     if entry is None:
         raise AdequaError(
             f'There is no metric named "{name}".{nearest(name, METRICS)}'
             " The command `adequa metrics` lists them all."
         )
     module, _, attribute = entry.target.partition(":")
-    found: type[Metric] = getattr(import_module(module), attribute)
-    return found
+    metric: type[Metric] = getattr(import_module(module), attribute)
+    return metric
 
 
 def load_metric(specification: str, **settings: object) -> Metric:
     """Return a metric by its name or its folder, with settings after a colon or as arguments.
 
     >>> load_metric("bleu:tokenize=intl,lowercase=true")
-    Bleu(lowercase=True, tokenize='intl', smooth_method='exp', smooth_value=None,
+    BLEU(lowercase=True, tokenize='intl', smooth_method='exp', smooth_value=None,
          max_ngram_order=4, effective_order=False)
     >>> load_metric("chrf", word_order=1).name
     'chrf'
@@ -92,10 +110,69 @@ def load_metric(specification: str, **settings: object) -> Metric:
     return named_metric(specification, **settings)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loaded:
+    """A metric in memory, the state of its folder when it was loaded, and a lock for its users."""
+
+    metric: Metric
+    version: tuple[int, ...]
+    lock: RLock
+
+
+_SHARED_METRICS = 8  # the last ones in use stay in memory
+_shared: dict[tuple[str, str], _Loaded] = {}  # by specification and working directory
+if hasattr(os, "register_at_fork"):  # an open ONNX model does not survive a fork
+    os.register_at_fork(after_in_child=_shared.clear)
+
+
+@contextmanager
+def shared_metric(specification: str) -> Iterator[Metric]:
+    """A metric that stays in memory for the next caller; one thread at a time has it.
+
+    It is loaded anew where its folder has changed.
+    """
+    folder = _folder_of(specification)[0]
+    version = () if folder is None else saved.folder_version(Path(folder))
+    key = specification, str(Path.cwd())
+    loaded = _shared.pop(key, None)
+    if loaded is None or loaded.version != version:
+        loaded = _Loaded(load_metric(specification), version, RLock())
+    _shared[key] = loaded  # as the last one
+    for oldest in list(_shared)[:-_SHARED_METRICS]:
+        _shared.pop(oldest, None)
+    with loaded.lock:
+        yield loaded.metric
+
+
+def clear_caches() -> None:
+    """Free the memory of loaded metrics and of tokenized texts; later calls load them again."""
+    _shared.clear()
+    clear_text_caches()
+
+
+def clear_text_caches() -> None:
+    """Empty the caches of texts that sacreBLEU's tokenizers and METEOR's stemmer fill.
+
+    These are bounded by the number of texts and not by their size: 65,536 sentences are little,
+    and as many texts of 4,000 characters fill gigabytes.
+    """
+    from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer  # noqa: PLC0415 - slow
+
+    from adequa.metrics.meteor.words import stem  # noqa: PLC0415
+
+    tokenizers = [BaseTokenizer]
+    for tokenizer in tokenizers:  # which grows by the classes derived from each
+        tokenizers += tokenizer.__subclasses__()
+        for method in vars(tokenizer).values():
+            if hasattr(method, "cache_clear"):
+                method.cache_clear()
+    stem.cache_clear()
+
+
 def named_metric(specification: str, **settings: object) -> Metric:
     """Return a metric by its name; nothing of the specification is ever looked up as a path."""
     name, _, written = specification.partition(":")
-    kind = metric_class(name.strip())
+    kind = metric_class(name)
     assigned = _assigned(name, specification, written)
     _refuse_twice(kind.name, {*assigned} & {*settings})
     return kind(
@@ -110,9 +187,9 @@ def parsed_settings(specification: str) -> dict[str, object]:
     {'beta': 3, 'lowercase': True}
     """
     name, _, written = specification.partition(":")
-    found = metric_class(name.strip())
+    kind = metric_class(name)
     assigned = _assigned(name, specification, written)
-    return {key: _checked(found, key, value) for key, value in assigned.items()}
+    return {key: _checked(kind, key, value) for key, value in assigned.items()}
 
 
 def in_full(specification: str) -> str:
@@ -153,7 +230,7 @@ def _folder_of(specification: str) -> tuple[str | None, str]:
     """The folder of a saved metric and the settings written behind it; no folder for a name."""
     path, _, written = specification.partition(":")
     # A name is a name, whatever folders there are; an empty one is not the current folder.
-    if not path.strip() or path.strip() in METRICS:
+    if not path.strip() or path.strip().lower() in METRICS:
         return None, ""
     if _is_folder(specification):
         path, written = specification, ""
@@ -198,83 +275,59 @@ def _refuse_twice(name: str, keys: set[str]) -> None:
         raise AdequaError(f"{name}: {key} is given more than once.")
 
 
-def settings_of(found: type[Metric]) -> dict[str, object]:
-    """The settings of a metric with their defaults.
+def settings_of(metric: type[Metric]) -> dict[str, object]:
+    """The settings of a metric with their defaults; `choices` of the class has allowed words.
 
     >>> settings_of(metric_class("wer"))
     {'tokenize': '13a', 'lowercase': False}
     """
     return {
         setting.name: None if setting.default is MISSING else setting.default
-        for setting in fields(found)  # type: ignore[arg-type]  # every metric is a dataclass
+        for setting in fields(metric)  # type: ignore[arg-type]  # every metric is a dataclass
     }
 
 
-def _kinds(found: type[Metric], key: str) -> tuple[Any, ...]:
+def _types(metric: type[Metric], key: str) -> tuple[Any, ...]:
     """The types that a setting may have."""
-    known = settings_of(found)
-    if key not in known:
-        listed = ", ".join(known) or "none"
+    settings = settings_of(metric)
+    if key not in settings:
+        listed = ", ".join(settings) or "none"
         raise UnknownSettingError(
-            f'{found.name} has no setting named "{key}".{nearest(key, known)}'
+            f'{metric.name} has no setting named "{key}".{nearest(key, settings)}'
             f" Its settings: {listed}.",
-            found.name,
+            metric.name,
             key,
         )
-    wanted = get_type_hints(found)[key]
-    return get_args(wanted) or (wanted,)
+    annotation = get_type_hints(metric)[key]
+    return get_args(annotation) or (annotation,)
 
 
-def _checked(found: type[Metric], key: str, value: object) -> object:
+def _checked(metric: type[Metric], key: str, value: object) -> object:
     """The value of one setting: as it is, or parsed where it is written out."""
-    kinds = _kinds(found, key)
-    if type(value) in kinds:
+    types = _types(metric, key)
+    if type(value) in types:
         return value
     if isinstance(value, str):
-        return _parsed(found, key, value, kinds)
-    if float in kinds and type(value) is int:
+        return _parsed(metric, key, value, types)
+    if float in types and type(value) is int:
         return float(value)
-    raise AdequaError(f"{found.name}: {key} must be {_described(kinds)}, not {value!r}.")
+    raise AdequaError(f"{metric.name}: {key} must be {_described(types)}, not {value!r}.")
 
 
-def _parsed(found: type[Metric], key: str, text: str, kinds: tuple[Any, ...]) -> object:
-    if NoneType in kinds and text.lower() == "none":
+def _parsed(metric: type[Metric], key: str, text: str, types: tuple[Any, ...]) -> object:
+    if NoneType in types and text.lower() == "none":
         return None
-    kind = next(kind for kind in kinds if kind is not NoneType)
+    kind = next(each for each in types if each is not NoneType)
     try:
         return TRUTH[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         raise AdequaError(
-            f"{found.name}: {key} must be {_described(kinds)}, not {text!r}."
+            f"{metric.name}: {key} must be {_described(types)}, not {text!r}."
         ) from None
 
 
-def _described(kinds: tuple[Any, ...]) -> str:
-    return " or ".join(_IN_WORDS[kind] for kind in kinds)
-
-
-HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
-
-
-def check_choice(setting: str, value: str, known: Iterable[str]) -> None:
-    """Raise unless `value` is one of the known values of a setting."""
-    choices = list(known)
-    if value not in choices:
-        raise AdequaError(
-            f'"{value}" is not a value of {setting}; choose one of {", ".join(choices)}.'
-            + nearest(value, choices)
-        )
-
-
-def check_between(setting: str, value: float, least: float, most: float) -> None:
-    """Raise unless a number lies between two bounds; NaN does not."""
-    if not least <= value <= most:
-        raise AdequaError(f"{setting} must be from {least:g} to {most:g}, not {value:g}.")
-
-
-def check_order(setting: str, value: int, least: int = 1) -> None:
-    """Raise unless a number makes sense as the highest order of n-grams."""
-    check_between(setting, value, least, HIGHEST_ORDER)
+def _described(types: tuple[Any, ...]) -> str:
+    return " or ".join(_IN_WORDS[each] for each in types)
 
 
 def check_settings(where: object, settings: Iterable[str], known: Sequence[str]) -> None:

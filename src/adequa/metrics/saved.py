@@ -74,6 +74,12 @@ def is_saved(path: str) -> bool:
     return (Path(path) / DESCRIPTION).is_file()
 
 
+def folder_version(folder: Path) -> tuple[int, ...]:
+    """Return what changes when a metric is saved to its folder again."""
+    described = (folder / DESCRIPTION).stat()
+    return described.st_mtime_ns, described.st_size, described.st_ino
+
+
 def save(
     folder: Path,
     description: Description,

@@ -30,8 +30,7 @@ import numpy.typing as npt
 from adequa.errors import AdequaError
 from adequa.runtime.batching import Indices, cheapest_batches, distinct, equal_length_batches
 from adequa.runtime.threads import available_cpus, thread_map
-from adequa.runtime.tokens import IDS, MASK, TYPES, Pair, PairRows, PairTokenizer
-from adequa.runtime.windows import combine_scores
+from adequa.runtime.tokens import IDS, MASK, TYPES, Pair, PairRows, PairTokenizer, combine_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

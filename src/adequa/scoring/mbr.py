@@ -19,8 +19,8 @@ from scipy import sparse
 from adequa.errors import AdequaError
 from adequa.io.candidates import CandidateList
 from adequa.metrics.base import Metric
-from adequa.metrics.chrf import Chrf
 from adequa.metrics.registry import load_metric
+from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.runtime.batching import distinct
 from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none, score_column
 from adequa.segments import FloatArray, Segments
@@ -287,7 +287,7 @@ def _expected_utilities(
     batch: Sequence[_Sentence], scored: Sequence[Sequence[int]], metric: Metric
 ) -> list[FloatArray]:
     """The expected utility of the scored texts of each sentence, NaN for the others."""
-    if isinstance(metric, Chrf):
+    if isinstance(metric, CHRF):
         matrices = [pairwise_chrf(metric, sentence.texts) for sentence in batch]
     else:
         matrices = _pairwise_scores(batch, scored, metric)
@@ -338,10 +338,10 @@ def _pairwise_scores(
 _MAX_COUNTS = 1 << 22  # n-gram counts in memory at a time: some rows of the pairs
 
 
-def pairwise_chrf(metric: Chrf, texts: Sequence[str]) -> FloatArray:
+def pairwise_chrf(metric: CHRF, texts: Sequence[str]) -> FloatArray:
     """Scores, shape (texts, texts): row i, column j is text i against text j as its reference.
 
-    >>> pairwise_chrf(Chrf(), ["the cat", "a cat", "dogs"]).round(1)
+    >>> pairwise_chrf(CHRF(), ["the cat", "a cat", "dogs"]).round(1)
     array([[100. ,  42.3,   0. ],
            [ 31.2, 100. ,   0. ],
            [  0. ,   0. , 100. ]])

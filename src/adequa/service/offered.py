@@ -18,16 +18,16 @@ from adequa.comparison.defaults import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
+from adequa.metrics.edit_rates import TOKENIZERS
 from adequa.metrics.registry import (
     METRICS,
+    clear_text_caches,
     load_metric,
     metric_class,
     named_metric,
     parsed_settings,
     settings_of,
 )
-from adequa.metrics.remembered import forget_texts
-from adequa.metrics.words import TOKENIZERS
 from adequa.service.lane import Held, Lane
 from adequa.service.limits import LONGEST_METRIC, Limits, Refusal
 
@@ -88,7 +88,7 @@ class Forgetting:
             if self._count < self._limit:
                 return
             self._count = 0
-        forget_texts()
+        clear_text_caches()
 
 
 class Offered:

@@ -24,8 +24,7 @@ from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.folds import FittedRegressor, held_out_agreement, reference_groups
 from adequa.learned.saved import encoder_facts, restore_encoder
-from adequa.metrics.base import Remark
-from adequa.metrics.registry import check_choice
+from adequa.metrics.base import Remark, check_choice
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs

@@ -23,9 +23,9 @@ import numpy as np
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
 from adequa.metrics import saved
-from adequa.metrics.base import MeanMetric, Remark, plain
+from adequa.metrics.base import MeanMetric, Remark, check_between, check_choice, plain
 from adequa.metrics.english import looks_foreign
-from adequa.metrics.registry import check_between, check_choice, check_settings, whole_number
+from adequa.metrics.registry import check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description
 from adequa.pretrained import METRIC_FOLDER
 from adequa.runtime.batching import distinct

@@ -36,12 +36,11 @@ from adequa.learned.packed.metric import (
     score_by_rule,
 )
 from adequa.learned.pair.metric import PairRegressor, ancestry, stage_table
-from adequa.metrics.registry import check_choice
+from adequa.metrics.base import check_choice
 from adequa.metrics.saved import DIGITS, Description, is_name, save
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.onnx import MODEL, TOKENIZER, PairSession
-from adequa.runtime.tokens import Pair
-from adequa.runtime.windows import MIN_TOKENS
+from adequa.runtime.tokens import MIN_TOKENS, Pair
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 

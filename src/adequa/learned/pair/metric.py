@@ -22,8 +22,8 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
-from adequa.metrics.base import Remark
-from adequa.metrics.registry import check_choice, check_settings, load_metric, whole_number
+from adequa.metrics.base import Remark, check_choice
+from adequa.metrics.registry import check_settings, load_metric, whole_number
 from adequa.metrics.saved import DIGITS, Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import distinct

@@ -29,10 +29,9 @@ from adequa.encoders.base import (
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.learned.blend import column_scores
-from adequa.metrics.base import Metric, Remark, plain
-from adequa.metrics.batched import batched_statistics
-from adequa.metrics.bleu_components import COLUMNS, bleu_components
+from adequa.metrics.base import Metric, Remark, batched_statistics, plain
 from adequa.metrics.registry import in_full, load_metric
+from adequa.metrics.sacrebleu_metrics import COLUMNS, bleu_components
 from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments, reduce_pairs
 

@@ -57,8 +57,8 @@ from adequa.learned.saved import (
     restore,
     saved_array,
 )
-from adequa.metrics.base import Remark
-from adequa.metrics.registry import check_choice, check_settings
+from adequa.metrics.base import Remark, check_choice
+from adequa.metrics.registry import check_settings
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments

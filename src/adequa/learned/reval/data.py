@@ -23,7 +23,7 @@ from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
 from adequa.learned.base import rated_texts
 from adequa.learned.folds import reference_groups, split_off
-from adequa.metrics.registry import check_choice
+from adequa.metrics.base import check_choice
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.correlation import pearson

@@ -50,8 +50,8 @@ from adequa.learned.saved import (
     parser_settings,
     restore_parser,
 )
-from adequa.metrics.base import Remark, plain
-from adequa.metrics.registry import check_choice, check_settings
+from adequa.metrics.base import Remark, check_choice, plain
+from adequa.metrics.registry import check_settings
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import batches_by_length, distinct

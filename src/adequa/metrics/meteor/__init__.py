@@ -1,5 +1,5 @@
 """METEOR: one subject a file; `metric.py` puts them together."""
 
-from adequa.metrics.meteor.metric import Meteor
+from adequa.metrics.meteor.metric import METEOR
 
-__all__ = ["Meteor"]
+__all__ = ["METEOR"]

@@ -10,18 +10,18 @@ import numpy as np
 
 from adequa.errors import AdequaError, nearest
 from adequa.metrics.base import Metric
-from adequa.metrics.meteor.alignment import best_alignment, chunk_count
-from adequa.metrics.meteor.matching import MODULES, Matcher, Text
-from adequa.metrics.meteor.normalise import NORMALISATIONS, words_of
-from adequa.metrics.meteor.paraphrases import Pairs, load_paraphrases
-from adequa.metrics.meteor.synonyms import load_synonyms
+from adequa.metrics.meteor.alignment import MODULES, Matcher, Text, best_alignment, chunk_count
 from adequa.metrics.meteor.tables import (
     JAR,
     PARAPHRASES,
+    Pairs,
+    load_paraphrases,
+    load_synonyms,
     paraphrase_digest,
     synonym_digest,
     table_file,
 )
+from adequa.metrics.meteor.words import NORMALISATIONS, words_of
 from adequa.segments import FloatArray, Segments
 from adequa.version import __version__
 
@@ -38,7 +38,7 @@ _LENGTHS: Final = 4  # words and function words of the hypothesis and of the ref
 
 
 @dataclass(frozen=True)
-class Meteor(Metric):
+class METEOR(Metric):
     """Weighted precision and recall of an alignment, less a penalty for its fragmentation.
 
     `modules` names what may match, in this order: `exact` words, words of one `stem`, words that
@@ -47,7 +47,7 @@ class Meteor(Metric):
     `normalize` is one of `norm` (Meteor's flag `-norm`, as in the WMT metrics tasks),
     `norm_nopunct`, `lc_only` and `no_norm`.
 
-    >>> metric = Meteor()
+    >>> metric = METEOR()
     >>> pair = Segments(("the cats sat on a mat",), (("the cat sat on the mat",),))
     >>> scores = metric.score(pair)
     >>> print(f"{scores.system:.4f}")
@@ -59,6 +59,7 @@ class Meteor(Metric):
     name = "meteor"
     higher_is_better = True
     range = (0.0, 1.0)
+    choices = {"normalize": NORMALISATIONS}  # noqa: RUF012 - never changed
 
     modules: str = "exact+stem"
     normalize: str = "norm"
@@ -77,12 +78,8 @@ class Meteor(Metric):
                 f"METEOR takes its modules in the order {'+'.join(MODULES)} and always with exact, "
                 f'not as "{self.modules}".'
             )
-        if self.normalize not in NORMALISATIONS:
-            raise AdequaError(
-                f'METEOR has no normalization "{self.normalize}", only '
-                f"{', '.join(NORMALISATIONS)}.{nearest(self.normalize, NORMALISATIONS)}"
-            )
-        self._digests()  # a missing table is told of now and not after a corpus has been read
+        super().__post_init__()
+        self._digests()  # a missing table is an error now and not after a corpus has been read
 
     @property
     def _modules(self) -> tuple[str, ...]:
@@ -142,8 +139,8 @@ class Meteor(Metric):
     def _batch_statistics(self, matcher: Matcher, segments: Segments) -> FloatArray:
         distinct = dict.fromkeys(segments.hypotheses)
         distinct |= dict.fromkeys(text for texts in segments.references for text in texts)
-        read, pairs = matcher.read([words_of(text, self.normalize) for text in distinct])
-        texts = dict(zip(distinct, read, strict=True))
+        in_order, pairs = matcher.read([words_of(text, self.normalize) for text in distinct])
+        texts = dict(zip(distinct, in_order, strict=True))
         rows = np.array(
             [
                 _counts(matcher, texts[hypothesis], texts[reference], pairs)
@@ -167,9 +164,9 @@ class Meteor(Metric):
         chunks = statistics[:, -1]
         weighted_matches = np.zeros_like(lengths)
         # Summed in the jar's order, so that references which tie there tie here.
-        for kind, share in enumerate((DELTA, 1 - DELTA)):
+        for kind, delta in enumerate((DELTA, 1 - DELTA)):
             for module, weight in enumerate(self._weights):
-                weighted_matches += matches[:, module, kind] * weight * share
+                weighted_matches += matches[:, module, kind] * weight * delta
         weighted_lengths = DELTA * (lengths - function_words) + (1 - DELTA) * function_words
         with np.errstate(divide="ignore", invalid="ignore"):  # no words or no matches: score 0
             P, R = (weighted_matches / weighted_lengths).T  # noqa: N806  # the paper's letters
