@@ -32,6 +32,6 @@ def complete_dataset(incomplete: str) -> list[tuple[str, str]]:
 
 def complete_table(incomplete: str) -> list[str]:
     """Names of published tables that begin as typed."""
-    from adequa.reproduce.registry import TABLES
+    from adequa.reproduce.paper_table import TABLES
 
     return [name for name in TABLES if name.startswith(incomplete)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +10,12 @@ import typer
 
 from adequa.cli.completion import complete_table
 from adequa.cli.options import Quiet
-from adequa.cli.output import write
+from adequa.cli.output import FormatOption, check_output, chosen_format, write, write_result
 from adequa.cli.progress import tell
 
 if TYPE_CHECKING:
     from adequa.progress import Progress
-    from adequa.reproduce.results import Results
-    from adequa.reproduce.table import System, Table
+    from adequa.reproduce.paper_table import PaperResults, PaperRow, PaperTable
 
 
 def reproduce(
@@ -31,89 +29,107 @@ def reproduce(
     ] = None,
     system: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this system; repeat for more. Others are kept."),
+        typer.Option(
+            metavar="NAME",
+            help="Measure this row only; repeat for more. Others keep their figures.",
+        ),
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Only what a laptop measures in minutes; others are kept."),
+        typer.Option(
+            "--quick", help="Measure only rows that take minutes. Others keep their figures."
+        ),
+    ] = False,
+    plots: Annotated[
+        bool,
+        typer.Option(
+            "--plots", help="Draw the plots of RESULTS.md too; without NAME, nothing is measured."
+        ),
     ] = False,
     results: Annotated[
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where figures and scores are kept. RESULTS.md goes beside a folder of the name "
+            help="Folder of figures and scores. RESULTS.md goes beside a folder of the name "
             "results, and into one of another name.",
         ),
     ] = Path("results"),
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the table to a file."),
+    ] = None,
+    format_: FormatOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a table again: paper and measured side by side, where a paper has it.
+    """Measure a published table again and show paper and measured side by side.
 
     Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
     """
-    from adequa.io.atomic import atomic_write
-    from adequa.reproduce.page import page, page_path
-    from adequa.reproduce.registry import table
+    from adequa.reproduce.paper_table import load_table
+    from adequa.reproduce.results_page import page, write_page
 
-    if name is None:
-        write(_listed(), None)
+    if name is None and not plots:
+        write([_list()], None)
         return
-    found = table(name)
-    page(results)  # what is kept there can be read
-    measured = _measured(found, results, quick, tuple(system or ()), quiet)
-    with atomic_write(page_path(results)) as file:
-        file.write(page(results))
-    write(_shown(found, measured), None)
+    output_format = chosen_format(format_, output)
+    if output is not None:
+        check_output(output, [])
+    if plots:
+        _check_plots(results)
+    page(results)  # raises for stored results that cannot be read, before the work
+    measured = None
+    if name is not None:
+        measured = _measure(load_table(name), results, quick, tuple(system or ()), quiet)
+    if plots:
+        from adequa.reproduce.dot_plots import write_plots
+
+        write_plots(results)
+    write_page(results)
+    if measured is not None:
+        write_result(measured, output_format, output)
 
 
-def _listed() -> Iterator[str]:
-    from adequa.cli.output import aligned
-    from adequa.reproduce.registry import TABLES, table
+def _list() -> str:
+    from adequa.reproduce.paper_table import TABLES, load_table
+    from adequa.tables import Column, Table
 
-    tables = [table(name) for name in TABLES]
-    yield from aligned(lambda: [[t.name, t.title, t.paper] for t in tables])
+    rows = [(table.name, table.title, table.citation) for table in map(load_table, TABLES)]
+    return Table(tuple(map(Column, ("table", "title", "paper"))), rows).to_text()
 
 
-def _measured(
-    found: Table, folder: Path, quick: bool, systems: tuple[str, ...], quiet: bool
-) -> Results:
+def _check_plots(folder: Path) -> None:
+    from adequa.agreement.plots import check_plot
+
+    check_plot(str(folder / "plots.svg"))
+
+
+def _measure(
+    table: PaperTable, folder: Path, quick: bool, rows: tuple[str, ...], quiet: bool
+) -> PaperResults:
     from adequa.cli.progress import progress
-    from adequa.reproduce.run import reproduce as measure
+    from adequa.reproduce.measure import reproduce as measure
 
-    def started(system: System) -> None:
+    def started(row: PaperRow) -> None:
         if not quiet:
-            tell(f"note: measuring {system.label} on {found.dataset} ...")
+            tell(f"note: measuring {row.label} on {table.dataset} ...")
 
     with progress("Scoring", None, quiet=quiet) as work:
         return measure(
-            found,
+            table,
             folder,
             quick=quick,
-            systems=systems,
+            rows=rows,
             started=started,
-            progress=_reported(work),
+            progress=_without_total_after(work),
         )
 
 
-def _reported(work: Progress) -> Progress:
-    """Where measuring reports to: rows are trained step by step, and then scored."""
+def _without_total_after(work: Progress) -> Progress:
+    """Progress that forgets the total after the last step: rows are trained, and then scored."""
 
-    def step(steps: int, of: int) -> None:
-        work.step(steps, of)
-        if steps == of:
-            work.read(0)  # how long what follows will take is not known: the bar only moves
+    def step(steps: int, total: int) -> None:
+        work.step(steps, total)
+        if steps == total:
+            work.read(0)  # the time that scoring will take is not known: the bar only moves
 
     return replace(work, step=step)
-
-
-def _shown(found: Table, measured: Results) -> Iterator[str]:
-    from adequa.cli.output import aligned
-    from adequa.reproduce.page import side_by_side
-
-    yield f"{found.title}\n{found.paper}\n\n"
-    header, lines = side_by_side(found, measured)
-    yield from aligned(lambda: [header, *lines], right=range(2, len(header)))
-    if measured.systems:
-        yield "\n"
-    for name, how in measured.systems.items():
-        yield from (f"{name}: {line}\n" for line in how.settings.splitlines())

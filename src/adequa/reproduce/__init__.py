@@ -1,1 +1,1 @@
-"""Published tables, measured again, and tables of our own: one file a table or a kind of them."""
+"""Published tables, measured again: one file a paper, and RESULTS.md with its plots."""
