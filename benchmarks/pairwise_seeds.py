@@ -22,10 +22,10 @@ from adequa.learned.pairwise.data import UniqueTexts, corpora_of, preference_tex
 from adequa.learned.pairwise.inputs import Scaling, load_inputs
 from adequa.learned.pairwise.network import Features, Loss, PairwiseNetwork, costs_of
 from adequa.learned.pairwise.train import TrainingSettings, train_network
-from adequa.reproduce.pairwise_rows import (
+from adequa.reproduce.guzman import (
     LEARNING_RATE,
     PATIENCE,
-    WMT11,
+    TRAINING_ROWS,
     four_metrics,
     glove,
     glove_matched,
@@ -167,9 +167,9 @@ def train_and_test(
 
 def sampled_rows(count: int, seed: int) -> IntArray:
     """Return the rows that `sample_rows` draws."""
-    if count <= WMT11:
+    if count <= TRAINING_ROWS:
         return np.arange(count)
-    return np.sort(np.random.default_rng(seed).choice(count, WMT11, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(count, TRAINING_ROWS, replace=False))
 
 
 def interval(values: FloatArray) -> str:

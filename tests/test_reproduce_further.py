@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,17 @@ from scipy import stats
 from adequa.datasets.load import load_dataset
 from adequa.judgements import Preferences
 from adequa.metrics.registry import load_metric
-from adequa.reproduce.lexical import lexical
-from adequa.reproduce.outputs import of_compared
-from adequa.reproduce.page import page, side_by_side
-from adequa.reproduce.results import Results, Row, read_results
-from adequa.reproduce.run import reproduce
-from adequa.reproduce.table import Further, System, Table
+from adequa.progress import NO_PROGRESS
+from adequa.reproduce.measure import reproduce
+from adequa.reproduce.paper_table import (
+    ExtraColumns,
+    PaperFigure,
+    PaperResults,
+    PaperRow,
+    PaperTable,
+    side_by_side,
+)
+from adequa.reproduce.scorers import ranked_system_scorer, segment_scorer
 from adequa.segments import Segments
 from test_cli import EXAMPLES
 
@@ -57,90 +61,73 @@ def data(tmp_path: Path) -> tuple[str, str]:
     return str(split), str(compared)
 
 
-def small(data: tuple[str, str]) -> Table:
+def small(data: tuple[str, str]) -> PaperTable:
     split, compared = data
-    return Table(
+    return PaperTable(
         name="small",
         title="A small table",
         paper="Nobody (2000), Table 1",
         dataset=str(RATINGS),
         statistic="pearson",
-        systems=(
-            System(
+        rows=(
+            PaperRow(
                 "chrf",
                 "chrF",
-                lexical("chrf"),
+                segment_scorer("chrf"),
                 paper={"half": 0.5},
-                further={
-                    "half": lexical("chrf"),
-                    "systems": of_compared(lambda: load_metric("chrf")),
+                extra={
+                    "half": segment_scorer("chrf"),
+                    "systems": ranked_system_scorer(lambda: load_metric("chrf")),
                 },
             ),
-            System("wer", "WER", lexical("wer")),
+            PaperRow("wer", "WER", segment_scorer("wer")),
         ),
-        further=(
-            Further("half", split, {"half": "pearson", "half-rank": "spearman"}, split="test"),
-            Further("systems", compared, {"system": "spearman"}, level="system"),
+        extra=(
+            ExtraColumns(
+                "half", "Half", split, {"half": "pearson", "half-rank": "spearman"}, split="test"
+            ),
+            ExtraColumns("systems", "Systems", compared, {"system": "spearman"}, level="system"),
         ),
     )
 
 
 def test_figures_come_from_the_scores_of_the_part(tmp_path: Path, data: tuple[str, str]) -> None:
-    found = small(data)
-    results = reproduce(found, tmp_path / "results")
-    rows = {(row.system, row.column): row for row in results.rows}
-    half = rows["chrf", "half"]
+    table = small(data)
+    results = reproduce(table, tmp_path / "results")
+    figures = {(figure.system, figure.column): figure for figure in results.figures}
+    half = figures["chrf", "half"]
     human = ratings()[0][1::2]
     scores = np.loadtxt(tmp_path / "results" / "scores" / "small" / "chrf.half.tsv.gz")[1::2]
     assert half.scores == "chrf.half.tsv.gz"
     assert half.measured == pytest.approx(stats.pearsonr(human, scores)[0], abs=1e-5)
-    assert rows["chrf", "half-rank"].measured == pytest.approx(
+    assert figures["chrf", "half-rank"].measured == pytest.approx(
         stats.spearmanr(human, scores)[0], abs=1e-5
     )
     assert half.paper == 0.5
     assert half.interval is not None
     assert half.measured is not None
     assert half.interval[0] < half.measured < half.interval[1]
-    assert rows["chrf", "system"].measured == 1  # people's order is chrF's
-    assert ("wer", "half") not in rows
-    assert rows["wer", "average"].interval is None
-    assert read_results(found, tmp_path / "results") == results
+    assert figures["chrf", "system"].measured == 1  # people's order is chrF's
+    assert ("wer", "half") not in figures
+    assert PaperResults.read(table, tmp_path / "results") == results
 
 
-def test_only_rows_that_have_an_interval_keep_one(tmp_path: Path, data: tuple[str, str]) -> None:
-    reproduce(small(data), tmp_path)
-    kept = json.loads((tmp_path / "small.json").read_text())["rows"]
-    assert {row["column"] for row in kept if "interval" in row} >= {"half", "half-rank"}
-    assert all("interval" not in row for row in kept if row["column"] == "average")
-
-
-def test_the_page_shows_intervals_and_where_columns_come_from(
-    tmp_path: Path, data: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+def test_extra_columns_are_shown_in_a_table_of_their_own(
+    tmp_path: Path, data: tuple[str, str]
 ) -> None:
-    found = small(data)
-    results = reproduce(found, tmp_path)
-    header, lines = side_by_side(found, results)
-    assert header[-3:] == ["half", "half-rank", "system"]
-    assert [line[1] for line in lines] == [
-        "paper",
-        "measured",
-        "interval",
-        "difference",
-        "measured",
-    ]
-    monkeypatch.setattr("adequa.reproduce.page.TABLES", {"small": ""})
-    monkeypatch.setattr("adequa.reproduce.page.table", lambda _: found)
-    written = page(tmp_path)
-    assert "- `half` (pearson) and `half-rank` (spearman): " in written
-    assert "of whole systems, scores in `SYSTEM.systems.tsv.gz`" in written
+    main, extra = reproduce(small(data), tmp_path).tables()
+    assert main.headings == ["row", "paper", "ours", "difference", "95% interval", "de-en"]
+    assert extra.headings == ["row", "Half, pearson", "Half, spearman", "Systems, spearman"]
+    (chrf, half, _, systems), wer = extra.rows
+    assert (chrf, systems) == ("chrF", "1.000")
+    assert str(half).endswith(" (0.500)")
+    assert list(wer) == ["WER", "–", "–", "–"]
 
 
-def test_compared_systems_are_scored_by_all_they_said(data: tuple[str, str]) -> None:
-    from adequa.progress import NO_PROGRESS
-
+def test_compared_systems_are_scored_by_all_their_outputs(data: tuple[str, str]) -> None:
     judgements = load_dataset(data[1])
     assert isinstance(judgements, Preferences)
-    scored = of_compared(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
+    scored = ranked_system_scorer(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
     by_hand = {
         name: load_metric("bleu").score(_segments(texts)).system for name, texts in OUTPUTS.items()
     }
@@ -152,14 +139,22 @@ def _segments(texts: tuple[str, ...]) -> Segments:
 
 
 def test_a_figure_of_0_in_the_paper_is_a_figure() -> None:
-    nothing = Table(
-        "small", "A small table", "Nobody (2000)", "none", "pearson",
-        (System("one", "One", lexical("wer"), paper={"de-en": 0.0}),),
-    )  # fmt: skip
-    rows = (Row("one", "de-en", "pearson", 0.0, 0.25, None),)
-    _, lines = side_by_side(nothing, Results("small", rows))
-    assert lines == [
-        ["One", "paper", "0.000"],
-        ["", "measured", "0.250"],
-        ["", "difference", "+0.250"],
-    ]
+    row = PaperRow("one", "One", segment_scorer("wer"), paper={"average": 0.0})
+    table = PaperTable("small", "A small table", "Nobody (2000)", "none", "pearson", (row,))
+    figures = (PaperFigure("one", "average", "pearson", 0.0, 0.25, None, (0.2, 0.3)),)
+    shown = side_by_side([PaperResults(table, figures)])
+    assert shown.rows == [["One", "0.000", "0.250", "+0.250", "0.200 – 0.300"]]
+
+
+def test_tables_of_a_paper_are_merged() -> None:
+    ours, shared, other = (
+        PaperRow(name, name.title(), segment_scorer("wer"), paper={"average": 0.5} if paper else {})
+        for name, paper in (("ours", False), ("shared", True), ("other", True))
+    )
+    results = []
+    for number, rows in enumerate([(ours, shared), (shared, other)], 1):
+        table = PaperTable("t", "T", "P", "none", "pearson", rows, number=f"Table {number}")
+        figures = (PaperFigure(row.name, "average", "pearson", 0.5, 0.5, None) for row in rows)
+        results.append(PaperResults(table, tuple(figures)))
+    shown = [list(row)[:2] for row in side_by_side(results).rows]
+    assert shown == [["Shared", "1, 2"], ["Other", "2"], ["Ours", ""]]

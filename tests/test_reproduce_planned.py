@@ -22,12 +22,11 @@ from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import read_description
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.reproduce import run, trained
-from adequa.reproduce.page import page
-from adequa.reproduce.planned import fine_tuned, planned, trained_folder
-from adequa.reproduce.recipes import RECIPES, Recipe
-from adequa.reproduce.run import reproduce
-from adequa.reproduce.table import System, Table
+from adequa.reproduce import measure, scorers
+from adequa.reproduce.measure import reproduce
+from adequa.reproduce.paper_table import PaperRow, PaperTable
+from adequa.reproduce.plans import fine_tuned_by_pair, trained_by_plan, trained_folder
+from adequa.reproduce.scorers import RECIPES, MetricRecipe
 from tiny_transformer import tiny_preferences, tiny_ratings, write_tiny_encoder
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -96,7 +95,7 @@ def plans(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ADEQUA_MODELS", str(models))
-    for place in (pair_regressor, trained, run):
+    for place in (pair_regressor, scorers, measure):
         monkeypatch.setattr(place, "load_dataset", DATA.__getitem__)
     monkeypatch.setattr(training, "SECONDS_BETWEEN_REPORTS", 0.0)
     return folder
@@ -133,8 +132,8 @@ def plainly(folder: str, segments: Any) -> np.ndarray:
 
 
 def test_trained_once_for_ratings_and_preferences(fitted: Fitted) -> None:
-    of_ratings = planned("rated-0")(RATED, NO_PROGRESS)
-    of_preferences = planned("rated-0")(RANKED, NO_PROGRESS)
+    of_ratings = trained_by_plan("rated-0")(RATED, NO_PROGRESS)
+    of_preferences = trained_by_plan("rated-0")(RANKED, NO_PROGRESS)
     assert len(fitted) == 1
     assert of_ratings.scores == pytest.approx(plainly("rated-0", RATED.segments), abs=1e-5)
     better, worse = of_preferences.scores.T
@@ -145,7 +144,7 @@ def test_trained_once_for_ratings_and_preferences(fitted: Fitted) -> None:
 
 
 def test_settings_say_how_to_get_the_same(plans: Path) -> None:
-    said = planned("rated-0")(RATED, NO_PROGRESS).settings.split("|")
+    said = trained_by_plan("rated-0")(RATED, NO_PROGRESS).settings.split("|")
     kept = read_description(trained_folder() / "rated-0")
     assert said[:6] == [
         "pair-regressor", "plan:rated-0", f"sha256:{digest_of(plans / 'rated-0.toml')[:12]}",
@@ -161,7 +160,7 @@ def test_whole_systems_have_the_mean_of_their_outputs() -> None:
     people = Ratings(
         np.arange(3.0), {"lp": ("cs-en",) * 3, "system": ("a", "b", "c")}, name="wmt02-systems"
     )
-    scored = planned("rated-0")(RatedSystems(people, outputs), NO_PROGRESS)
+    scored = trained_by_plan("rated-0")(RatedSystems(people, outputs), NO_PROGRESS)
     by_output = plainly("rated-0", RATED.segments).reshape(4, 3)
     assert scored.scores == pytest.approx(by_output.mean(axis=0), abs=1e-5)
     assert scored.ids["system"] == ("a", "b", "c")
@@ -169,8 +168,8 @@ def test_whole_systems_have_the_mean_of_their_outputs() -> None:
 
 
 def test_an_ensemble_is_the_mean(fitted: Fitted) -> None:
-    planned("rated-1")(RATED, NO_PROGRESS)
-    scored = planned("rated-0", "rated-1")(RANKED, NO_PROGRESS)
+    trained_by_plan("rated-1")(RATED, NO_PROGRESS)
+    scored = trained_by_plan("rated-0", "rated-1")(RANKED, NO_PROGRESS)
     assert [metric.plan.seed for metric, _ in fitted] == [1, 0]
     for side, texts in zip(scored.scores.T, (RANKED.better, RANKED.worse), strict=True):
         one, other = plainly("rated-0", texts), plainly("rated-1", texts)
@@ -194,8 +193,8 @@ batch = 8
 
 def test_teachers_that_are_plans_are_trained_first(plans: Path, fitted: Fitted) -> None:
     (plans / "taught.toml").write_text(TAUGHT)
-    planned("taught")(RATED, NO_PROGRESS)
-    planned("taught")(RANKED, NO_PROGRESS)
+    trained_by_plan("taught")(RATED, NO_PROGRESS)
+    trained_by_plan("taught")(RANKED, NO_PROGRESS)
     assert [metric.name for metric, _ in fitted] == ["rated-0", "taught"]
     assert fitted[1][0].plan.stage[0].teacher == (str(trained_folder() / "rated-0"), "chrf")
     kept = read_description(trained_folder() / "taught").settings["plan"]
@@ -213,7 +212,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         encoder = load_encoders([f"words:{Path('words.txt').resolve()}"])
         return EmbeddingRegressor(encoder, folds=2, workers=1, name="simple")
 
-    monkeypatch.setitem(RECIPES, "simple", Recipe(simple, ("wmt01-da",)))
+    monkeypatch.setitem(RECIPES, "simple", MetricRecipe(simple, ("wmt01-da",)))
     return made
 
 
@@ -221,28 +220,28 @@ def test_metrics_without_a_plan_teach_and_are_put_together(
     plans: Path, fitted: Fitted, recipe: list[str]
 ) -> None:
     (plans / "taught.toml").write_text(TAUGHT.replace("chrf", "simple"))
-    both = planned("taught", "simple")(RATED, NO_PROGRESS)
+    both = trained_by_plan("taught", "simple")(RATED, NO_PROGRESS)
     assert recipe == ["simple"]
     simple = str(trained_folder() / "simple")
     assert fitted[1][0].plan.stage[0].teacher == (str(trained_folder() / "rated-0"), simple)
     mean = (plainly("taught", RATED.segments) + plainly("simple", RATED.segments)) / 2
     assert both.scores == pytest.approx(mean, abs=1e-5)
     assert "; simple: simple|" in both.settings
-    assert planned("simple")(RATED, NO_PROGRESS).scores == pytest.approx(
+    assert trained_by_plan("simple")(RATED, NO_PROGRESS).scores == pytest.approx(
         plainly("simple", RATED.segments), abs=1e-9
     )
     assert recipe == ["simple"]
 
 
 def test_a_metric_without_a_plan_may_not_have_seen_what_is_tested(recipe: list[str]) -> None:
-    said = sentence(lambda: planned("simple")(DATA["wmt01-da"], NO_PROGRESS))
+    said = sentence(lambda: trained_by_plan("simple")(DATA["wmt01-da"], NO_PROGRESS))
     assert said.startswith("simple learns from wmt01-da")
     assert not recipe
 
 
 def test_a_start_that_is_a_plan_is_trained_first(plans: Path, fitted: Fitted) -> None:
     (plans / "second.toml").write_text(f"{GOING_ON}data = ['wmt01-da']\n")
-    planned("second")(RATED, NO_PROGRESS)
+    trained_by_plan("second")(RATED, NO_PROGRESS)
     assert [metric.name for metric, _ in fitted] == ["first", "second"]
     assert fitted[1][0].plan.start == str(trained_folder() / "first")
     assert read_description(trained_folder() / "second").settings["plan"]["start"] == "first"
@@ -251,39 +250,39 @@ def test_a_start_that_is_a_plan_is_trained_first(plans: Path, fitted: Fitted) ->
 def test_a_teacher_may_not_have_seen_what_is_tested(plans: Path, fitted: Fitted) -> None:
     (plans / "taught.toml").write_text(TAUGHT)
     (plans / "rated-0.toml").write_text(RATINGS.format(seed=0).replace("wmt01", "wmt02"))
-    said = sentence(lambda: planned("taught")(RATED, NO_PROGRESS))
+    said = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
     assert said.startswith("plans/rated-0.toml learns from wmt02-da")
     assert not fitted
 
 
 def test_plans_that_need_themselves(plans: Path, fitted: Fitted) -> None:
     (plans / "taught.toml").write_text(TAUGHT.replace("rated-0", "taught"))
-    said = sentence(lambda: planned("taught")(RATED, NO_PROGRESS))
+    said = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
     assert said.startswith("plans/taught.toml begins with, or is taught by, what it makes itself")
     assert not fitted
 
 
 def test_a_metric_whose_teacher_has_another_plan_now_is_not_used(plans: Path) -> None:
     (plans / "taught.toml").write_text(TAUGHT)
-    planned("taught")(RATED, NO_PROGRESS)
+    trained_by_plan("taught")(RATED, NO_PROGRESS)
     path = plans / "rated-0.toml"
     path.write_text(path.read_text().replace("3e-3", "2e-3"))
-    said = sentence(lambda: planned("taught")(RATED, NO_PROGRESS))
+    said = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
     assert "was trained by another plan than plans/rated-0.toml is now" in said
 
 
 def test_a_metric_of_another_plan_is_not_used(plans: Path, fitted: Fitted) -> None:
-    before = planned("rated-0")(RATED, NO_PROGRESS)
+    before = trained_by_plan("rated-0")(RATED, NO_PROGRESS)
     path, folder = plans / "rated-0.toml", trained_folder() / "rated-0"
     path.write_text(f"# A comment changes no metric.\n{path.read_text()}")
-    assert (planned("rated-0")(RATED, NO_PROGRESS).scores == before.scores).all()
+    assert (trained_by_plan("rated-0")(RATED, NO_PROGRESS).scores == before.scores).all()
     path.write_text(path.read_text().replace("3e-3", "2e-3"))
-    said = sentence(lambda: planned("rated-0")(RATED, NO_PROGRESS))
+    said = sentence(lambda: trained_by_plan("rated-0")(RATED, NO_PROGRESS))
     assert said.startswith(f"{folder} was trained by another plan than plans/rated-0.toml is now")
     assert f"delete {folder} to train anew" in said
     assert len(fitted) == 1
     shutil.rmtree(folder)
-    assert not np.allclose(planned("rated-0")(RATED, NO_PROGRESS).scores, before.scores)
+    assert not np.allclose(trained_by_plan("rated-0")(RATED, NO_PROGRESS).scores, before.scores)
     assert len(fitted) == 2
 
 
@@ -291,9 +290,9 @@ def test_what_lies_in_the_way_is_told_before_the_work(fitted: Fitted) -> None:
     folder = trained_folder() / "rated-0"
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
-    assert "is there already" in sentence(lambda: planned("rated-0")(RATED, NO_PROGRESS))
+    assert "is there already" in sentence(lambda: trained_by_plan("rated-0")(RATED, NO_PROGRESS))
     (folder / "metric.json").write_text("{}")
-    assert "another plan" in sentence(lambda: planned("rated-0")(RATED, NO_PROGRESS))
+    assert "another plan" in sentence(lambda: trained_by_plan("rated-0")(RATED, NO_PROGRESS))
     assert not fitted
 
 
@@ -312,13 +311,13 @@ def stopped_at(step: int, of: str = "") -> tuple[Progress, list[str]]:
 def test_an_interrupted_training_goes_on(
     fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = planned("rated-0")(RATED, NO_PROGRESS)
+    whole = trained_by_plan("rated-0")(RATED, NO_PROGRESS)
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "another"))
     with pytest.raises(KeyboardInterrupt):
-        planned("rated-0")(RATED, stopped_at(2)[0])
+        trained_by_plan("rated-0")(RATED, stopped_at(2)[0])
     assert [path.name for path in trained_folder().iterdir()] == ["rated-0.training"]
     progress, told = stopped_at(10**6)
-    again = planned("rated-0")(RATED, progress)
+    again = trained_by_plan("rated-0")(RATED, progress)
     assert not any("step 1 of" in said for said in told)
     assert again.settings == whole.settings  # the digest of the weights with it
     assert (again.scores == whole.scores).all()
@@ -328,7 +327,9 @@ def test_an_interrupted_training_goes_on(
 def test_a_training_tells_its_steps_and_how_well_it_goes() -> None:
     steps: list[tuple[int, int]] = []
     told: list[str] = []
-    planned("rated-0")(RATED, Progress(step=lambda *at: steps.append(at), status=told.append))
+    trained_by_plan("rated-0")(
+        RATED, Progress(step=lambda *at: steps.append(at), status=told.append)
+    )
     (count,) = {of for _, of in steps}
     assert steps == [(step, count) for step in range(1, count + 1)]
     first, *ways, last = told
@@ -346,7 +347,7 @@ def left_out_of(given: Ratings) -> tuple[set[str], set[str]]:
 
 
 def test_one_pair_after_the_other_is_left_out(fitted: Fitted) -> None:
-    scores = fine_tuned("first", "second", others=("wmt01-da",))
+    scores = fine_tuned_by_pair("first", "second", others=("wmt01-da",))
     scored = scores(RATED, NO_PROGRESS)
     (first, nothing), *others = fitted
     assert (first.name, nothing) == ("first", ())
@@ -381,7 +382,7 @@ def check_settings_of_both(settings: str, folders: dict[str, Path]) -> None:
 
 
 def test_interrupted_between_pairs(fitted: Fitted) -> None:
-    scores = fine_tuned("first", "second", others=("wmt01-da",))
+    scores = fine_tuned_by_pair("first", "second", others=("wmt01-da",))
     with pytest.raises(KeyboardInterrupt):
         scores(RATED, stopped_at(1, "second/cs-en")[0])
     assert len(fitted) == 3
@@ -390,7 +391,7 @@ def test_interrupted_between_pairs(fitted: Fitted) -> None:
 
 
 def test_another_start_makes_other_metrics(plans: Path, fitted: Fitted) -> None:
-    scores = fine_tuned("first", "second", others=())
+    scores = fine_tuned_by_pair("first", "second", others=())
     scores(RATED, NO_PROGRESS)
     path = plans / "first.toml"
     path.write_text(path.read_text().replace('"tiny"', '"tiny"\nseed = 3'))
@@ -418,38 +419,37 @@ def test_plans_that_cannot_be_measured(
 ) -> None:
     name, old, new = change
     (plans / "changed.toml").write_text((plans / f"{name}.toml").read_text().replace(old, new))
-    assert said in sentence(lambda: planned("changed")(RATED, NO_PROGRESS))
-    assert said in sentence(lambda: fine_tuned("changed", "second", ())(RATED, NO_PROGRESS))
+    assert said in sentence(lambda: trained_by_plan("changed")(RATED, NO_PROGRESS))
+    assert said in sentence(lambda: fine_tuned_by_pair("changed", "second", ())(RATED, NO_PROGRESS))
     assert not trained_folder().exists()
 
 
 def test_further_sentences(fitted: Fitted) -> None:
-    said = sentence(lambda: planned("absent")(RATED, NO_PROGRESS))
+    said = sentence(lambda: trained_by_plan("absent")(RATED, NO_PROGRESS))
     assert said.startswith("There is no plans/absent.toml, by which this row is trained; run")
     assert "leave out the data" in sentence(
-        lambda: fine_tuned("first", "rated-0", ())(RATED, NO_PROGRESS)
+        lambda: fine_tuned_by_pair("first", "rated-0", ())(RATED, NO_PROGRESS)
     )
     assert "Only ratings" in sentence(
-        lambda: fine_tuned("first", "second", ())(RANKED, NO_PROGRESS)
+        lambda: fine_tuned_by_pair("first", "second", ())(RANKED, NO_PROGRESS)
     )
     assert not fitted
 
 
-def test_a_row_of_a_table_and_its_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = System("one", "One", planned("rated-0"), cost="gpu", note="A note on One.")
-    waiting = System("two", "Two", planned("rated-1"), cost="gpu", note="A note on Two.")
-    found = Table("small", "Small", "of nobody", "wmt02-da", "pearson", (measured, waiting))
-    results = reproduce(found, tmp_path / "results", systems=("one",))
+def test_a_row_of_a_table(tmp_path: Path) -> None:
+    measured = PaperRow("one", "One", trained_by_plan("rated-0"), cost="gpu")
+    unmeasured = PaperRow("two", "Two", trained_by_plan("rated-1"), cost="gpu")
+    rows = (measured, unmeasured)
+    table = PaperTable("small", "Small", "of nobody", "wmt02-da", "pearson", rows)
+    results = reproduce(table, tmp_path / "results", rows=("one",))
     by_hand = np.mean(
         [
             np.corrcoef(plainly("rated-0", RATED.segments)[at], RATED.scores[at])[0, 1]
             for at in (np.array(RATED.ids["lp"]) == pair for pair in ("cs-en", "de-en"))
         ]
     )
-    (average,) = (row.measured for row in results.rows if row.column == "average")
-    assert average == pytest.approx(by_hand, abs=1e-4)
-    monkeypatch.setattr("adequa.reproduce.page.TABLES", {"small": ""})
-    monkeypatch.setattr("adequa.reproduce.page.table", lambda _: found)
-    shown = page(tmp_path / "results")
-    assert "by `adequa reproduce small --system one`. A note on One." in shown
-    assert "Two" not in shown  # not measured yet
+    average = results.figure("one", "average")
+    assert average is not None
+    assert average.measured == pytest.approx(by_hand, abs=1e-4)
+    assert results.measurements["one"].command == "adequa reproduce small --system one"
+    assert "Two" not in results.to_text()

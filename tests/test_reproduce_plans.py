@@ -1,4 +1,4 @@
-"""The rows of the tables that plans train: each has the plans that its label tells of."""
+"""The rows of the tables that plans train: each has the plans that its label describes."""
 
 from __future__ import annotations
 
@@ -10,72 +10,70 @@ import pytest
 from adequa.encoders.transformer_files import model_folder
 from adequa.learned.ensemble import Ensemble
 from adequa.progress import NO_PROGRESS
-from adequa.reproduce import planned, trained
-from adequa.reproduce.planned import NamedPlan
-from adequa.reproduce.recipes import RECIPES
-from adequa.reproduce.registry import TABLES, table
-from adequa.reproduce.table import System
+from adequa.reproduce import plans, scorers
+from adequa.reproduce.paper_table import TABLES, PaperRow, load_table
+from adequa.reproduce.plans import PlanFile
+from adequa.reproduce.scorers import RECIPES
 from tiny_transformer import tiny_ratings
 
 ROOT = Path(__file__).parent.parent
 RATED = tiny_ratings(12)
 MPNET, MINILM = "all-mpnet-base-v2", "all-MiniLM-L6-v2"
 PLANNED = [
-    (name, system)
+    (name, row)
     for name in TABLES
-    for system in table(name).systems
-    if "pair reg" in system.label
+    for row in load_table(name).rows
+    if row.label.startswith("pair regressor")
 ]
 
 
-class FoundError(Exception):
+class TrainingReachedError(Exception):
     """Ends a row where its training would begin."""
 
 
-def plans_of(system: System, dataset: str, monkeypatch: pytest.MonkeyPatch) -> list[NamedPlan]:
+def plans_of(row: PaperRow, dataset: str, monkeypatch: pytest.MonkeyPatch) -> list[PlanFile]:
     """The plans that a row is trained by, which pass all checks before the work."""
-    found: list[NamedPlan] = []
+    files: list[PlanFile] = []
 
-    def noted(named: NamedPlan, folder: Path, *_: object, **__: object) -> Path:
-        found.append(named)
-        return folder
+    def record(file: PlanFile, *_: object, **__: object) -> None:
+        files.append(file)
 
     def end(*_: object, **__: object) -> None:
-        raise FoundError
+        raise TrainingReachedError
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(planned, "_trained", noted)
-    monkeypatch.setattr(planned, "is_saved", lambda _: True)  # what has no plan
-    monkeypatch.setattr(planned, "load_metric", end)
+    monkeypatch.setattr(plans, "_train", record)
+    monkeypatch.setattr(plans, "is_saved", lambda _: True)  # what has no plan
+    monkeypatch.setattr(plans, "load_metric", end)
     monkeypatch.setattr(Ensemble, "of", end)
-    monkeypatch.setattr(trained, "load_dataset", lambda name: replace(RATED, name=name))
-    assert system.scores is not None
-    with pytest.raises(FoundError):
-        system.scores(replace(RATED, name=dataset), NO_PROGRESS)
-    return found
+    monkeypatch.setattr(scorers, "load_dataset", lambda name: replace(RATED, name=name))
+    assert row.scorer is not None
+    with pytest.raises(TrainingReachedError):
+        row.scorer(replace(RATED, name=dataset), NO_PROGRESS)
+    return files
 
 
 @pytest.mark.parametrize(
-    ("name", "system"), PLANNED, ids=[f"{name} {system.name}" for name, system in PLANNED]
+    ("name", "row"), PLANNED, ids=[f"{name} {row.name}" for name, row in PLANNED]
 )
 def test_rows_have_plans_that_do_what_the_label_says(
-    name: str, system: System, monkeypatch: pytest.MonkeyPatch
+    name: str, row: PaperRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = plans_of(system, table(name).dataset, monkeypatch)
-    assert len(found) == 1  # an ensemble has a metric without a plan beside it
-    everything = list(found)
-    for each in everything:  # and what they begin with and are taught by, as far as it has plans
-        everything += [NamedPlan.read(name) for name in each.others() if name not in RECIPES]
-    learnt = {source.objective for each in everything for source in each.sources()}
-    kinds = {"preferences", "ratings"} if "preferences" in system.label else {"ratings"}
+    files = plans_of(row, load_table(name).dataset, monkeypatch)
+    assert len(files) == 1  # an ensemble has a metric without a plan too
+    for file in files:  # and the plans of its start and its teachers
+        files += [PlanFile.read(name) for name in file.dependencies() if name not in RECIPES]
+    learnt = {source.objective for file in files for source in file.sources()}
+    kinds = {"ratings"} if row.label.endswith(": ratings") else {"preferences", "ratings"}
     assert learnt - {"distillation"} == (kinds if name != "wmt16" else {"preferences"})
-    assert ("distillation" in learnt) == ("distilled" in system.label or "ensem" in system.label)
-    for each in everything:
-        assert each.plan.start or each.plan.encoder in system.label
-        for _, dataset in each.datasets():
+    assert ("distillation" in learnt) == ("distilled" in row.label)
+    encoder = MINILM if "MiniLM" in row.label else MPNET
+    for file in files:
+        assert file.plan.start or file.plan.encoder == encoder
+        for _, dataset in file.datasets():
             assert dataset[:5] != name[:5]
             assert dataset[:5] < "wmt17"
-    assert system.cost == ("hours" if MINILM in system.label else "gpu")
+    assert row.cost == ("hours" if encoder == MINILM else "gpu")
 
 
 def test_there_are_the_rows() -> None:
@@ -86,7 +84,7 @@ def test_there_are_the_rows() -> None:
 
 def test_the_second_plan_of_wmt16(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    second = NamedPlan.read("wmt16-ratings")
+    second = PlanFile.read("wmt16-ratings")
     assert second.plan.start == "wmt16-preferences"
     assert [(source.objective, source.data) for source in second.sources()] == [("ratings", ())]
 

@@ -1,4 +1,4 @@
-"""The kept figures of ReVal: each again from its kept scores, and what they reach."""
+"""The stored figures of ReVal: each again from its stored scores, and what they reach."""
 
 from __future__ import annotations
 
@@ -15,25 +15,29 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from adequa.reproduce import reval
-from adequa.reproduce.registry import table
-from adequa.reproduce.results import Row, read_results
+from adequa.reproduce.gupta import EXTRA, REVAL, both_settings
+from adequa.reproduce.paper_table import PaperFigure, PaperResults
 from judgements import FOLDER, judgement_rows, needs_judgements
 
-KEPT = Path(__file__).parent.parent / "results"
-SCORES = KEPT / "scores" / "reval"
+STORED = Path(__file__).parent.parent / "results"
+SCORES = STORED / "scores" / "reval"
 
 
-def kept(column: str) -> list[Row]:
-    rows = [row for row in read_results(table("reval"), KEPT).rows if row.column == column]
-    assert rows
-    return rows
+def stored() -> PaperResults:
+    return PaperResults.read(REVAL, STORED)
+
+
+def figures_of(column: str) -> list[PaperFigure]:
+    figures = [figure for figure in stored().figures if figure.column == column]
+    assert figures
+    return figures
 
 
 def measured(system: str, column: str) -> float:
-    (found,) = (row.measured for row in kept(column) if row.system == system)
-    assert found is not None
-    return found
+    figure = stored().figure(system, column)
+    assert figure is not None
+    assert figure.measured is not None
+    return figure.measured
 
 
 @pytest.mark.parametrize(
@@ -56,28 +60,27 @@ def test_trees_are_ahead_of_chains(column: str, vectors: str) -> None:
 
 @pytest.mark.parametrize("system", ["tree-lstm", "lstm", "tree-lstm-glove", "bleu", "ter", "wer"])
 def test_systems_are_measured_with_intervals(system: str) -> None:
-    columns = [column for each in reval.FURTHER if each.name != "sick" for column in each.columns]
+    columns = [column for each in EXTRA if each.name != "sick" for column in each.columns]
     assert len(columns) == 7
     for column in columns:
-        (row,) = (row for row in kept(column) if row.system == system)
+        row = stored().figure(system, column)
+        assert row is not None
         assert row.measured is not None
         assert row.interval is not None
         assert row.interval[0] < row.measured < row.interval[1]
 
 
 def test_what_is_declared_was_measured() -> None:
-    found = table("reval")
-    results = read_results(found, KEPT)
-    of = {further.name: further for further in found.further}
-    for system in found.systems:
-        declared = {column for name in system.further for column in of[name].columns}
-        columns = {row.column for row in results.rows if row.system == system.name}
-        assert declared == {column for each in of.values() for column in each.columns} & columns
+    extra = {each.name: each for each in EXTRA}
+    for row in REVAL.rows:
+        declared = {column for name in row.extra for column in extra[name].columns}
+        columns = {figure.column for figure in stored().figures if figure.system == row.name}
+        assert declared == {column for each in EXTRA for column in each.columns} & columns
         assert declared
 
 
 def test_settings_have_a_line_for_each_metric_of_a_row() -> None:
-    systems = read_results(table("reval"), KEPT).systems
+    systems = stored().measurements
     both, alone = systems["tree-lstm"].settings.splitlines()
     assert both.startswith("preferences and SICK: tree-lstm|parser:en_core_web_md-3.8.0|vectors:")
     assert "|vectors:minilm.6|structure:dependency|" in both
@@ -92,14 +95,14 @@ def test_settings_have_a_line_for_each_metric_of_a_row() -> None:
 
 @pytest.mark.parametrize("vectors", ["", "-glove"])
 def test_trees_and_chains_differ_in_nothing_else(vectors: str) -> None:
-    systems = read_results(table("reval"), KEPT).systems
+    systems = stored().measurements
     tree, chain = (systems[f"{name}{vectors}"].settings for name in ("tree-lstm", "lstm"))
     plain = tree.replace("tree-lstm", "lstm").replace("dependency", "chain")
-    made = [line.partition(";")[0] for line in plain.splitlines()]
-    assert made == [line.partition(";")[0] for line in chain.splitlines()]
+    settings = [line.partition(";")[0] for line in plain.splitlines()]
+    assert settings == [line.partition(";")[0] for line in chain.splitlines()]
 
 
-def test_the_settings_of_both_metrics_are_told() -> None:
+def test_settings_of_both_metrics() -> None:
     class Metric(SimpleNamespace):
         def signature_fields(self) -> tuple[tuple[str, str], ...]:
             return (("vectors", self.vectors), ("weights", "0123"), ("version", "1"))
@@ -114,7 +117,7 @@ def test_the_settings_of_both_metrics_are_told() -> None:
         )
         for vectors, preset, data in (("a+b", "modern", "wmt15-da"), ("a", "paper", "sick"))
     )
-    assert reval._told(both, alone).splitlines() == [  # type: ignore[arg-type]
+    assert both_settings(both, alone).splitlines() == [  # type: ignore[arg-type]
         "preferences and SICK: tree-lstm|vectors:a+b|formula:share|comparisons:9|settings:modern|"
         "seed:0; epoch 2 of 4, 0.539 on wmt15-da",
         "SICK alone: tree-lstm|vectors:a|settings:paper|seed:0; epoch 2 of 4, 0.539 on sick",
@@ -122,31 +125,31 @@ def test_the_settings_of_both_metrics_are_told() -> None:
 
 
 @needs_judgements
-def test_kept_correlations_on_sick() -> None:
+def test_stored_correlations_on_sick() -> None:
     rows = judgement_rows("sick")
     tested = np.array([row["split"] == "test" for row in rows])
     human = np.array([row["score"] for row in rows])
     assert tested.sum() == 4_927
-    for row in kept("sick"):
+    for row in figures_of("sick"):
         scores = np.loadtxt(SCORES / str(row.scores))
         expected = stats.pearsonr(human[tested], scores[tested])[0]
         assert row.measured == pytest.approx(expected, abs=1e-5)
 
 
 @needs_judgements
-def test_kept_correlations_on_wmt16() -> None:
+def test_stored_correlations_on_wmt16() -> None:
     rows = judgement_rows("wmt16-da")
     human, lp = np.array([r["score"] for r in rows]), np.array([r["lp"] for r in rows])
-    for row in kept("average"):
+    for row in figures_of("average"):
         scores = np.loadtxt(SCORES / str(row.scores))
         by_pair = [stats.pearsonr(human[lp == p], scores[lp == p])[0] for p in sorted(set(lp))]
         assert row.measured == pytest.approx(np.mean(by_pair), abs=1e-5)
 
 
 @needs_judgements
-def test_kept_taus_on_wmt15() -> None:
+def test_stored_taus_on_wmt15() -> None:
     lp = np.array([row["lp"] for row in judgement_rows("wmt15-rr")])
-    for row in kept("wmt15"):
+    for row in figures_of("wmt15"):
         better, worse = np.loadtxt(SCORES / str(row.scores)).T
         # WMT14's variant: metric ties count neither for nor against, but in the denominator.
         by_pair = [np.sign(better - worse)[lp == pair].mean() for pair in sorted(set(lp))]
@@ -155,10 +158,10 @@ def test_kept_taus_on_wmt15() -> None:
 
 def human_scores() -> dict[tuple[str, str], float]:
     with tarfile.open(Path(str(FOLDER), "wmt17-systems.tar.xz")) as archive:
-        named = next(name for name in archive.getnames() if name.endswith("human.tsv"))
-        told = archive.extractfile(named)
-        assert told is not None
-        return by_system(io.TextIOWrapper(told, encoding="utf-8"))
+        member = next(name for name in archive.getnames() if name.endswith("human.tsv"))
+        human = archive.extractfile(member)
+        assert human is not None
+        return by_system(io.TextIOWrapper(human, encoding="utf-8"))
 
 
 def by_system(lines: Iterable[str]) -> dict[tuple[str, str], float]:
@@ -167,9 +170,9 @@ def by_system(lines: Iterable[str]) -> dict[tuple[str, str], float]:
 
 
 @needs_judgements
-def test_kept_correlations_of_systems() -> None:
+def test_stored_correlations_of_systems() -> None:
     human = human_scores()
-    for row in kept("system"):
+    for row in figures_of("system"):
         with gzip.open(SCORES / str(row.scores), "rt", encoding="utf-8") as file:
             scores = by_system(file)
         by_pair = []

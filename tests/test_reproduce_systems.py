@@ -1,4 +1,4 @@
-"""Tables of whole systems: scores of systems, pooled accuracy, and the kept figures."""
+"""Tables of whole systems: scores of systems, pooled accuracy, and the stored figures."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ from adequa.io.score_files import ScoreFile
 from adequa.judgements import RatedSystems, Ratings
 from adequa.metrics.registry import load_metric
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.reproduce.lexical import lexical
-from adequa.reproduce.outputs import of_outputs
-from adequa.reproduce.registry import table
-from adequa.reproduce.results import read_results
-from adequa.reproduce.run import reproduce
-from adequa.reproduce.systems import pooled
-from adequa.reproduce.table import Scored, System, Table, average
+from adequa.reproduce.measure import reproduce
+from adequa.reproduce.paper_table import (
+    PaperResults,
+    PaperRow,
+    PaperTable,
+    RowScores,
+    load_table,
+)
+from adequa.reproduce.scorers import segment_scorer, system_scorer, system_scorer_by_name
 from judgements import FOLDER, needs_judgements
 from test_cli import adequa
 
-KEPT = Path(__file__).parent.parent / "results"
+STORED = Path(__file__).parent.parent / "results"
 TABLES = ("wmt17-systems", "wmt18-systems")
 PLAIN = Protocol(statistic="accuracy", over="none", test="none")
 
@@ -70,18 +72,15 @@ def archive(tmp_path: Path) -> Path:
     return path
 
 
-def small(archive: Path, *metrics: str) -> Table:
-    return Table(
+def small(archive: Path, *metrics: str) -> PaperTable:
+    return PaperTable(
         name="small",
         title="A small table",
         paper="of nobody",
         dataset=str(archive),
         statistic="accuracy",
-        systems=tuple(
-            System(name, name, of_outputs(lambda name=name: load_metric(name)))  # type: ignore[misc]
-            for name in metrics
-        ),
-        summaries={"average": average, POOLED: pooled},
+        rows=tuple(PaperRow(name, name, system_scorer_by_name(name)) for name in metrics),
+        main=POOLED,
     )
 
 
@@ -92,7 +91,7 @@ def by_loops(human: dict[Key, float], metric: dict[Key, float]) -> dict[str, flo
         if first[0] == second[0]:
             people, scores = human[first] - human[second], metric[first] - metric[second]
             right[first[0]].append((people > 0, people < 0) == (scores > 0, scores < 0))
-    accuracy = {pair: float(np.mean(found)) for pair, found in right.items()}
+    accuracy = {pair: float(np.mean(each)) for pair, each in right.items()}
     means = {"average": float(np.mean(list(accuracy.values())))}
     return (
         accuracy | means | {"pooled": float(np.mean([r for all_ in right.values() for r in all_]))}
@@ -122,7 +121,9 @@ def test_figures_and_scores_of_a_small_table(archive: Path, tmp_path: Path) -> N
 
 def test_the_command_recomputes_the_figure_from_the_file(archive: Path, tmp_path: Path) -> None:
     (row,) = (
-        row for row in reproduce(small(archive, "ter"), tmp_path).rows if row.column == "average"
+        figure
+        for figure in reproduce(small(archive, "ter"), tmp_path).figures
+        if figure.column == "average"
     )
     path = tmp_path / "scores" / "small" / "ter.tsv.gz"
     settings = ("--statistic", "accuracy", "--over", "none", "--test", "none", "--format", "json")
@@ -135,7 +136,7 @@ def test_the_command_recomputes_the_figure_from_the_file(archive: Path, tmp_path
 
 def test_scores_are_those_of_another_implementation(archive: Path) -> None:
     judgements = load_dataset(archive)
-    scored = of_outputs(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
+    scored = system_scorer(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
     for pair, system, score in zip(*scored.ids.values(), scored.scores, strict=True):
         whole = sacrebleu.corpus_bleu(OUTPUTS[pair, system], [REFERENCE])
         assert score == pytest.approx(whole.score)
@@ -147,8 +148,8 @@ def test_scores_are_those_that_evaluate_takes(name: str, archive: Path) -> None:
     """Lower is better for WER, and NIST looks at a whole corpus."""
     judgements = load_dataset(archive)
     counted: list[int] = []
-    scored = of_outputs(lambda: load_metric(name))(judgements, Progress(scored=counted.append))
-    points = {found.name: found.metrics[0] for found in evaluate(judgements, [name], PLAIN).points}
+    scored = system_scorer(lambda: load_metric(name))(judgements, Progress(scored=counted.append))
+    points = {part.name: part.metrics[0] for part in evaluate(judgements, [name], PLAIN).points}
     pairs = np.array(scored.ids["lp"])
     for pair, scores in points.items():
         assert scored.scores[pairs == pair] == pytest.approx(scores)
@@ -158,20 +159,20 @@ def test_scores_are_those_that_evaluate_takes(name: str, archive: Path) -> None:
 def test_only_whole_systems_with_outputs_are_scored(archive: Path) -> None:
     judgements = load_dataset(archive)
     assert isinstance(judgements, RatedSystems)
-    scores = of_outputs(lambda: pytest.fail("no metric is made for what cannot be scored"))
+    scores = system_scorer(lambda: pytest.fail("no metric is made for what cannot be scored"))
     for unfit in (judgements.ratings, RatedSystems(judgements.ratings)):
         with pytest.raises(AdequaError, match=r"^set\.tar has no outputs of whole systems"):
             scores(unfit, NO_PROGRESS)
     with pytest.raises(AdequaError, match=r"^set\.tar has no judgements of segments"):
-        lexical("chrf")(judgements, NO_PROGRESS)
+        segment_scorer("chrf")(judgements, NO_PROGRESS)
 
 
 def test_scores_that_lack_a_system_make_no_row(archive: Path, tmp_path: Path) -> None:
 
-    def lacking(*_: object) -> Scored:
-        return Scored(np.array([1.0]), "lacking", {"lp": ("de-en",), "system": ("good",)})
+    def lacking(*_: object) -> RowScores:
+        return RowScores(np.array([1.0]), "lacking", {"lp": ("de-en",), "system": ("good",)})
 
-    unfit = replace(small(archive), systems=(System("lacking", "Lacking", lacking),))
+    unfit = replace(small(archive), rows=(PaperRow("lacking", "Lacking", lacking),))
     with pytest.raises(AdequaError, match="has no score for 4 of 5"):
         reproduce(unfit, tmp_path)
     assert not (tmp_path / "small.json").exists()
@@ -192,63 +193,68 @@ def test_pooled_accuracy_counts_every_pair_of_systems_once(
     keys = [(pair, f"system {at}") for at, (pair, _, _) in enumerate(rows)]
     ids = dict(zip(("lp", "system"), zip(*keys, strict=True), strict=True))
     people, metric = (np.array(column, dtype=float) for column in list(zip(*rows, strict=True))[1:])
-    found = evaluate(RatedSystems(Ratings(people, ids)), [ScoreFile("made", ids, metric)], PLAIN)
+    agreement = evaluate(
+        RatedSystems(Ratings(people, ids)), [ScoreFile("file", ids, metric)], PLAIN
+    )
+    assert agreement.pooled is not None
+    pooled = agreement.pooled.values[0]
     pairs = sum(a[0] == b[0] for a, b in combinations(keys, 2))
     if not pairs:
-        assert np.isnan(pooled(found))
+        assert np.isnan(pooled)
         return
     human, scores = (dict(zip(keys, values.tolist(), strict=True)) for values in (people, metric))
-    assert pooled(found) == pytest.approx(by_loops(human, scores)["pooled"])
+    assert pooled == pytest.approx(by_loops(human, scores)["pooled"])
 
 
-# What is kept in the repository.
+# The results in the repository.
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_kept_pooled_figures_are_the_weighted_means_of_the_columns(name: str) -> None:
-    results = read_results(table(name), KEPT)
-    for system in results.systems:
-        figures = {r.column: r.measured or 0.0 for r in results.rows if r.system == system}
-        (path,) = {str(row.scores) for row in results.rows if row.system == system}
-        systems = [pair for pair, _ in stored(KEPT / "scores" / name / path)]
+def test_stored_pooled_figures_are_the_weighted_means_of_the_columns(name: str) -> None:
+    results = PaperResults.read(load_table(name), STORED)
+    for system in results.measurements:
+        figures = {f.column: f.measured or 0.0 for f in results.figures if f.system == system}
+        (path,) = {str(f.scores) for f in results.figures if f.system == system}
+        systems = [pair for pair, _ in stored(STORED / "scores" / name / path)]
         *pairs, mean, whole = figures
         assert (mean, whole) == ("average", "pooled")
         values = [figures[pair] for pair in pairs]
         weights = [systems.count(pair) * (systems.count(pair) - 1) / 2 for pair in pairs]
         assert figures["pooled"] == pytest.approx(np.average(values, weights=weights), abs=2e-5)
         assert figures["average"] == pytest.approx(np.mean(values), abs=2e-5)
-        said = table(name).notes[0]
-        assert f"{sum(weights):.0f} in all" in said
-        assert all(f"{w:.0f} ({p})" in said for p, w in zip(pairs, weights, strict=True))
+        details = (STORED / "details" / "systems.md").read_text(encoding="utf-8")
+        details = " ".join(details.split())
+        assert f"{sum(weights):.0f} in all" in details
+        assert all(f"{w:.0f} ({p})" in details for p, w in zip(pairs, weights, strict=True))
 
 
 def member(name: str, path: str) -> list[str]:
     with tarfile.open(Path(FOLDER or "", f"{name}.tar.xz")) as file:
-        found = file.extractfile(f"{name}/{path}")
-        assert found is not None
-        return found.read().decode().splitlines()
+        content = file.extractfile(f"{name}/{path}")
+        assert content is not None
+        return content.read().decode().splitlines()
 
 
 @needs_judgements
 @pytest.mark.parametrize("name", TABLES)
-def test_kept_accuracies_come_from_the_kept_scores(name: str) -> None:
+def test_stored_accuracies_come_from_the_kept_scores(name: str) -> None:
     _, *rows = (line.split("\t") for line in member(name, "human.tsv"))
     human = {(pair, system): float(score) for pair, system, score in rows}
-    results = read_results(table(name), KEPT)
-    for system in results.systems:
-        found = [row for row in results.rows if row.system == system]
-        scores = stored(KEPT / "scores" / name / str(found[0].scores))
+    results = PaperResults.read(load_table(name), STORED)
+    for system in results.measurements:
+        figures = [figure for figure in results.figures if figure.system == system]
+        scores = stored(STORED / "scores" / name / str(figures[0].scores))
         assert set(scores) == set(human)
         expected = by_loops(human, scores)
-        assert {row.column for row in found} == set(expected)
-        for row in found:
+        assert {figure.column for figure in figures} == set(expected)
+        for row in figures:
             assert row.measured == pytest.approx(expected[row.column], abs=1e-5)
 
 
 @needs_judgements
 @pytest.mark.parametrize("name", TABLES)
-def test_kept_bleu_is_that_of_another_implementation(name: str) -> None:
-    scores = stored(KEPT / "scores" / name / "bleu.tsv.gz")
+def test_stored_bleu_is_that_of_another_implementation(name: str) -> None:
+    scores = stored(STORED / "scores" / name / "bleu.tsv.gz")
     system = min(system for pair, system in scores if pair == "cs-en")
     outputs, references = (member(name, f"cs-en/{file}.txt") for file in (system, "reference"))
     whole = sacrebleu.corpus_bleu(outputs, [references])

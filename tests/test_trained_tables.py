@@ -16,9 +16,8 @@ from adequa.judgements import Preferences, Ratings, joined
 from adequa.learned.base import LearnedMetric
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.reproduce import models, trained
-from adequa.reproduce.models import Model
-from adequa.reproduce.trained import leave_one_pair_out, trained_on
+from adequa.reproduce import scorers
+from adequa.reproduce.scorers import ModelFiles, leave_one_pair_out, load_encoder, trained_on
 from adequa.segments import FloatArray, Segments
 from judgements import needs_judgements
 from tiny_encoders import write_words
@@ -66,7 +65,7 @@ class Spy(LearnedMetric):
         raise NotImplementedError
 
 
-def made(name: str, *pairs: str) -> Ratings:
+def rated(name: str, *pairs: str) -> Ratings:
     count = len(pairs)
     segments = Segments(
         tuple(f"{name} {row}" for row in range(count)), tuple(("reference",) for _ in range(count))
@@ -74,14 +73,14 @@ def made(name: str, *pairs: str) -> Ratings:
     return Ratings(np.arange(float(count)), {"lp": pairs}, segments, name=name)
 
 
-TESTED = made("table", "cs-en", "de-en", "cs-en", "ru-en", "de-en", "cs-en")
+TESTED = rated("table", "cs-en", "de-en", "cs-en", "ru-en", "de-en", "cs-en")
 
 
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> dict[str, Ratings]:
-    found = {name: made(name, "cs-en", "fi-en") for name in ("one", "two")}
-    monkeypatch.setattr(trained, "load_dataset", found.__getitem__)
-    return found
+    datasets = {name: rated(name, "cs-en", "fi-en") for name in ("one", "two")}
+    monkeypatch.setattr(scorers, "load_dataset", datasets.__getitem__)
+    return datasets
 
 
 def hypotheses(ratings: Ratings) -> list[str]:
@@ -133,7 +132,7 @@ def test_preferences_and_ratings_without_texts(beside: dict[str, Ratings]) -> No
 
 
 def test_ratings_of_several_datasets_as_one() -> None:
-    one, two = made("one", "cs-en", "de-en"), made("two", "cs-en")
+    one, two = rated("one", "cs-en", "de-en"), rated("two", "cs-en")
     assert one.segments is not None
     known = replace(one.segments, sources=("a", "b"), ids={"system": ("x", "y")})
     both = joined([replace(one, segments=known), two])
@@ -162,24 +161,24 @@ def test_models_are_in_the_folder_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
-    glove = Model(("published.txt", "short/words.txt"))
+    glove = ModelFiles(("published.txt", "short/words.txt"))
     monkeypatch.delenv("ADEQUA_MODELS", raising=False)
     with pytest.raises(AdequaError) as caught:
-        models.encoder("words", glove)
+        load_encoder("words", glove)
     assert str(caught.value) == (
         "This row is measured with published.txt: name the folder that holds it in the "
         "environment variable ADEQUA_MODELS."
     )
     monkeypatch.setenv("ADEQUA_MODELS", str(tmp_path))
     with pytest.raises(AdequaError) as caught:
-        models.encoder("words", glove)
+        load_encoder("words", glove)
     assert f"There is no published.txt in {tmp_path}" in str(caught.value)
     (tmp_path / "short").mkdir()
     write_words(tmp_path / "short" / "words.txt", ["The cat"])
-    assert models.encoder("words", glove).name == "words.txt.mean"
+    assert load_encoder("words", glove).name == "words.txt.mean"
     write_words(tmp_path / "published.txt", ["The dog"])
-    found = models.encoder("words", glove, settings="lowercase=false")
-    assert str(tmp_path / "published.txt") in found.specification
-    assert "lowercase=false" in found.specification
-    both = models.encoder("words", glove, Model(("short/words.txt",)))
+    published = load_encoder("words", glove, settings="lowercase=false")
+    assert str(tmp_path / "published.txt") in published.specification
+    assert "lowercase=false" in published.specification
+    both = load_encoder("words", glove, ModelFiles(("short/words.txt",)))
     assert (both.name, both.dimension) == ("published.txt.mean+words.txt.mean", 6)

@@ -14,8 +14,7 @@ from typing import Any
 
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.results import AVERAGE, POOLED
-from adequa.agreement.results import Column as AgreementColumn
+from adequa.agreement.results import AVERAGE, POOLED, AgreementColumn
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_write_bytes, check_writable
