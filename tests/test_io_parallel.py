@@ -97,11 +97,11 @@ def test_unequal_lengths_are_counted_to_the_end() -> None:
     two = write("two.txt", "x", "")
     assert error([one, two], [many], batch=1000) == (
         "All files need the same number of segments, but "
-        "one.txt has 1 line, two.txt has 2 lines, many.txt has 2500 lines."
+        "one.txt has 1 line, two.txt has 2 lines, many.txt has 2,500 lines."
     )
     assert error([many], [write("r.txt", *["x"] * 2000)], batch=1000) == (
         "All files need the same number of segments, but "
-        "many.txt has 2500 lines, r.txt has 2000 lines."
+        "many.txt has 2,500 lines, r.txt has 2000 lines."
     )
     assert error([one], [one], write("none.txt")) == (
         "All files need the same number of segments, but one.txt has 1 line, none.txt is empty."

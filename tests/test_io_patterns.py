@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.dirfs import DirFileSystem
+from fsspec.implementations.local import LocalFileSystem
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pyarrow import fs
 
 from adequa.errors import AdequaError
-from adequa.io.shards import find_shards, finder
-from adequa.io.storage import ArrowStorage, LocalStorage, is_match, is_pattern, whereabouts
+from adequa.io.shards import find_shards, shard_matcher
+from adequa.io.storage import LocalStorage, RemoteStorage, is_match, is_pattern, location
 from corpora import rows_of, write_jsonl
 
 PATHS = [
@@ -40,23 +41,23 @@ def test_patterns_stand_for_what_glob_finds(tree: Path, parts: list[str], last: 
     everything = {*glob.glob(pattern, root_dir=tree, recursive=True)}  # noqa: PTH207
     # Path drops a slash at the end, which only folders may have.
     expected = sorted(path for path in everything if path[-1:] != "/" and (tree / path).is_file())
-    found = LocalStorage().matching(f"{tree}/{pattern}")
+    found = LocalStorage().glob(f"{tree}/{pattern}")
     assert [path[len(f"{tree}/") :] for path, size in found if size is not None] == expected
-    store = ArrowStorage(fs.SubTreeFileSystem(str(tree), fs.LocalFileSystem()))
-    assert [path for path, size in store.matching(pattern) if size is not None] == expected
+    store = RemoteStorage(DirFileSystem(str(tree), LocalFileSystem()), "dir://")
+    assert [path for path, size in store.glob(pattern) if size is not None] == expected
     if not last.strip():
         assert [path for path in sorted(PATHS) if is_match(path.split("/"), parts)] == expected
 
 
 def test_hidden_names_where_they_are_asked_for(tree: Path) -> None:
-    found = LocalStorage().matching(f"{tree}/**/*", hidden=True)
+    found = LocalStorage().glob(f"{tree}/**/*", hidden=True)
     assert [path[len(f"{tree}/") :] for path, size in found if size is not None] == sorted(PATHS)
 
 
 def test_paths_stay_as_they_are_written(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
     for pattern in ("*.jsonl", "./*.jsonl", "a/../*.jsonl", "**/b.jsonl", f"/{tree}/*.jsonl"):
-        found = [path for path, _ in LocalStorage().matching(pattern)]
+        found = [path for path, _ in LocalStorage().glob(pattern)]
         assert found == sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
 
 
@@ -108,9 +109,9 @@ def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path, scheme: str) -> 
     write_jsonl(tmp_path / "in" / "x1" / "a1.jsonl", rows_of("literal"))
     (shard,) = find_shards(f"{scheme}{path}")
     assert (shard.name, shard.size) == ("a[1].jsonl", path.stat().st_size)
-    is_found = finder(f"{scheme}{path}")
-    assert is_found(whereabouts(str(path)))
-    assert not is_found(whereabouts(str(tmp_path / "in" / "x1" / "a1.jsonl")))
+    would_match = shard_matcher(f"{scheme}{path}")
+    assert would_match(location(str(path)))
+    assert not would_match(location(str(tmp_path / "in" / "x1" / "a1.jsonl")))
     path.unlink()
     (shard,) = find_shards(f"{scheme}{path}")
     assert shard.name == "x1/a1.jsonl"

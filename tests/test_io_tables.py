@@ -195,6 +195,42 @@ def test_standard_input_and_pipes_are_tsv(monkeypatch: pytest.MonkeyPatch) -> No
     writer.join()
 
 
+@pytest.mark.parametrize("name", ["t.tsv", "t.jsonl", "t.json"])
+def test_streams_are_known_by_their_first_character(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: Rows = [{"mt": "h", "ref": "r"}, {"mt": "i", "ref": "s"}]
+    content = Path(FORMATS[name](name, rows)).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert read("-") == Segments(("h", "i"), (("r",), ("s",)), None, {"system": ("stdin",) * 2})
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_aliases_of_fields(name: str) -> None:
+    for mt, ref, src in (
+        ("hypothesis", "reference", "source"),
+        ("translation", "ref", "src"),
+        ("mt", "reference", "source"),
+    ):
+        path = FORMATS[name](name, [{src: "s", mt: "h", ref: "r"}])
+        assert read(path) == Segments(("h",), (("r",),), ("s",), {"system": ("t",)})
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_two_aliases_of_one_field(name: str) -> None:
+    path = FORMATS[name](name, [{"mt": "h", "translation": "i", "ref": "r"}])
+    assert error(path) == (
+        f'{name} has the columns "mt" and "translation", which name the same field; '
+        "say which one to read with --column mt=NAME."
+    )
+    for column, hypothesis in (("mt", "h"), ("translation", "i")):
+        assert read(path, columns={"mt": (column,)}).hypotheses == (hypothesis,)
+    # A column that is read as another field is no alias.
+    references = read(path, columns={"ref": ("translation",)}).references
+    assert references == (("i",),)
+    assert column_mapping(["hypothesis=out"]) == {"mt": ("out",)}
+
+
 def test_blank_lines_at_the_end_do_not_count() -> None:
     assert len(read(write("t.tsv", "mt\tref\nh\tr\n\n\n"))) == 1
     assert len(read(write("t.jsonl", '{"mt": "", "ref": "r"}\r\n\r\n'))) == 1
@@ -370,8 +406,8 @@ def test_bad_columns() -> None:
     assert read(path, keep_ids=("doc",), columns={"doc": ("document",)}).ids["doc"] == ("d",)
     assert read(path, keep_ids=("document",)).ids["document"] == ("d",)
     for settings_, message in [
-        (["mt"], '--column takes part=NAME, such as mt=output, not "mt".'),
-        (["mt="], '--column takes part=NAME, such as mt=output, not "mt=".'),
+        (["mt"], '--column takes field=NAME, such as mt=output, not "mt".'),
+        (["mt="], '--column takes field=NAME, such as mt=output, not "mt=".'),
         (["mt=a", "mt=b"], "--column mt is given twice; only ref may have several columns."),
         (
             ["sistem=a"],

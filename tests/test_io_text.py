@@ -126,6 +126,14 @@ def test_not_utf8(tmp_path: Path, content: bytes, message: str, block: int) -> N
     assert str(caught.value).endswith(f"for example with: iconv -f {encoding} -t UTF-8")
 
 
+def test_a_binary_file_is_not_converted(tmp_path: Path) -> None:
+    path = tmp_path / "picture.txt"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\xff")
+    with pytest.raises(AdequaError) as caught:
+        list(lines(path))
+    assert str(caught.value) == f"{path} is not a text file: it holds binary data in line 1."
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
 def test_damaged_compression(tmp_path: Path, suffix: str) -> None:
     whole = compressed(suffix, random.Random(0).randbytes(5000).hex().encode())

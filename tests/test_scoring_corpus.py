@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -324,7 +325,7 @@ def test_the_first_lines_are_held_by_their_bytes(
     (shard,) = find_shards(str(tmp_path / "a.jsonl"))
     with opened(shard) as found:
         assert isinstance(found, shards.JsonlShard)
-        assert len(found._first) == 4
+        assert len(found._head) == 4
         assert sum(unit.count for unit in found.units(("mt",))) == 50
 
 
@@ -436,7 +437,7 @@ def test_options_of_corpora_alone(tmp_path: Path, option: tuple[str, str]) -> No
 
 
 def test_addresses(corpus: Path, tmp_path: Path) -> None:
-    """By way of pyarrow's file systems, of which the local one is at hand everywhere."""
+    """With file:// or without it, the folders of this machine are the same."""
     score_corpus(f"file://{corpus}/**/*.jsonl", f"file://{tmp_path}/there", "chrf")
     score_corpus(f"{corpus}/**/*.jsonl", tmp_path / "here", "chrf")
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
@@ -448,13 +449,45 @@ def test_addresses(corpus: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
-def test_addresses_with_escapes(tmp_path: Path) -> None:
+def test_addresses_have_no_escapes(tmp_path: Path) -> None:
+    """As with fsspec: every character of a path stands for itself."""
     where = write_jsonl(tmp_path / "a b" / "100% [1] é.jsonl", rows_of("fluent")).parent
-    given = f"file://{tmp_path}/a%20b"
-    score_corpus(given, f"file://{tmp_path}/out%20there", "chrf")
+    score_corpus(f"file://{where}", f"file://{tmp_path}/out%20there", "chrf")
     score_corpus(str(where), tmp_path / "here", "chrf")
-    assert contents(tmp_path / "out there") == contents(tmp_path / "here")
-    assert score_corpus(f"{given}/*.jsonl", f"file://{tmp_path}/out there", "chrf").rows == 36
+    assert contents(tmp_path / "out%20there") == contents(tmp_path / "here")
+    assert score_corpus(f"file://{where}/*.jsonl", tmp_path / "out%20there", "chrf").rows == 36
+
+
+def test_stores_of_fsspec(corpus: Path, tmp_path: Path) -> None:
+    """The one in memory stands for all; what it holds is the same, byte for byte."""
+    memory = fsspec.filesystem("memory")
+    memory.put(str(corpus), "/corpora/in", recursive=True)
+    try:
+        for inputs in ("memory://corpora/in", "memory://corpora/in/**/*.jsonl"):
+            assert score_corpus(inputs, "memory://corpora/out", ["chrf", "wer"]).rows == 108
+        kept: list[Tally] = []
+        score_corpus(
+            "memory://corpora/in", "memory://corpora/out", ["chrf", "wer"], told=kept.append
+        )
+        assert kept[-1].kept == 108
+        score_corpus(corpus, tmp_path / "out", ["chrf", "wer"])
+        written = memory.find("/corpora/out")
+        found = {path.removeprefix("/corpora/out/"): memory.cat_file(path) for path in written}
+        assert found == contents(tmp_path / "out")
+        for out in ("memory://corpora/in", "memory://corpora"):
+            with pytest.raises(AdequaError, match="is in the folder that is written to"):
+                score_corpus("memory://corpora/in", out, "wer")
+        with pytest.raises(AdequaError, match="would be among the shards of"):
+            score_corpus("memory://corpora/in", "memory://corpora/in/scores", "wer")
+        memory.pipe_file("/corpora/mine/fluent.jsonl", b"mine")
+        with pytest.raises(
+            AdequaError, match=r"fluent\.jsonl is there already, and by its records"
+        ):
+            score_corpus("memory://corpora/in", "memory://corpora/mine", "wer")
+        with pytest.raises(AdequaError, match="matches nothing"):
+            find_shards("memory://corpora/none/*.jsonl")
+    finally:
+        memory.rm("/corpora", recursive=True)
 
 
 def test_inputs_are_never_written_over(corpus: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The error a user can cause (what was wrong, where, what to do), and printable text."""
+"""The error a user can cause (what was wrong, where, what to do), and the words of sentences."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = get_close_matches(written, by_lower_case, n=1, cutoff=0.6)
     close += [name for name in by_lower_case if written and name.startswith(written)]
     return f' Did you mean "{by_lower_case[close[0]]}"?' if close else ""
+
+
+def counted(count: int, one: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
 def printable(text: str) -> str:

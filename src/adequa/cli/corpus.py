@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.options import Device
-from adequa.cli.progress import counted, notes_on, progress, tell_notes
-from adequa.errors import AdequaError
+from adequa.cli.progress import notes_on, progress, tell_notes
+from adequa.errors import AdequaError, counted
 from adequa.progress import Progress
 
 if TYPE_CHECKING:

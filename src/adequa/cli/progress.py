@@ -105,15 +105,6 @@ def tell_notes(notes: Iterable[str], *, quiet: bool) -> None:
         tell(f"note: {note}")
 
 
-def counted(count: int, one: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
-
-
 def notes_on(results: Results) -> Iterator[str]:
     """What a reader of the scores should know."""
     for name, empty in results.empty_hypotheses.items():

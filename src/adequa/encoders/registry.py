@@ -17,7 +17,7 @@ from typing import Any
 
 from adequa.encoders.base import Concatenation, Encoder, PairEncoder
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import TRUTH
+from adequa.io.text import BOOLEANS
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _parse_value(kind: str, key: str, text: str, default: object) -> object:
     """Convert a setting to the type of its default."""
     try:
         if isinstance(default, bool):
-            return TRUTH[text.lower()]
+            return BOOLEANS[text.lower()]
         return int(text) if isinstance(default, int) else text
     except (KeyError, ValueError):
         expected = "true or false" if isinstance(default, bool) else "a whole number"

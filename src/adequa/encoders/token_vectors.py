@@ -31,7 +31,7 @@ from adequa.encoders.transformer_files import (
 )
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import TRUTH
+from adequa.io.text import BOOLEANS
 from adequa.metrics.base import Remark, sentences
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters
@@ -136,7 +136,7 @@ class WordTable(TokenVectors):
         `lowercase=auto` looks for lower-cased words alone where the file has no others.
         """
         table = load_word_vectors(Path(path))
-        if lowercase != "auto" and lowercase.lower() not in TRUTH:
+        if lowercase != "auto" and lowercase.lower() not in BOOLEANS:
             raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")
         try:
             scale = float(unknown)
@@ -144,7 +144,7 @@ class WordTable(TokenVectors):
             scale = -1.0
         if not 0 <= scale <= 1:
             raise AdequaError(f"words: unknown must be a number from 0 to 1, not {unknown!r}.")
-        lower = not table.cased if lowercase == "auto" else TRUTH[lowercase.lower()]
+        lower = not table.cased if lowercase == "auto" else BOOLEANS[lowercase.lower()]
         return cls(table, lowercase=lower, unknown=scale)
 
     def look_up(self, parses: Parses) -> Lexicon:

@@ -36,7 +36,7 @@ from adequa.encoders.transformer_files import (
     model_folder,
 )
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import TRUTH
+from adequa.io.text import BOOLEANS
 from adequa.metrics.base import Remark
 from adequa.runtime.batching import batches_by_length, distinct, paired
 
@@ -496,9 +496,9 @@ def _normalizes(normalize: str, default: bool) -> bool:
     """Return whether vectors are scaled to length 1; `auto` is the default of the folder."""
     if normalize == "auto":
         return default
-    if normalize.lower() not in TRUTH:
+    if normalize.lower() not in BOOLEANS:
         raise AdequaError(f"transformer: normalize must be auto, true or false, not {normalize!r}.")
-    return TRUTH[normalize.lower()]
+    return BOOLEANS[normalize.lower()]
 
 
 def _max_length(

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 
 from adequa.errors import AdequaError
-from adequa.io.columns import places, refuse_half_characters
+from adequa.io.columns import places, refuse_half_characters, with_usual_names
 from adequa.io.delimited import parsed_lines
-from adequa.io.text import Advance, FilePath, ignore, lines, shown, without_trailing_blanks
+from adequa.io.text import Advance, FilePath, display_name, ignore, lines, without_trailing_blanks
 
 _TOGETHER = 256  # lines
 
@@ -42,7 +42,7 @@ def read_candidates(
         rows = ((place, {**row, "ref": None}) for place, row in rows)
     first = next(rows, None)
     if first is None:
-        raise AdequaError(f"{shown(path)} is empty: there are no candidates in it.")
+        raise AdequaError(f"{display_name(path)} is empty: there are no candidates in it.")
     if "candidates" in first[1]:
         yield _whole(first, 1)
         for number, row in enumerate(rows, 2):
@@ -60,9 +60,9 @@ def _rows(path: FilePath, advance: Advance) -> Iterator[tuple[str, dict[str, Any
     left = without_trailing_blanks(lines(path, advance=advance))
     done = 0
     while part := list(islice(left, _TOGETHER)):
-        place = places(shown(path), "line", done + 1)
-        for row, found in enumerate(parsed_lines(part, place)):
-            yield place(row), found
+        place = places(display_name(path), "line", done + 1)
+        for row, values in enumerate(parsed_lines(part, place)):
+            yield place(row), with_usual_names(values, place(row))
         done += len(part)
 
 

@@ -1,4 +1,4 @@
-"""Tables: which column plays which part, and rows turned into segments."""
+"""Columns of tables: which column holds which field, and rows turned into segments."""
 
 from __future__ import annotations
 
@@ -9,19 +9,147 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance, FilePath
 from adequa.segments import Segments
 
+Values = TypeVar("Values")
+
 BATCH = 256  # segments; small enough that progress shows in slow metrics
-PARTS = ("src", "mt", "ref", "system", "doc")
+# The names under which a table may have each field, the usual one first.
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "src": ("src", "source"),
+    "mt": ("mt", "hypothesis", "translation"),
+    "ref": ("ref", "reference"),
+    "system": ("system",),
+    "doc": ("doc",),
+}
 _REQUIRED = ("mt", "ref")
+_FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
+
+
+def field_columns(
+    names: Sequence[str],
+    mapping: Mapping[str, Sequence[str]] | None = None,
+    *,
+    table: str = "The table",
+) -> dict[str, tuple[str, ...]]:
+    """The columns of each field that a table has, by `mapping` or else by the names in `FIELDS`.
+
+    >>> field_columns(["source", "translation", "ref", "id"])
+    {'src': ('source',), 'mt': ('translation',), 'ref': ('ref',)}
+    >>> field_columns(["mt", "refA", "refB"], {"ref": ["refA", "refB"]})
+    {'mt': ('mt',), 'ref': ('refA', 'refB')}
+    """
+    mapping = mapping or {}
+    _check_mapping(mapping)
+    mapped = {name for columns in mapping.values() for name in columns}
+    fields: dict[str, tuple[str, ...]] = {}
+    for field, aliases in FIELDS.items():
+        if field in mapping:
+            for name in mapping[field]:
+                _check_column(table, names, name, field)
+            fields[field] = tuple(mapping[field])
+            continue
+        present = [name for name in aliases if name in names and name not in mapped]
+        if not present and aliases[0] in names:
+            present = [field]  # which is read as another field too
+        if len(present) > 1:
+            raise _same_field(table, present, f"say which one to read with --column {field}=NAME")
+        if present:
+            fields[field] = tuple(present)
+    return fields
+
+
+def with_usual_names(columns: Mapping[str, Values], table: str) -> dict[str, Values]:
+    """Columns, or one row, under the usual names of their fields.
+
+    A column that has the usual name already wins, so that others may identify rows.
+
+    >>> with_usual_names({"id": 1, "translation": "a", "reference": "b"}, "t.jsonl")
+    {'id': 1, 'mt': 'a', 'ref': 'b'}
+    """
+    usual_names = {}
+    for usual, *aliases in FIELDS.values():
+        present = [name for name in aliases if name in columns]
+        if usual in columns or not present:
+            continue
+        if len(present) > 1:
+            raise _same_field(table, present, f'rename the one to read to "{usual}"')
+        usual_names[present[0]] = usual
+    return {usual_names.get(name, name): values for name, values in columns.items()}
+
+
+def _same_field(table: str, names: Sequence[str], advice: str) -> AdequaError:
+    both = " and ".join(f'"{name}"' for name in names)
+    return AdequaError(f"{table} has the columns {both}, which name the same field; {advice}.")
+
+
+def column_mapping(settings: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Columns by field, from `field=NAME` as the command line takes them; `ref` may be repeated.
+
+    >>> column_mapping(["mt=output", "ref=refA", "ref=refB"])
+    {'mt': ('output',), 'ref': ('refA', 'refB')}
+    """
+    columns: dict[str, tuple[str, ...]] = {}
+    for setting in settings:
+        field, equals, name = setting.partition("=")
+        if not equals or not name:
+            raise AdequaError(f'--column takes field=NAME, such as mt=output, not "{setting}".')
+        field = _FIELD_OF.get(field, field)
+        columns[field] = (*columns.get(field, ()), name)
+    _check_mapping(columns)
+    return columns
+
+
+def _check_mapping(mapping: Mapping[str, Sequence[str]]) -> None:
+    for field, names in mapping.items():
+        if field not in FIELDS:
+            raise AdequaError(
+                f'--column {field}={names[0]}: there is no "{field}" to read.'
+                f"{nearest(field, FIELDS)} There are: {', '.join(FIELDS)}."
+            )
+        if len(set(names)) < len(names):
+            raise AdequaError(f"--column {field} names the same column twice.")
+        if field != "ref" and len(names) > 1:
+            raise AdequaError(
+                f"--column {field} is given twice; only ref may have several columns."
+            )
+
+
+def _check_column(table: str, names: Sequence[str], name: str, field: str = "") -> None:
+    if name in names:
+        return
+    advice = f" Say which one to read with --column {field}=NAME." if field else ""
+    raise AdequaError(
+        f'{table} has no column "{name}".{nearest(name, names)} It has: {listed(names)}.{advice}'
+    )
+
+
+# A table given without its header may have whole sentences for names.
+_LISTED_NAMES, _LISTED_LENGTH = 20, 40
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names of columns as error sentences show them."""
+    return ", ".join(name[:_LISTED_LENGTH] for name in islice(names, _LISTED_NAMES))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What to read from a file of segments, and how."""
+
+    columns: Mapping[str, tuple[str, ...]]  # by field, where its column has another name
+    keep_ids: tuple[str, ...]
+    advance: Advance
+    batch: int = BATCH
+    documents: bool = False  # whether to read the document of each row, where there is one
 
 
 class NotUtf8:
-    """Stands for a text whose bytes are none; a table can hold it, a segment cannot."""
+    """Stands for text whose bytes are not UTF-8; a table can hold it, a segment cannot."""
 
 
 _KINDS: dict[type, str] = {
@@ -33,24 +161,11 @@ _KINDS: dict[type, str] = {
     bytes: "bytes",
     NotUtf8: "bytes that are not UTF-8",
 }
-# A table given without its header may have whole sentences for names.
-_LISTED_NAMES, _LISTED_LENGTH = 20, 40
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to take from a file of segments, and how."""
-
-    columns: Mapping[str, tuple[str, ...]]  # by part, where not of the part's name
-    keep_ids: tuple[str, ...]
-    advance: Advance
-    batch: int = BATCH
-    documents: bool = False  # the document of each row, where the file tells
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some consecutive rows of a table, by column; `place` says where row i of them stands."""
+    """Consecutive rows of a table, by column; `place(i)` names the file and the line of row i."""
 
     columns: Mapping[str, Sequence[object]]
     place: Callable[[int], str]
@@ -58,10 +173,10 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OpenTable:
     """A table that is open for reading, once.
 
-    `chunks` takes the columns to read, or None for all that there are, and a size.
+    `chunks` takes the columns to read (None for all) and the number of rows of a chunk.
     """
 
     name: str
@@ -70,13 +185,13 @@ class Table:
     ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
 
 
-# Opens a table: what follows `with`, so that its file is closed.
-Opener: TypeAlias = Callable[[FilePath, Advance], AbstractContextManager[Table]]
+# Opens a table, as a context manager that closes its file.
+Opener: TypeAlias = Callable[[FilePath, Advance], AbstractContextManager[OpenTable]]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of one table that are read, by the part they play."""
+    """The columns of one table that are read, by field."""
 
     mt: str
     refs: tuple[str, ...]
@@ -87,127 +202,93 @@ class Layout:
     @property
     def columns(self) -> tuple[str, ...]:
         """All of them, each once."""
-        given = (self.mt, *self.refs, self.src, self.system, *self.ids.values())
-        return tuple(dict.fromkeys(name for name in given if name is not None))
+        names = (self.mt, *self.refs, self.src, self.system, *self.ids.values())
+        return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
-def column_mapping(settings: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Columns by part, from `part=NAME` as the command line takes them; `ref` may come again.
-
-    >>> column_mapping(["mt=output", "ref=refA", "ref=refB"])
-    {'mt': ('output',), 'ref': ('refA', 'refB')}
-    """
-    columns: dict[str, tuple[str, ...]] = {}
-    for setting in settings:
-        part, equals, name = setting.partition("=")
-        if not equals or not name:
-            raise AdequaError(f'--column takes part=NAME, such as mt=output, not "{setting}".')
-        columns[part] = (*columns.get(part, ()), name)
-    _check_parts(columns)
-    return columns
-
-
-def table_segments(table: Table, wanted: Wanted, system: str) -> Iterator[Segments]:
+def table_segments(table: OpenTable, options: ReadOptions, system: str) -> Iterator[Segments]:
     """The rows of a table as segments; `system` is their system where no column says."""
-    told = "doc" in wanted.columns or "doc" in table.column_names
-    documents = ("doc",) if wanted.documents and told and "doc" not in wanted.keep_ids else ()
-    layout = table_layout(table, wanted.columns, (*wanted.keep_ids, *documents))
-    may_come_late = _absent(table, wanted)
+    has_documents = "doc" in options.columns or "doc" in table.column_names
+    documents = ("doc",) if options.documents and has_documents else ()
+    ids = dict.fromkeys((*options.keep_ids, *documents))
+    layout = table_layout(table, options.columns, tuple(ids))
+    late_names = _late_names(table, layout, options)
     empty = True
-    for chunk in table.chunks((*layout.columns, *may_come_late), wanted.batch):
+    for chunk in table.chunks((*layout.columns, *late_names), options.batch):
         empty = False
-        _refuse_late_columns(chunk, may_come_late)
+        _refuse_late_columns(chunk, late_names)
         yield chunk_segments(chunk, layout, system)
     if empty:
         raise AdequaError(f"{table.name} has no rows: there is nothing to score.")
 
 
 def table_layout(
-    table: Table, columns: Mapping[str, tuple[str, ...]], keep_ids: Sequence[str]
+    table: OpenTable, mapping: Mapping[str, tuple[str, ...]], keep_ids: Sequence[str]
 ) -> Layout:
-    """Find each part's column, or say which one is missing and what there is."""
-    _check_parts(columns)
+    """Find the column of each field, or say which one is missing and which there are."""
     refuse_equal_names(table)
-
-    def found(part: str) -> tuple[str, ...]:
-        names = columns.get(part, (part,))
-        if part not in columns and part not in _REQUIRED and part not in table.column_names:
-            return ()
-        for name in names:
-            _check_column(table, name, f" Say which one to read with --column {part}=NAME.")
-        return names
-
-    parts = {part: found(part) for part in PARTS}
+    names = table.column_names
+    fields = field_columns(names, mapping, table=table.name)
+    for field in _REQUIRED:
+        if field not in fields:
+            _check_column(table.name, names, field, field)
     ids = {}
     for id_name in keep_ids:
-        if id_name == "system":
-            continue  # always kept
-        (ids[id_name],) = parts["doc"] if id_name == "doc" and parts["doc"] else (id_name,)
-        advice = " Say which one to read with --column doc=NAME." if id_name == "doc" else ""
-        _check_column(table, ids[id_name], advice)
+        if id_name != "system":  # which is always read
+            (ids[id_name],) = fields.get("doc", ("doc",)) if id_name == "doc" else (id_name,)
+            _check_column(table.name, names, ids[id_name], "doc" if id_name == "doc" else "")
     return Layout(
-        mt=parts["mt"][0],
-        refs=parts["ref"],
-        src=next(iter(parts["src"]), None),
-        system=next(iter(parts["system"]), None),
+        mt=fields["mt"][0],
+        refs=fields["ref"],
+        src=next(iter(fields.get("src", ())), None),
+        system=next(iter(fields.get("system", ())), None),
         ids=ids,
     )
 
 
-def listed(column_names: Iterable[str]) -> str:
-    """The names of columns as error sentences show them."""
-    return ", ".join(there[:_LISTED_LENGTH] for there in islice(column_names, _LISTED_NAMES))
-
-
-def refuse_equal_names(table: Table) -> None:
+def refuse_equal_names(table: OpenTable) -> None:
     """Raise where two columns of a table have one name."""
     for name, times in Counter(table.column_names).items():
         if times > 1:
             raise AdequaError(f'{table.name} has {times} columns of the name "{name}".')
 
 
-def _absent(table: Table, wanted: Wanted) -> tuple[str, ...]:
-    """Parts that are read where the first row has them, and that it has not."""
+def _late_names(table: OpenTable, layout: Layout, options: ReadOptions) -> tuple[str, ...]:
+    """Columns of optional fields that the first row lacks, so that later rows may not have them."""
     if not table.ragged:
         return ()
-    given = {*table.column_names, *wanted.columns}
-    return tuple(part for part in ("src", "system") if part not in given)
+    absent = [field for field in ("src", "system") if getattr(layout, field) is None]
+    mapped = {*chain.from_iterable(options.columns.values())}
+    return tuple(name for field in absent for name in FIELDS[field] if name not in mapped)
 
 
-def _refuse_late_columns(chunk: Chunk, late_names: Sequence[str]) -> None:
-    for late in late_names:
-        for row, value in enumerate(chunk.columns[late]):
+def _refuse_late_columns(chunk: Chunk, names: Sequence[str]) -> None:
+    for name in names:
+        for row, value in enumerate(chunk.columns[name]):
             if value is not None:
                 raise AdequaError(
-                    f'{chunk.place(row)} has "{late}", which the first row has not; '
+                    f'{chunk.place(row)} has "{name}", which the first row has not; '
                     "give it in every row or in none."
                 )
 
 
-def _check_parts(columns: Mapping[str, tuple[str, ...]]) -> None:
-    for part, names in columns.items():
-        if part not in PARTS:
-            raise AdequaError(
-                f'--column {part}={names[0]}: there is no "{part}" to read.'
-                f"{nearest(part, PARTS)} There are: {', '.join(PARTS)}."
-            )
-        if len(set(names)) < len(names):
-            raise AdequaError(f"--column {part} names the same column twice.")
-        if part != "ref" and len(names) > 1:
-            raise AdequaError(f"--column {part} is given twice; only ref may have several columns.")
+def joined_references(parts: Iterable[Iterable[tuple[str, ...]]]) -> tuple[tuple[str, ...], ...]:
+    """References of the same segments from multiple columns or files, joined by segment.
 
+    >>> joined_references([[("a",), ("b",)], [("A",), ("B1", "B2")]])
+    (('a', 'A'), ('b', 'B1', 'B2'))
+    """
 
-def _check_column(table: Table, name: str, advice: str) -> None:
-    if name in table.column_names:
-        return
-    raise AdequaError(
-        f'{table.name} has no column "{name}".{nearest(name, table.column_names)} '
-        f"It has: {listed(table.column_names)}.{advice}"
-    )
+    def join(
+        left: Iterable[tuple[str, ...]], right: Iterable[tuple[str, ...]]
+    ) -> Iterable[tuple[str, ...]]:
+        return map(add, left, right)
+
+    return tuple(reduce(join, parts))
 
 
 def chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
-    """Rows of a table as segments; the first that cannot be one is told of."""
+    """Rows of a table as segments; raise for the first row that cannot be one."""
     hypotheses = _texts(chunk, layout.mt)
     return Segments(
         hypotheses=hypotheses,
@@ -312,18 +393,3 @@ def places(name: str, unit: str, first: int) -> Callable[[int], str]:
     'a.jsonl, line 103'
     """
     return lambda row: f"{name}, {unit} {first + row}"
-
-
-def joined_references(parts: Iterable[Iterable[tuple[str, ...]]]) -> tuple[tuple[str, ...], ...]:
-    """References of the same segments from several places, put together segment by segment.
-
-    >>> joined_references([[("a",), ("b",)], [("A",), ("B1", "B2")]])
-    (('a', 'A'), ('b', 'B1', 'B2'))
-    """
-
-    def join(
-        left: Iterable[tuple[str, ...]], right: Iterable[tuple[str, ...]]
-    ) -> Iterable[tuple[str, ...]]:
-        return map(add, left, right)
-
-    return tuple(reduce(join, parts))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.io.atomic import atomic_write
-from adequa.io.text import Advance, FilePath, ignore, lines, shown
+from adequa.io.text import Advance, FilePath, display_name, ignore, lines
 
 Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
 Parents: TypeAlias = npt.NDArray[np.int32]
@@ -138,7 +138,7 @@ class ParsedSentences:
 
 def read_conllu(path: FilePath, *, advance: Advance = ignore) -> ParsedSentences:
     """The sentences of a CoNLL-U file, plain or compressed; `-` is standard input."""
-    reading = _Reading(shown(path))
+    reading = _Reading(display_name(path))
     for number, line in enumerate(lines(path, advance=advance), start=1):
         if line.startswith("#"):
             reading.comment(line)
@@ -162,7 +162,7 @@ def write_conllu(
     with atomic_write(path) as handle:
         told = repeat(None) if texts is None else texts
         for at, ((words, parents), text) in enumerate(zip(trees, told, strict=texts is not None)):
-            place = f"{shown(path)} cannot hold sentence {at + 1}"
+            place = f"{display_name(path)} cannot hold sentence {at + 1}"
             handle.write(_block(place, " ".join(words) if text is None else text, words, parents))
 
 

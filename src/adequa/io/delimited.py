@@ -1,64 +1,79 @@
-"""TSV, JSONL and JSON files as tables."""
+r"""TSV, JSONL and JSON files as tables.
+
+TSV has no quoting: cells are cut at tabs, and a `"` is a `"`, because translations are full of
+them. JSON is one object a line (JSONL), or one list of objects, as COMET takes it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, TypeGuard
 
-from adequa.errors import AdequaError
-from adequa.io.columns import Chunk, Table, places
-from adequa.io.text import Advance, FilePath, first_and_rest, lines, shown
+from adequa.errors import AdequaError, counted
+from adequa.io.columns import Chunk, OpenTable, places
+from adequa.io.text import Advance, FilePath, display_name, first_and_rest
 
 
 @contextmanager
-def open_tsv(path: FilePath, advance: Advance) -> Iterator[Table]:
-    """A TSV file as a table."""
-    name = shown(path)
-    header, rows = first_and_rest(path, advance=advance)
+def open_tsv(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+    """Open a TSV file as a table."""
+    yield _tsv_table(display_name(path), *first_and_rest(path, advance=advance))
+
+
+@contextmanager
+def open_jsonl(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+    """Open a file with one object a line as a table."""
+    yield _jsonl_table(display_name(path), *first_and_rest(path, advance=advance))
+
+
+@contextmanager
+def open_json_list(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+    """Open a file that is one list of objects as a table; it is read as a whole."""
+    yield _json_table(display_name(path), *first_and_rest(path, advance=advance))
+
+
+@contextmanager
+def open_stream(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+    """Open standard input or a pipe, which is TSV, JSONL or JSON by its first character."""
+    first, rest = first_and_rest(path, advance=advance)
+    tables = {"{": _jsonl_table, "[": _json_table}
+    yield tables.get(first.lstrip()[:1], _tsv_table)(display_name(path), first, rest)
+
+
+def _tsv_table(name: str, header: str, rows: Iterator[str]) -> OpenTable:
     column_names = tuple(header.split("\t"))
 
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
-        wanted = column_names if columns is None else columns
+        selected = column_names if columns is None else columns
         first_line = 2
         while part := list(islice(rows, size)):
-            yield _tsv_chunk(name, column_names, wanted, first_line, part)
+            yield _tsv_chunk(column_names, selected, part, places(name, "line", first_line))
             first_line += len(part)
 
-    yield Table(name, column_names, chunks)
+    return OpenTable(name, column_names, chunks)
 
 
 def _tsv_chunk(
-    name: str, header: tuple[str, ...], columns: tuple[str, ...], first_line: int, part: list[str]
+    header: tuple[str, ...],
+    columns: tuple[str, ...],
+    lines: list[str],
+    place: Callable[[int], str],
 ) -> Chunk:
-    cells = [line.split("\t") for line in part]
+    cells = [line.split("\t") for line in lines]
     if set(map(len, cells)) != {len(header)}:
-        row = next(row for row, found in enumerate(cells) if len(found) != len(header))
+        row = next(row for row, line in enumerate(cells) if len(line) != len(header))
         raise AdequaError(
-            f"{name}, line {first_line + row} has {_cells(len(cells[row]))}, "
+            f"{place(row)} has {counted(len(cells[row]), 'cell')}, "
             f"but the header names {len(header)}."
         )
     by_column = dict(zip(header, zip(*cells, strict=True), strict=True))
-    return Chunk(
-        {column: by_column[column] for column in columns},
-        lambda row: f"{name}, line {first_line + row}",
-    )
+    return Chunk({column: by_column[column] for column in columns}, place)
 
 
-def _cells(count: int) -> str:
-    return f"{count} cell{'s' if count > 1 else ''}"
-
-
-_decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
-
-
-@contextmanager
-def open_jsonl(path: FilePath, advance: Advance) -> Iterator[Table]:
-    """A file with one object a line as a table."""
-    name = shown(path)
-    first, rest = first_and_rest(path, advance=advance)
+def _jsonl_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
     rows = chain([first], rest)
     column_names = tuple(_objects([_parsed(first, f"{name}, line 1")], places(name, "line", 1))[0])
 
@@ -69,14 +84,11 @@ def open_jsonl(path: FilePath, advance: Advance) -> Iterator[Table]:
             yield _json_chunk(_parsed_lines(part, place), columns, column_names, place)
             first_line += len(part)
 
-    yield Table(name, column_names, chunks, ragged=True)
+    return OpenTable(name, column_names, chunks, ragged=True)
 
 
-@contextmanager
-def open_json_list(path: FilePath, advance: Advance) -> Iterator[Table]:
-    """A file that is one list of objects as a table; it is read as a whole."""
-    name = shown(path)
-    text = "\n".join(lines(path, advance=advance))
+def _json_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
+    text = "\n".join([first, *rest])
     if not text.strip():
         raise AdequaError(f"{name} is empty: there is nothing to score.")
     rows = _parsed(text, name)
@@ -94,11 +106,14 @@ def open_json_list(path: FilePath, advance: Advance) -> Iterator[Table]:
             place = places(name, "item", start + 1)
             yield _json_chunk(rows[start : start + size], columns, column_names, place)
 
-    yield Table(name, column_names, chunks, ragged=True)
+    return OpenTable(name, column_names, chunks, ragged=True)
+
+
+_decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
 
 
 def parsed_lines(part: Sequence[str], place: Callable[[int], str]) -> list[dict[str, Any]]:
-    """The objects of lines, one each; `place` says where line i of them stands."""
+    """The objects of lines, one each; `place(i)` names the file and the number of line i."""
     return list(_objects(_parsed_lines(part, place), place)) if part else []
 
 
@@ -131,8 +146,8 @@ def _parsed(text: str, place: str) -> object:
 
 def _objects(rows: Sequence[object], place: Callable[[int], str]) -> Sequence[dict[str, object]]:
     if not _all_objects(rows):
-        number = next(number for number, row in enumerate(rows) if not isinstance(row, dict))
-        raise AdequaError(f"{place(number)} is not a JSON object with mt and ref.")
+        index = next(index for index, row in enumerate(rows) if not isinstance(row, dict))
+        raise AdequaError(f"{place(index)} is not a JSON object with mt and ref.")
     return rows
 
 

@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.columns import Table, all_text, listed, refuse_equal_names
+from adequa.io.columns import OpenTable, all_text, listed, refuse_equal_names, with_usual_names
 from adequa.io.rankings import joined_systems, kept_rows, language_pair, read_wmt_rankings
 from adequa.io.read import TABLES, format_suffix, open_table
-from adequa.io.text import Advance, FilePath, ignore, shown
+from adequa.io.text import Advance, FilePath, display_name, ignore
 from adequa.judgements import Ids, Preferences, Ratings
 from adequa.segments import Segments
 
@@ -47,15 +47,15 @@ def read_judgements(path: FilePath, *, advance: Advance | None = None) -> Rating
         return read_wmt_rankings(path, advance=advance)
     if suffix not in TABLES:
         raise AdequaError(
-            f"{shown(path)} is of no known format. The name of a file of judgements should end in "
-            f"{', '.join(TABLES)}, or .csv for rankings of WMT."
+            f"{display_name(path)} is of no known format. The name of a file of judgements should "
+            f"end in {', '.join(TABLES)}, or .csv for rankings of WMT."
         )
     with open_table(path, advance or ignore) as table:
         columns = _whole_columns(table)
     return judgements_of(table.name, columns)
 
 
-def _whole_columns(table: Table) -> dict[str, list[object]]:
+def _whole_columns(table: OpenTable) -> dict[str, list[object]]:
     """Every column of a table; a row that lacks one has None in it, and equal texts are one."""
     refuse_equal_names(table)
     known: dict[str, str] = {}
@@ -85,8 +85,16 @@ def judgements_of(name: str, columns: Columns) -> Ratings | Preferences:
         )
     if not any(columns.values()):
         raise AdequaError(f"{name} has no rows: there is no judgement in it.")
+    columns = _with_usual_texts(name, columns)
     compared = any(column in columns for column in (*_SIDES, *_SYSTEMS))
     return _preferences(name, columns) if compared else _ratings(name, columns)
+
+
+def _with_usual_texts(name: str, columns: Columns) -> Columns:
+    """Columns with texts under `mt`, `ref` and `src`, where there are texts and not only ids."""
+    renamed = with_usual_names(columns, name)
+    has_texts = "ref" in renamed and ("mt" in renamed or any(side in renamed for side in _SIDES))
+    return renamed if has_texts else columns
 
 
 def _ratings(name: str, columns: Columns) -> Ratings:

@@ -9,30 +9,30 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from adequa.errors import AdequaError
-from adequa.io.columns import Chunk, NotUtf8, Table, places
-from adequa.io.shards import UNIT_BYTES, UNIT_ROWS, NewColumns, OpenShard, RowWriter, Shard, Unit
-from adequa.io.text import Advance, FilePath, shown, uncompressed_name, unreadable
+from adequa.io.columns import Chunk, NotUtf8, OpenTable, places
+from adequa.io.shards import UNIT_BYTES, UNIT_ROWS, NewColumns, OpenShard, Shard, ShardWriter, Unit
+from adequa.io.text import Advance, FilePath, display_name, uncompressed_name, unreadable
 
 
 @contextmanager
-def open_parquet(path: FilePath, advance: Advance) -> Iterator[Table]:
+def open_parquet(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
     """A Parquet file as a table; only the columns that are needed are read."""
-    name = shown(path)
+    name = display_name(path)
     if uncompressed_name(path) != Path(path).name:
         raise AdequaError(f"{name}: Parquet is compressed by itself; unpack the file first.")
     parquet = imported_parquet(name)
     with ExitStack() as opened:
-        with damage_in_words(name):
+        with failures_in_words(name):
             stream = opened.enter_context(Path(path).open("rb"))
             # Without the buffer size, and with pre_buffer, whole row groups would be held.
             file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
             file_bytes = Path(path).stat().st_size
         column_names = tuple(file.schema_arrow.names)
-        yield Table(name, column_names, _chunks(file, name, file_bytes, advance))
+        yield OpenTable(name, column_names, _chunks(file, name, file_bytes, advance))
 
 
 def imported_parquet(name: str) -> Any:
-    """pyarrow's Parquet, or a sentence that names the file which needs it."""
+    """The module pyarrow.parquet, or a sentence that names the file which needs it."""
     try:
         from pyarrow import parquet  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
@@ -43,9 +43,9 @@ def imported_parquet(name: str) -> Any:
 
 
 @contextmanager
-def damage_in_words(name: str) -> Iterator[None]:
-    """What pyarrow cannot read, in a sentence."""
-    from pyarrow import ArrowException  # noqa: PLC0415  # it is there by now
+def failures_in_words(name: str) -> Iterator[None]:
+    """Turn what pyarrow raises into sentences that name the file."""
+    from pyarrow import ArrowException  # noqa: PLC0415  # installed, as the file is open
 
     try:
         yield
@@ -65,18 +65,19 @@ def _chunks(
 ) -> Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]:
     def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
         done, rows = 0, int(file.metadata.num_rows)
-        wanted = file.schema_arrow.names if columns is None else list(columns)
-        with damage_in_words(name):
-            for batch in file.iter_batches(batch_size=size, columns=wanted):
+        selected = file.schema_arrow.names if columns is None else list(columns)
+        with failures_in_words(name):
+            for batch in file.iter_batches(batch_size=size, columns=selected):
                 if not batch.num_rows:
                     continue
                 yield Chunk(
-                    {c: batch.column(c).to_pylist() for c in wanted}, places(name, "row", done + 1)
+                    {c: batch.column(c).to_pylist() for c in selected},
+                    places(name, "row", done + 1),
                 )
-                # Rows tell the progress: what pyarrow reads when is its own affair.
-                told = file_bytes * done // rows
+                # Progress by rows: when pyarrow reads which bytes is up to it.
+                before = file_bytes * done // rows
                 done += batch.num_rows
-                advance(file_bytes * done // rows - told)
+                advance(file_bytes * done // rows - before)
 
     return chunks
 
@@ -89,7 +90,7 @@ _DEFAULT_CODEC = "snappy"  # of a shard without rows, which has no codec to foll
 def open_parquet_shard(stream: BinaryIO, shard: Shard) -> Iterator[ParquetShard]:
     """A shard of Parquet."""
     parquet = imported_parquet(shard.name)
-    with damage_in_words(shard.name):
+    with failures_in_words(shard.name):
         # Without the buffer size, and with pre_buffer, whole row groups would be held.
         file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
     yield ParquetShard(file, shard.name)
@@ -100,7 +101,7 @@ class ParquetShard(OpenShard):
 
     def __init__(self, file: Any, name: str) -> None:
         self._file, self._name = file, name
-        self.table = Table(name, tuple(file.schema_arrow.names), lambda *_: iter(()))
+        self.table = OpenTable(name, tuple(file.schema_arrow.names), lambda *_: iter(()))
 
     @property
     def schema(self) -> Any:
@@ -109,20 +110,20 @@ class ParquetShard(OpenShard):
 
     def check_text(self, mt: str, refs: tuple[str, ...]) -> None:
         """Raise where a column holds something else than text or, of references, lists of texts."""
-        from pyarrow import types  # noqa: PLC0415  # it is there by now
+        from pyarrow import types  # noqa: PLC0415  # installed, as the file is open
 
         for column in (mt, *refs):
-            found = self.schema.field(column).type
-            inner = found.value_type if column != mt and _is_list(found) else found
+            kind = self.schema.field(column).type
+            inner = kind.value_type if column != mt and _is_list(kind) else kind
             inner = inner.value_type if types.is_dictionary(inner) else inner
             if not (_is_text(inner) or types.is_null(inner)):
                 raise AdequaError(
-                    f'{self._name}: the column "{column}" is {found}, not text; name another with '
+                    f'{self._name}: the column "{column}" is {kind}, not text; name another with '
                     "--column, or make text of it."
                 )
 
     def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
-        import pyarrow as pa  # noqa: PLC0415  # it is there by now
+        import pyarrow as pa  # noqa: PLC0415  # installed, as the file is open
 
         total, done = max(int(self._file.metadata.num_rows), 1), 0
         for rows in _in_units(self._batches(), pa):
@@ -132,7 +133,7 @@ class ParquetShard(OpenShard):
             yield Unit(Chunk(values, place), rows, rows.num_rows, done / total)
 
     def _batches(self) -> Iterator[Any]:
-        with damage_in_words(self._name):
+        with failures_in_words(self._name):
             for group in range(self._file.metadata.num_row_groups):
                 about = self._file.metadata.row_group(group)
                 # As many rows at a time as take an eighth of a unit's bytes, on the average.
@@ -140,7 +141,7 @@ class ParquetShard(OpenShard):
                 size = max(1, min(UNIT_ROWS, math.floor(UNIT_BYTES / 8 / each)))
                 yield from self._file.iter_batches(batch_size=size, row_groups=[group])
 
-    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> RowWriter:
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ShardWriter:
         import pyarrow as pa  # noqa: PLC0415
 
         schema = self.schema
@@ -159,7 +160,7 @@ class ParquetShard(OpenShard):
         return "none" if codec == "uncompressed" else codec
 
 
-class _ParquetWriter(RowWriter):
+class _ParquetWriter(ShardWriter):
     def __init__(self, sink: BinaryIO, schema: Any, codec: str, name: str) -> None:
         self._schema = schema
         self._writer = imported_parquet(name).ParquetWriter(sink, schema, compression=codec)
@@ -180,12 +181,12 @@ class _ParquetWriter(RowWriter):
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column; a text that is none costs no other row its own."""
+    """The values of a column; text that is not UTF-8 harms no other row."""
     try:
-        found: list[Any] = column.to_pylist()
+        values: list[Any] = column.to_pylist()
     except UnicodeDecodeError:
-        found = [_value(each) for each in column]
-    return found
+        values = [_value(each) for each in column]
+    return values
 
 
 def _value(scalar: Any) -> Any:
@@ -197,21 +198,21 @@ def _value(scalar: Any) -> Any:
 
 def _in_units(batches: Iterator[Any], pa: Any) -> Iterator[Any]:
     """The rows of batches, cut into units."""
-    held: list[Any] = []
+    parts: list[Any] = []
     count = size = 0
     for batch in batches:
         start = 0
         while start < batch.num_rows:
             part = batch.slice(start, UNIT_ROWS - count)
             start += part.num_rows
-            held.append(part)
+            parts.append(part)
             count += part.num_rows
             size += part.nbytes
             if count >= UNIT_ROWS or size >= UNIT_BYTES:
-                yield pa.Table.from_batches(held)
-                held, count, size = [], 0, 0
-    if held:
-        yield pa.Table.from_batches(held)
+                yield pa.Table.from_batches(parts)
+                parts, count, size = [], 0, 0
+    if parts:
+        yield pa.Table.from_batches(parts)
 
 
 def _is_list(kind: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.io.text import Advance, FilePath, ignore, lines, shown, uncompressed_name
+from adequa.io.text import Advance, FilePath, ignore, lines, display_name, uncompressed_name
 from adequa.judgements import FileRows, Preferences, all_rows
 from adequa.segments import Segments
 
@@ -291,7 +291,7 @@ def read_wmt_rankings(
     `outputs` is a folder of what the systems wrote, as LP/SYSTEM.txt beside LP/reference.txt and
     LP/source.txt; without it there are ids only.
     """
-    name = shown(path)
+    name = display_name(path)
     rows = csv.reader(lines(path, advance=advance or ignore))
     found = preferences_from_rankings(name, rows)
     return found if outputs is None else with_texts(name, found, read_system_outputs(outputs))

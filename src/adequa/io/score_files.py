@@ -17,7 +17,14 @@ import numpy as np
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.rankings import joined_systems, language_pair
-from adequa.io.text import FilePath, lines, shown, stem, uncompressed_name, without_trailing_blanks
+from adequa.io.text import (
+    FilePath,
+    display_name,
+    lines,
+    stem,
+    uncompressed_name,
+    without_trailing_blanks,
+)
 from adequa.segments import LARGEST_SCORE, FloatArray
 
 SYSTEMS = ("system", "better_system", "worse_system")
@@ -77,19 +84,19 @@ def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
         )
     header = tuple(map(_column, first))
     if named and "metric" in header:
-        return _one_metric(shown(path), header, rows, metric)
+        return _one_metric(display_name(path), header, rows, metric)
     if metric is not None:
         raise AdequaError(
-            f"{shown(path)} holds one metric, so that there is no {metric} to choose in it."
+            f"{display_name(path)} holds one metric, so that there is no {metric} to choose in it."
         )
     if named:
-        return _headed_scores(shown(path), stem(path), header, rows)
+        return _headed_scores(display_name(path), stem(path), header, rows)
     return _scores_by_row(stem(path), chain([(first_line, first)], rows))
 
 
 def _rows(path: FilePath) -> Iterator[Placed]:
     """Every line's cells, with the place to name if something is wrong with them."""
-    name, number = shown(path), 0
+    name, number = display_name(path), 0
     for number, line in enumerate(without_trailing_blanks(lines(path)), 1):
         yield f"{name}, line {number}", line.split("\t")
     if not number:
@@ -238,7 +245,7 @@ def _wmt_scores(
         return _mt_metrics_eval_scores(path, chain([(first_place, first)], rows), layouts)
     cut = ((place, cells[: len(columns)]) for place, cells in _even(len(first), rows))
     return _one_metric(
-        shown(path), columns, chain([(first_place, first[: len(columns)])], cut), metric
+        display_name(path), columns, chain([(first_place, first[: len(columns)])], cut), metric
     )
 
 
@@ -277,7 +284,7 @@ def _mt_metrics_eval_scores(
     """A system and a score a line; the segments of a system are numbered as they come, from 1."""
     name = stem(path).removesuffix(".seg").removesuffix(".sys")
     if "segment" not in layouts[-1]:
-        return _headed_scores(shown(path), name, ("system", "score"), rows)
+        return _headed_scores(display_name(path), name, ("system", "score"), rows)
     seen: Counter[str] = Counter()
 
     def numbered() -> Iterator[Placed]:
@@ -285,7 +292,7 @@ def _mt_metrics_eval_scores(
             seen[cells[0]] += 1
             yield place, [cells[0], str(seen[cells[0]]), *cells[1:]]
 
-    return _headed_scores(shown(path), name, ("system", "segment", "score"), numbered())
+    return _headed_scores(display_name(path), name, ("system", "segment", "score"), numbered())
 
 
 def _chosen_metric(file_name: str, there: Sequence[str], metric: str | None) -> str:

@@ -1,4 +1,8 @@
-"""Shards: the files of a corpus, found by a pattern, a folder or an address."""
+"""Shards: the files of a corpus, their rows in units, and the same rows written with scores.
+
+A unit is the rows that are in memory and scored together. Where a unit ends depends on the content
+of the shard alone, so that every engine and number of workers writes the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,25 @@ import gzip
 import json
 import lzma
 import math
-import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO
 
 from adequa.errors import AdequaError
-from adequa.io.columns import Chunk, Table, places
+from adequa.io.columns import Chunk, OpenTable, places
 from adequa.io.delimited import parsed_lines
 from adequa.io.storage import (
-    Match,
+    PathEntry,
     Storage,
-    address_beside,
     fixed_root,
-    is_address,
     is_match,
     is_pattern,
+    literal,
     parts_below,
     storage_of,
 )
@@ -35,69 +36,62 @@ from adequa.io.text import stream_lines, text_format
 from adequa.segments import FloatArray
 
 FORMATS = (".parquet", ".jsonl")
-_NOT_DATA = ("_", ".")  # first letters of names that writers of datasets keep for themselves
+_NOT_DATA = ("_", ".")  # first letters of names that writers of datasets reserve
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
     """One file of a corpus."""
 
-    path: str  # where it is, from any folder
-    name: str  # below the folder that all shards are in; its results have the same
+    path: str  # a path or an address that any process can open
+    name: str  # below the folder that all shards are in; its scores get the same
     size: int  # bytes
 
 
-def find_shards(given: str) -> list[Shard]:
-    """The shards that a pattern, a folder, a file or an address stands for, by name."""
-    if not given:
+def find_shards(inputs: str) -> list[Shard]:
+    """The shards of a pattern, a folder, a file or an address, by name."""
+    if not inputs:
         raise AdequaError("The input is empty; name shards, as a pattern, a folder or a file.")
-    storage, inner = storage_of(given)
+    storage, inner = storage_of(inputs)
     if storage.is_folder(inner):
-        root, matching = inner.rstrip("/"), _in_folder(storage, inner.rstrip("/"))
-    elif _is_meant_literally(storage, inner):
-        root, matching = inner.rpartition("/")[0], storage.matching(literal(inner))
+        root, entries = inner.rstrip("/"), _in_folder(storage, inner.rstrip("/"))
+    elif _is_file_name(storage, inner):
+        root, entries = inner.rpartition("/")[0], storage.glob(literal(inner))
     else:
         if ".." in PurePosixPath(inner).parts[len(PurePosixPath(fixed_root(inner)).parts) :]:
-            raise AdequaError(f"{given}: a pattern cannot go up again (..) behind its first *.")
-        root, matching = fixed_root(inner), storage.matching(inner)
-        _refuse_folders(storage, matching)
-    found = _files(storage, matching)
-    if not found:
-        what = "matches nothing" if is_pattern(given) else "is not there, or holds no shards"
-        raise AdequaError(f"{given} {what}; shards are files that end in {' or '.join(FORMATS)}.")
-    named = [(path, _checked_name(path, root), size) for path, size in found]
-    _refuse_equal_files(storage, (path for path, _ in found))
+            raise AdequaError(f"{inputs}: a pattern cannot go up again (..) behind its first *.")
+        root, entries = fixed_root(inner), storage.glob(inner)
+        _refuse_folders(storage, entries)
+    files = _files(storage, entries)
+    if not files:
+        what = "matches nothing" if is_pattern(inputs) else "is not there, or holds no shards"
+        raise AdequaError(f"{inputs} {what}; shards are files that end in {' or '.join(FORMATS)}.")
+    shards = [Shard(storage.address(path), _checked_name(path, root), size) for path, size in files]
+    _refuse_equal_files(storage, (path for path, _ in files))
+    return shards
+
+
+def _is_file_name(storage: Storage, path: str) -> bool:
+    """Whether what looks like a pattern is the name of a file."""
+    return is_pattern(path) and storage.exists(path)
+
+
+def _in_folder(storage: Storage, folder: str) -> list[PathEntry]:
+    """Everything in a folder that is named like a shard, less what is reserved."""
     return [
-        # A path that means the same to every process; as it is written, links and all.
-        Shard(
-            address_beside(given, inner, path) if is_address(given) else os.path.abspath(path),  # noqa: PTH100
-            name,
-            size,
-        )
-        for path, name, size in named
+        entry
+        for entry in storage.glob(f"{literal(folder)}/**/*")
+        if _is_named_like_shard(entry.path)
+        and _is_data(PurePosixPath(entry.path).relative_to(folder or "/"))
     ]
 
 
-def _is_meant_literally(storage: Storage, inner: str) -> bool:
-    """Whether what looks like a pattern is the name of something that is there."""
-    return is_pattern(inner) and bool(storage.existing([inner]))
-
-
-def _in_folder(storage: Storage, folder: str) -> list[Match]:
-    """What bears the name of a shard in a folder, and does not belong to those who wrote it."""
-    return [
-        (path, size)
-        for path, size in storage.matching(f"{literal(folder)}/**/*")
-        if _is_named_so(path) and _is_data(PurePosixPath(path).relative_to(folder or "/"))
-    ]
-
-
-def _refuse_folders(storage: Storage, matching: Sequence[Match]) -> None:
+def _refuse_folders(storage: Storage, entries: Sequence[PathEntry]) -> None:
     """Raise where a pattern matches a folder that is named like a shard, but none of its files."""
-    files = [path for path, size in matching if size is not None]
+    files = [path for path, size in entries if size is not None]
     entered = {folder for path in files for folder in PurePosixPath(path).parents}
-    for path, size in matching:
-        missed = size is None and _is_named_so(path) and PurePosixPath(path) not in entered
+    for path, size in entries:
+        missed = size is None and _is_named_like_shard(path) and PurePosixPath(path) not in entered
         if missed and storage.is_folder(path):
             raise AdequaError(
                 f"{path} is a folder, and a pattern takes in files alone; give a pattern for the "
@@ -105,19 +99,19 @@ def _refuse_folders(storage: Storage, matching: Sequence[Match]) -> None:
             )
 
 
-def _files(storage: Storage, matching: Sequence[Match]) -> list[tuple[str, int]]:
-    """The files alone; what is named like one and cannot be read is told of."""
-    for path, size in matching:
-        if size is None and _is_named_so(path) and not storage.is_folder(path):
+def _files(storage: Storage, entries: Sequence[PathEntry]) -> list[tuple[str, int]]:
+    """The files among entries; raise for a broken link that is named like a shard."""
+    for path, size in entries:
+        if size is None and _is_named_like_shard(path) and not storage.is_folder(path):
             raise AdequaError(
                 f"{path} is no file that can be read, but something else or a link that leads "
                 "nowhere; remove it, or leave it out of the pattern."
             )
-    return [(path, size) for path, size in matching if size is not None]
+    return [(path, size) for path, size in entries if size is not None]
 
 
 def _refuse_equal_files(storage: Storage, paths: Iterable[str]) -> None:
-    """Raise where a file is found by two names, as its rows would be scored and counted twice."""
+    """Raise where a file has two names, as its rows would be scored and counted twice."""
     seen: dict[str, str] = {}
     for path in paths:
         before = seen.setdefault(storage.resolved(path), path)
@@ -128,29 +122,27 @@ def _refuse_equal_files(storage: Storage, paths: Iterable[str]) -> None:
             )
 
 
-def finder(given: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
-    """Whether a file would be one of the shards that are given, by its whereabouts."""
-    storage, inner = storage_of(given)
-    if storage.is_folder(inner):
-        folder = PurePosixPath(storage.resolved(inner))
-        return lambda file: (
-            file[0] == storage.kind
-            and folder in file[1].parents
-            and _is_data(file[1].relative_to(folder))
-        )
-    if _is_meant_literally(storage, inner):
+def shard_matcher(inputs: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
+    """A test whether a file, by its `location`, would be among the shards of `inputs`."""
+    storage, inner = storage_of(inputs)
+    if _is_file_name(storage, inner) and not storage.is_folder(inner):
         only = PurePosixPath(storage.resolved(inner))
         return lambda file: file == (storage.kind, only)
-    root = fixed_root(inner)
+    whole_folder = storage.is_folder(inner)
+    root = inner if whole_folder else fixed_root(inner)
     folder, pattern = PurePosixPath(storage.resolved(root)), parts_below(inner, root)
-    return lambda file: (
-        file[0] == storage.kind
-        and folder in file[1].parents
-        and is_match(file[1].relative_to(folder).parts, pattern)
-    )
+
+    def matches(file: tuple[str, PurePosixPath]) -> bool:
+        kind, path = file
+        if kind != storage.kind or folder not in path.parents:
+            return False
+        below = path.relative_to(folder)
+        return _is_data(below) if whole_folder else is_match(below.parts, pattern)
+
+    return matches
 
 
-def _is_named_so(path: str) -> bool:
+def _is_named_like_shard(path: str) -> bool:
     return text_format(path) in FORMATS
 
 
@@ -158,14 +150,9 @@ def _is_data(name: PurePosixPath) -> bool:
     return not any(part[0] in _NOT_DATA for part in name.parts)
 
 
-def literal(path: str) -> str:
-    """A path as a pattern that matches it alone."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
-
-
 def _checked_name(path: str, root: str) -> str:
     name = path[len(root) :].lstrip("/") if root else path
-    if not _is_named_so(path):
+    if not _is_named_like_shard(path):
         raise AdequaError(
             f"{path} is no shard: the names of shards end in {' or '.join(FORMATS)}, "
             "JSONL also in .jsonl.gz or .jsonl.xz."
@@ -173,25 +160,25 @@ def _checked_name(path: str, root: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError as error:
-        shown = path.encode("utf-8", "backslashreplace").decode()
-        raise AdequaError(f"{shown}: the name of this file is not UTF-8; rename it.") from error
+        escaped = path.encode("utf-8", "backslashreplace").decode()
+        raise AdequaError(f"{escaped}: the name of this file is not UTF-8; rename it.") from error
     return name
 
 
 # Rows, and bytes of them, whichever is reached first. Enough rows that batches of similar length
-# can be made of them, and few enough that several workers fit beside each other.
+# can be made of them, and few enough that several workers fit into memory.
 UNIT_ROWS = 8192
 UNIT_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Consecutive rows: the columns that are scored, and the rows as they are passed on."""
+    """Consecutive rows: the columns that are scored, and the rows as they are written again."""
 
     chunk: Chunk
     rows: Any  # of the format
     count: int
-    done: float  # how much of the shard is read with this unit, from 0 to 1
+    done: float  # fraction of the shard that is read with this unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,8 +189,8 @@ class NewColumns:
     reasons: Sequence[str | None]
 
 
-class RowWriter(ABC):
-    """Writes units with new columns behind each other."""
+class ShardWriter(ABC):
+    """Writes units with new columns one after the other."""
 
     @abstractmethod
     def write(self, unit: Unit, new: NewColumns) -> None:
@@ -213,49 +200,42 @@ class RowWriter(ABC):
     def close(self) -> None:
         """Write what comes at the end."""
 
-    def drop(self) -> None:  # noqa: B027  # most have nothing to let go of
-        """Give up, and write nothing any more."""
+    def drop(self) -> None:  # noqa: B027  # most have nothing to release
+        """Stop, and write nothing any more."""
 
 
 class OpenShard(ABC):
     """A shard that is open for reading, once."""
 
-    table: Table  # its name and its columns; the rows are read by units
+    table: OpenTable  # its name and its columns; the rows are read by units
 
     @abstractmethod
     def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
         """All rows in units; of these columns also the values."""
 
     @abstractmethod
-    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> RowWriter:
-        """What writes the same format to a file.
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ShardWriter:
+        """A writer of the same format.
 
         `new` are the columns of scores with their signatures, and `reason` is the column that says
         why a row has none.
         """
 
 
-OpensShard: TypeAlias = Callable[[BinaryIO, Shard], AbstractContextManager[OpenShard]]
-
-_OPENERS = {
-    ".parquet": "adequa.io.parquet:open_parquet_shard",
-    ".jsonl": "adequa.io.shards:open_jsonl_shard",
-}
-
-
 def open_shard(stream: BinaryIO, shard: Shard) -> AbstractContextManager[OpenShard]:
-    """A shard of one of the formats, from its bytes."""
-    module, function = _OPENERS[text_format(shard.name)].split(":")
-    opener = cast("OpensShard", getattr(import_module(module), function))
-    return opener(stream, shard)
+    """Open a shard of either format, from its bytes."""
+    if text_format(shard.name) == ".parquet":
+        from adequa.io.parquet import open_parquet_shard  # noqa: PLC0415  # it imports this file
+
+        return open_parquet_shard(stream, shard)
+    return _open_jsonl_shard(stream, shard)
 
 
-_LOOKED_AT = 100  # rows, for the columns that there are
+_HEAD_ROWS = 100  # rows in which the columns are looked for
 
 
 @contextmanager
-def open_jsonl_shard(stream: BinaryIO, shard: Shard) -> Iterator[JsonlShard]:
-    """A shard of JSONL."""
+def _open_jsonl_shard(stream: BinaryIO, shard: Shard) -> Iterator[OpenShard]:
     yield JsonlShard(stream, shard)
 
 
@@ -263,71 +243,65 @@ class JsonlShard(OpenShard):
     """An open shard of JSONL. Its columns are those of its first rows; others may come later."""
 
     def __init__(self, stream: BinaryIO, shard: Shard) -> None:
-        self._stream, self._shard = stream, shard
-        self._read = 0  # bytes
+        self._shard = shard
+        self._bytes_read = 0
         self._lines = stream_lines(stream, shard.name, advance=self._advance)
-        self._first = deque(_looked_at(self._lines))
-        rows = self._objects(list(self._first), 1)
+        self._head = deque(_head(self._lines))
+        rows = self._objects(list(self._head), 1)
         names = dict.fromkeys(name for row in rows for name in row)
-        self.table = Table(shard.name, tuple(names), lambda *_: iter(()), ragged=True)
+        self.table = OpenTable(shard.name, tuple(names), lambda *_: iter(()), ragged=True)
 
     def _advance(self, count: int) -> None:
-        self._read += count
+        self._bytes_read += count
 
     def _objects(self, lines: Sequence[str], first: int) -> list[dict[str, Any]]:
         return parsed_lines(lines, places(self._shard.name, "line", first))
 
     def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
-        done = 0
+        rows = 0
         for lines in self._in_units():
-            objects = self._objects(lines, done + 1)
+            objects = self._objects(lines, rows + 1)
             values = {name: [row.get(name) for row in objects] for name in columns}
-            place = places(self._shard.name, "line", done + 1)
-            done += len(lines)
-            read = min(self._read / max(self._shard.size, 1), 1.0)
-            yield Unit(Chunk(values, place, escapes=True), _Rows(lines, objects), len(lines), read)
+            place = places(self._shard.name, "line", rows + 1)
+            rows += len(lines)
+            done = min(self._bytes_read / max(self._shard.size, 1), 1.0)
+            chunk = Chunk(values, place, escapes=True)
+            yield Unit(chunk, tuple(zip(lines, objects, strict=True)), len(lines), done)
 
     def _in_units(self) -> Iterator[list[str]]:
-        held: list[str] = []
+        unit: list[str] = []
         size = 0
         for line in self._all_lines():
-            held.append(line)
+            unit.append(line)
             size += len(line)
-            if len(held) >= UNIT_ROWS or size >= UNIT_BYTES:
-                yield held
-                held, size = [], 0
-        if held:
-            yield held
+            if len(unit) >= UNIT_ROWS or size >= UNIT_BYTES:
+                yield unit
+                unit, size = [], 0
+        if unit:
+            yield unit
 
     def _all_lines(self) -> Iterator[str]:
-        while self._first:
-            yield self._first.popleft()  # and let go of
+        while self._head:
+            yield self._head.popleft()
         yield from self._lines
 
-    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> RowWriter:
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ShardWriter:
         return _JsonlWriter(sink, self._shard.name, (*new, reason))
 
 
-def _looked_at(lines: Iterator[str]) -> Iterator[str]:
-    """The first lines: so many, or as many as a unit has bytes."""
+def _head(lines: Iterator[str]) -> Iterator[str]:
+    """The first lines, of at most the bytes of a unit."""
     size = 0
-    for line in islice(lines, _LOOKED_AT):
+    for line in islice(lines, _HEAD_ROWS):
         yield line
         size += len(line)
         if size >= UNIT_BYTES:
             return
 
 
-class _Rows:
-    """Lines, and the objects that they hold."""
+class _JsonlWriter(ShardWriter):
+    """Writes every line as it was read, with more fields at its end."""
 
-    __slots__ = ("lines", "objects")
-
-    def __init__(self, lines: list[str], objects: list[dict[str, Any]]) -> None:
-        self.lines, self.objects = lines, objects
-
-
-class _JsonlWriter(RowWriter):
     def __init__(self, sink: BinaryIO, name: str, columns: tuple[str, ...]) -> None:
         self._columns = frozenset(columns)
         self._reason = json.dumps(columns[-1], ensure_ascii=False)
@@ -343,10 +317,10 @@ class _JsonlWriter(RowWriter):
     def write(self, unit: Unit, new: NewColumns) -> None:
         keys = [json.dumps(name, ensure_ascii=False) for name in new.scores]
         columns = [scores.tolist() for scores in new.scores.values()]
-        written = []
-        for row, (line, found) in enumerate(zip(unit.rows.lines, unit.rows.objects, strict=True)):
-            if not self._columns.isdisjoint(found):
-                clash = min(self._columns.intersection(found))
+        lines = []
+        for row, (line, values) in enumerate(unit.rows):
+            if not self._columns.isdisjoint(values):
+                clash = min(self._columns.intersection(values))
                 raise AdequaError(
                     f'{unit.chunk.place(row)} has "{clash}" already; name the new columns '
                     "otherwise with --prefix."
@@ -355,9 +329,9 @@ class _JsonlWriter(RowWriter):
                 f"{key}: {_number(column[row])}" for key, column in zip(keys, columns, strict=True)
             ]
             fields.append(f"{self._reason}: {json.dumps(new.reasons[row], ensure_ascii=False)}")
-            begun = line.rstrip().removesuffix("}").rstrip()
-            written.append(f"{begun}{', ' if found else ''}{', '.join(fields)}}}\n")
-        self._file.write("".join(written).encode())
+            unclosed = line.rstrip().removesuffix("}").rstrip()
+            lines.append(f"{unclosed}{', ' if values else ''}{', '.join(fields)}}}\n")
+        self._file.write("".join(lines).encode())
 
     def close(self) -> None:
         if isinstance(self._file, gzip.GzipFile | lzma.LZMAFile):

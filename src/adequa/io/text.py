@@ -25,6 +25,8 @@ STDIN = "-"
 _BLOCK = 1 << 16
 _COMPRESSIONS = {".gz": "gzip", ".xz": "xz"}
 _MARKS = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz"}
+# Bytes that text has in no encoding that is built on ASCII.
+_CONTROLS = frozenset((*range(0x08), *range(0x0E, 0x1B)))
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
@@ -32,8 +34,8 @@ def ignore(_count: int) -> None:
     """The `advance` of a caller who shows no progress."""
 
 
-def shown(path: FilePath) -> str:
-    """A file as error sentences name it."""
+def display_name(path: FilePath) -> str:
+    """The name of a file in error sentences."""
     return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
 
 
@@ -73,15 +75,15 @@ def byte_blocks(
     """A file's content after decompression, block by block; `-` is standard input."""
     try:
         with _opened(path) as raw:
-            yield from _blocks(raw, shown(path), advance, block_size)
+            yield from _blocks(raw, display_name(path), advance, block_size)
     except OSError as error:
-        raise unreadable(shown(path), error) from error
+        raise unreadable(display_name(path), error) from error
 
 
 def _blocks(raw: BinaryIO, name: str, advance: Advance, block_size: int) -> Iterator[bytes]:
     """The content of an open file after decompression, which its name tells."""
     try:
-        with _decompressed(_Counted(raw, advance), name) as stream:
+        with _decompressed(_CountingReader(raw, advance), name) as stream:
             while block := stream.read(block_size):
                 yield block
     except _DAMAGED as error:
@@ -99,7 +101,7 @@ def line_blocks(
     Lines end at `\n` or `\r\n` and nowhere else: `str.splitlines` and Python's text files also
     cut at characters that occur inside segments, which would shift the alignment.
     """
-    return _decoded(byte_blocks(path, advance=advance, block_size=block_size), shown(path))
+    return _decoded(byte_blocks(path, advance=advance, block_size=block_size), display_name(path))
 
 
 def stream_lines(raw: BinaryIO, name: str, *, advance: Advance = ignore) -> Iterator[str]:
@@ -137,7 +139,7 @@ def first_and_rest(path: FilePath, *, advance: Advance = ignore) -> tuple[str, I
     rows = without_trailing_blanks(lines(path, advance=advance))
     for first in rows:
         return first, rows
-    raise AdequaError(f"{shown(path)} is empty: there is nothing to score.")
+    raise AdequaError(f"{display_name(path)} is empty: there is nothing to score.")
 
 
 def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
@@ -157,8 +159,8 @@ def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-class _Counted(io.RawIOBase):
-    """A binary stream that tells how many bytes were read from it."""
+class _CountingReader(io.RawIOBase):
+    """A binary stream that reports how many bytes were read from it."""
 
     def __init__(self, raw: BinaryIO, advance: Advance) -> None:
         self._raw = raw
@@ -211,18 +213,21 @@ def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _not_utf8(name: str, block: bytes, at: int, lines_before: int) -> AdequaError:
-    packed = next((kind for mark, kind in _MARKS.items() if block.startswith(mark)), None)
-    if packed and not lines_before:
+def _not_utf8(name: str, block: bytes, position: int, lines_before: int) -> AdequaError:
+    """A sentence on bytes that are not UTF-8: of a compressed, a binary or another text file."""
+    compressed = next((kind for mark, kind in _MARKS.items() if block.startswith(mark)), None)
+    if compressed and not lines_before:
         return AdequaError(
-            f"{name} is a {packed} file by its first bytes; unpack it, or give its name the ending "
-            f"{'.gz' if packed == 'gzip' else '.xz'}."
+            f"{name} is a {compressed} file by its first bytes; unpack it, or give its name the "
+            f"ending {'.gz' if compressed == 'gzip' else '.xz'}."
         )
-    line = lines_before + block.count(b"\n", 0, at) + 1
-    column = at - block.rfind(b"\n", 0, at)
+    line = lines_before + block.count(b"\n", 0, position) + 1
     utf16 = line == 1 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not utf16 and not _CONTROLS.isdisjoint(block):
+        return AdequaError(f"{name} is not a text file: it holds binary data in line {line}.")
+    column = position - block.rfind(b"\n", 0, position)
     return AdequaError(
-        f"{name}, line {line}: byte {column} of the line (0x{block[at]:02x}) is not UTF-8; "
+        f"{name}, line {line}: byte {column} of the line (0x{block[position]:02x}) is not UTF-8; "
         "convert the file, for example with: "
         f"iconv -f {'UTF-16' if utf16 else 'ISO-8859-1'} -t UTF-8"
     )
@@ -243,7 +248,8 @@ def read_toml(path: FilePath) -> dict[str, Any]:
     return read
 
 
-TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+# How people write true and false on the command line.
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def stem(path: FilePath) -> str:

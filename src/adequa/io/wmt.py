@@ -8,31 +8,66 @@ from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 from xml.parsers import expat
 
-from adequa.errors import AdequaError
-from adequa.io.text import Advance, FilePath, byte_blocks, lines, shown, text_format
+from adequa.errors import AdequaError, counted
+from adequa.io.text import Advance, FilePath, byte_blocks, display_name, lines, text_format
 
-Part: TypeAlias = Literal["sources", "references", "hypotheses"]
+TextKind: TypeAlias = Literal["sources", "references", "hypotheses"]
 
 SUFFIXES = (".sgm", ".sgml", ".xml")
 
 
-class MarkedText(NamedTuple):
-    """One segment's text as it stands in a file."""
+SegmentKey: TypeAlias = tuple[str, str]  # the ids of a document and of a segment in it
+Cell = TypeVar("Cell", str, tuple[str, ...])
 
-    part: Part
+
+@dataclass(frozen=True, slots=True)
+class Track(Generic[Cell]):
+    """The texts of one file by position, or the references of its segments."""
+
+    name: str
+    cells: Iterator[Cell]
+    keys: tuple[SegmentKey, ...] | None = None  # None for plain text, which has lines only
+
+    def place(self, row: int) -> str:
+        """The file and the line, or the segment, of a row (from 0)."""
+        if self.keys is None:
+            return f"{self.name}, line {row + 1}"
+        return f"{self.name}, {_described(self.keys[row])}"
+
+    def count(self, cells: int) -> str:
+        """A number of cells in words."""
+        if not cells:
+            return f"{self.name} is empty"
+        return f"{self.name} has {counted(cells, 'line' if self.keys is None else 'segment')}"
+
+
+def _described(key: SegmentKey) -> str:
+    """A segment by its ids.
+
+    >>> _described(("bbc.381790", "3"))
+    'document "bbc.381790", segment 3'
+    """
+    document, segment = key
+    return f'document "{document}", segment {segment}'
+
+
+class MarkedText(NamedTuple):
+    """The text of one segment in a file."""
+
+    part: TextKind
     by: str  # the system or the translator; empty where the file does not say
-    key: Key
+    key: SegmentKey
     text: str
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedUp:
-    """A WMT file: the segments in order, and who says what for each."""
+    """A WMT file: the segments in order, and the texts of each."""
 
     name: str
-    keys: tuple[Key, ...]
-    texts: Mapping[Part, Mapping[str, Mapping[Key, str]]]
+    keys: tuple[SegmentKey, ...]
+    texts: Mapping[TextKind, Mapping[str, Mapping[SegmentKey, str]]]
 
     def source_track(self) -> Track[str]:
         """The source of every segment."""
@@ -48,7 +83,7 @@ class MarkedUp:
         )
         for key, references in zip(self.keys, cells, strict=True):
             if not references:
-                raise AdequaError(f"{self.name}, {describe(key)} has no reference.")
+                raise AdequaError(f"{self.name}, {_described(key)} has no reference.")
         return Track(self.name, iter(cells), self.keys)
 
     def system_tracks(self) -> dict[str, Track[str]]:
@@ -61,17 +96,17 @@ class MarkedUp:
             for system, texts in systems.items()
         }
 
-    def _of(self, part: Part) -> Mapping[str, Mapping[Key, str]]:
+    def _of(self, part: TextKind) -> Mapping[str, Mapping[SegmentKey, str]]:
         if part not in self.texts:
             raise AdequaError(
                 f"{self.name} holds no {part}, only {' and '.join(self.texts) or 'mark-up'}."
             )
         return self.texts[part]
 
-    def _refuse_gap(self, texts: Mapping[Key, str], who: str) -> None:
+    def _refuse_gap(self, texts: Mapping[SegmentKey, str], who: str) -> None:
         for key in self.keys:
             if key not in texts:
-                raise AdequaError(f"{who} in {self.name} lacks {describe(key)}.")
+                raise AdequaError(f"{who} in {self.name} lacks {_described(key)}.")
 
 
 def is_marked_up(path: FilePath) -> bool:
@@ -82,17 +117,19 @@ def is_marked_up(path: FilePath) -> bool:
 def read_marked_up(path: FilePath, *, advance: Advance) -> MarkedUp:
     """A WMT file as a whole: such files hold a test set, whose parts may come in any order."""
     marked_texts = _xml_texts if text_format(path) == ".xml" else _sgm_texts
-    return _collected(shown(path), marked_texts(path, advance=advance))
+    return _collected(display_name(path), marked_texts(path, advance=advance))
 
 
 def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
-    keys: dict[Key, None] = {}
-    parts: dict[Part, dict[str, dict[Key, str]]] = {}
+    keys: dict[SegmentKey, None] = {}
+    parts: dict[TextKind, dict[str, dict[SegmentKey, str]]] = {}
     for part, by, key, text, line in marked_texts:
         texts = parts.setdefault(part, {}).setdefault(by, {})
         if key in texts:
             whose = f' of "{by}"' if by else ""
-            raise AdequaError(f"{name}, line {line}: {describe(key)}{whose} is here a second time.")
+            raise AdequaError(
+                f"{name}, line {line}: {_described(key)}{whose} is here a second time."
+            )
         keys[key] = None
         texts[key] = text
     if not keys:
@@ -103,7 +140,7 @@ def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
     return MarkedUp(name, tuple(keys), parts)
 
 
-_SGM_PARTS: Mapping[str, Part] = {
+_SGM_PARTS: Mapping[str, TextKind] = {
     "srcset": "sources",
     "refset": "references",
     "tstset": "hypotheses",
@@ -111,18 +148,22 @@ _SGM_PARTS: Mapping[str, Part] = {
 _TAG = re.compile(r"<(/?)(srcset|refset|tstset|doc|seg)\b([^<>]*)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_NAMED_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 def _sgm_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
-    """Every segment of a file, in the order of the file."""
-    name = shown(path)
+    """Every segment of an .sgm file (up to 2020), in the order of the file.
+
+    The files look like XML, but have bare `&` and `<` in the text, and attributes in either case
+    and with or without quotes, so that no XML parser reads them.
+    """
+    name = display_name(path)
     text = "\n".join(lines(path, advance=advance))
 
     def error(line: int, sentence: str) -> AdequaError:
         return AdequaError(f"{name}, line {line}: {sentence}")
 
-    part: Part | None = None
+    part: TextKind | None = None
     set_attributes: dict[str, str] = {}
     document: dict[str, str] | None = None
     open_segment: re.Match[str] | None = None
@@ -170,11 +211,11 @@ def _attributes(text: str) -> dict[str, str]:
     }
 
 
-def _by(part: Part, document: Mapping[str, str], set_attributes: Mapping[str, str]) -> str:
+def _by(part: TextKind, document: Mapping[str, str], set_attributes: Mapping[str, str]) -> str:
     if part == "sources":
         return ""  # some source files name a system here too, and mean nothing by it
-    named = (document.get("sysid"), set_attributes.get("sysid"), set_attributes.get("refid"))
-    return next(filter(None, named), "")
+    names = (document.get("sysid"), set_attributes.get("sysid"), set_attributes.get("refid"))
+    return next(filter(None, names), "")
 
 
 def _plain(text: str) -> str:
@@ -189,22 +230,22 @@ def _unescaped(text: str) -> str:
 
 def _character(entity: re.Match[str]) -> str:
     if entity[1]:
-        return _NAMED[entity[1]]
+        return _NAMED_ENTITIES[entity[1]]
     code = int(entity[2]) if entity[2] else int(entity[3], 16)
     surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004
     return entity[0] if surrogate or not 0 < code <= 0x10FFFF else chr(code)  # noqa: PLR2004
 
 
-_XML_PARTS: Mapping[str, Part] = {"src": "sources", "ref": "references", "hyp": "hypotheses"}
+_XML_PARTS: Mapping[str, TextKind] = {"src": "sources", "ref": "references", "hyp": "hypotheses"}
 _BY = {"src": "", "ref": "translator", "hyp": "system"}
 
 
 def _xml_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
-    """Every segment of a file, in the order of the file."""
-    name = shown(path)
+    """Every segment of an .xml file (from 2021), in the order of the file."""
+    name = display_name(path)
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    scanner = _Scanner(name, parser)
+    scanner = _XmlScanner(name, parser)
     try:
         for block in byte_blocks(path, advance=advance):
             parser.Parse(block, False)
@@ -218,16 +259,16 @@ def _xml_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
     yield from scanner.drained()
 
 
-class _Scanner:
-    """The state between the parser's events: where we are, and what was found since last asked."""
+class _XmlScanner:
+    """The state between the events of the parser: the position, and the texts read so far."""
 
     def __init__(self, name: str, parser: expat.XMLParserType) -> None:
         self._name = name
         self._parser = parser
-        self._found: list[MarkedText] = []
+        self._texts_read: list[MarkedText] = []
         self._document: str | None = None
-        self._side: tuple[Part, str] | None = None
-        self._segment: tuple[Key, int] | None = None
+        self._side: tuple[TextKind, str] | None = None
+        self._segment: tuple[SegmentKey, int] | None = None
         self._position = 0
         self._text: list[str] = []
         parser.StartElementHandler = self._start
@@ -236,9 +277,9 @@ class _Scanner:
         parser.EntityDeclHandler = self._refuse_entity
 
     def drained(self) -> list[MarkedText]:
-        """What was found since the last call."""
-        found, self._found = self._found, []
-        return found
+        """The texts read since the last call."""
+        texts, self._texts_read = self._texts_read, []
+        return texts
 
     def _start(self, element: str, attributes: dict[str, str]) -> None:
         if element == "doc":
@@ -266,7 +307,7 @@ class _Scanner:
         elif element == "seg" and self._segment is not None and self._side is not None:
             key, line = self._segment
             text = "".join(self._text).strip()
-            self._found.append(MarkedText(*self._side, key, text, line))
+            self._texts_read.append(MarkedText(*self._side, key, text, line))
             self._segment = None
 
     def _refuse_entity(self, *declaration: object) -> None:
@@ -275,39 +316,3 @@ class _Scanner:
             f"{self._name}, line {self._parser.CurrentLineNumber}: the file declares the entity "
             f'"{declaration[0]}"; WMT files have none, and it is not read.'
         )
-
-
-Key: TypeAlias = tuple[str, str]  # the ids of a document and of a segment in it
-Cell = TypeVar("Cell", str, tuple[str, ...])
-
-
-@dataclass(frozen=True, slots=True)
-class Track(Generic[Cell]):
-    """What one file says, position by position: a text, or the references of a segment."""
-
-    name: str
-    cells: Iterator[Cell]
-    keys: tuple[Key, ...] | None = None  # None for plain text, which has lines only
-
-    def place(self, row: int) -> str:
-        """Where in the file the cell of this row (from 0) stands."""
-        if self.keys is None:
-            return f"{self.name}, line {row + 1}"
-        return f"{self.name}, {describe(self.keys[row])}"
-
-    def count(self, cells: int) -> str:
-        """A number of cells in words."""
-        if not cells:
-            return f"{self.name} is empty"
-        unit = "line" if self.keys is None else "segment"
-        return f"{self.name} has {cells} {unit}{'s' if cells > 1 else ''}"
-
-
-def describe(key: Key) -> str:
-    """A segment by its ids.
-
-    >>> describe(("bbc.381790", "3"))
-    'document "bbc.381790", segment 3'
-    """
-    document, segment = key
-    return f'document "{document}", segment {segment}'

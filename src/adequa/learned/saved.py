@@ -26,7 +26,7 @@ from adequa.encoders.registry import (
     with_setting,
 )
 from adequa.errors import AdequaError
-from adequa.io.text import TRUTH
+from adequa.io.text import BOOLEANS
 from adequa.metrics.registry import check_settings
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray
 
@@ -93,9 +93,9 @@ def may_help(folder: object, key: str) -> str:
 def is_cached(folder: Path, settings: Mapping[str, str]) -> bool:
     """Return the setting `cache`: whether vectors and parses are cached on disk (the default)."""
     cache = settings.get("cache", "true").lower()
-    if cache not in TRUTH:
+    if cache not in BOOLEANS:
         raise AdequaError(f"{folder}: cache must be true or false, not {settings['cache']!r}.")
-    return TRUTH[cache]
+    return BOOLEANS[cache]
 
 
 # Encoders

@@ -17,7 +17,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from adequa.errors import AdequaError, UnknownSettingError, nearest
-from adequa.io.text import TRUTH
+from adequa.io.text import BOOLEANS
 from adequa.metrics import saved
 from adequa.metrics.base import Metric
 
@@ -319,7 +319,7 @@ def _parsed(metric: type[Metric], key: str, text: str, types: tuple[Any, ...]) -
         return None
     kind = next(each for each in types if each is not NoneType)
     try:
-        return TRUTH[text.lower()] if kind is bool else kind(text)
+        return BOOLEANS[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         raise AdequaError(
             f"{metric.name}: {key} must be {_described(types)}, not {text!r}."

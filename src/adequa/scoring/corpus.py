@@ -22,8 +22,8 @@ from adequa.errors import AdequaError
 from adequa.io.atomic import locked
 from adequa.io.columns import refuse_equal_names
 from adequa.io.parquet import ParquetShard
-from adequa.io.shards import Shard, find_shards, finder
-from adequa.io.storage import LOCAL, is_address, storage_of, whereabouts, without_slash
+from adequa.io.shards import Shard, find_shards, shard_matcher
+from adequa.io.storage import LOCAL, is_address, location, storage_of, without_slash
 from adequa.metrics.base import Metric, sentences, together
 from adequa.metrics.registry import in_full, no_device
 from adequa.scoring.local import run_local
@@ -223,14 +223,14 @@ def _check(metrics: Mapping[str, Metric]) -> None:
 
 def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
     """Raise where scores would be written over shards, or be taken for shards the next time."""
-    kind, folder = whereabouts(job.output)
-    is_found = finder(inputs)
-    all_paths = {whereabouts(shard.path): shard for shard in shards}
+    kind, folder = location(job.output)
+    would_match = shard_matcher(inputs)
+    all_paths = {location(shard.path): shard for shard in shards}
     for (its_kind, path), shard in all_paths.items():
         within = kind == its_kind and folder in path.parents
-        if within or whereabouts(job.target(shard)) in all_paths:  # by links further down
+        if within or location(job.target(shard)) in all_paths:  # by links further down
             raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
-        if is_found((kind, folder / shard.name)):
+        if would_match((kind, folder / shard.name)):
             raise AdequaError(
                 f"{job.target(shard)}, which would be written, would be among the shards of "
                 f"{inputs}; give a folder outside of them with -o."
@@ -289,12 +289,12 @@ def _held(job: Job) -> Iterator[None]:
                 f"Another adequa is writing to {job.output}; let it finish, or give another folder."
             )
         if holder == "us":
-            storage.remove_temporaries(temporaries)
+            storage.remove_folder(temporaries)
         try:
             yield
         finally:
             if holder == "us":
-                storage.remove_temporaries(temporaries)
+                storage.remove_folder(temporaries)
 
 
 def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]:

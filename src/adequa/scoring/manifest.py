@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from adequa.errors import AdequaError, UnknownSettingError
-from adequa.io.shards import Shard, literal
-from adequa.io.storage import Content, below, storage_of
+from adequa.io.shards import Shard
+from adequa.io.storage import Content, literal, storage_of
 from adequa.metrics.base import Metric, Remark
 from adequa.metrics.registry import load_metric, written_settings
 from adequa.scoring.results import labels
@@ -44,11 +44,11 @@ class Job:
 
     def target(self, shard: Shard) -> str:
         """Where the scored rows of a shard go."""
-        return below(self.output, shard.name)
+        return f"{self.output}/{shard.name}"
 
     def record(self, shard: Shard) -> str:
         """Where it is kept that a shard is finished."""
-        return below(self.output, f"{FOLDER}/shards/{shard.name}.json")
+        return f"{self.output}/{FOLDER}/shards/{shard.name}.json"
 
     @property
     def temporaries(self) -> str:
@@ -241,7 +241,9 @@ def _refuse_files_of_others(job: Job, shards: Sequence[Shard]) -> None:
     storage, folder = storage_of(job.output)
     if not storage.is_folder(folder):
         return
-    for path in storage.existing([f"{folder}/{shard.name}" for shard in shards])[:1]:
+    written = {entry.path for entry in storage.glob(f"{literal(folder)}/**/*", hidden=True)}
+    paths = (f"{folder}/{shard.name}" for shard in shards)
+    for path in filter(written.__contains__, paths):
         raise AdequaError(
             f"{path} is there already, and by its records no job of adequa has made it; give "
             "another folder with -o, or remove the file."
@@ -253,7 +255,7 @@ def _recorded(job: Job) -> set[str]:
     storage, folder = storage_of(f"{job.output}/{FOLDER}/shards")
     if not storage.is_folder(folder):
         return set()
-    found = storage.matching(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
+    found = storage.glob(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
     return {
         path[len(folder) + 1 :].removesuffix(_RECORD) for path, size in found if size is not None
     }

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from adequa.errors import AdequaError
 from adequa.io.shards import Shard
-from adequa.io.storage import LocalStorage, below, storage_of
+from adequa.io.storage import LOCAL, storage_of
 from adequa.runtime.threads import available_cpus
 from adequa.scoring.manifest import Job, Record
 from adequa.scoring.shard import Outcome, Progress, ShardScorer, Told, in_words
@@ -331,7 +331,7 @@ class SeenOutputs:
     def __init__(self, job: Job) -> None:
         self._output = job.output
         # Every other store is the same for all.
-        self._is_local = storage_of(job.output)[0].kind == LocalStorage.kind
+        self._is_local = storage_of(job.output)[0].kind == LOCAL
         self._missing: dict[str, tuple[int, float]] = {}  # how large it is, and since when
 
     def expect(self, record: Record) -> None:
@@ -359,7 +359,7 @@ class SeenOutputs:
                 )
 
     def _is_seen(self, shard: str, size: int) -> bool:
-        _, path = storage_of(below(self._output, shard))
+        _, path = storage_of(f"{self._output}/{shard}")
         try:
             return Path(path).stat().st_size == size
         except OSError:

@@ -17,8 +17,8 @@ import numpy as np
 from adequa.errors import AdequaError, UnwritableError
 from adequa.io.columns import Chunk, Layout, chunk_segments, table_layout
 from adequa.io.parquet import ParquetShard
-from adequa.io.shards import NewColumns, OpenShard, RowWriter, Shard, Unit, open_shard
-from adequa.io.storage import Content, Written, reading, storage_of
+from adequa.io.shards import NewColumns, OpenShard, Shard, ShardWriter, Unit, open_shard
+from adequa.io.storage import Content, DigestWriter, reading, storage_of
 from adequa.metrics.base import Metric, Remark, since, together
 from adequa.scoring.manifest import Job, MetricSums, Record, kept_record, unsized, write_record
 from adequa.segments import FloatArray, Segments, concatenate
@@ -350,13 +350,13 @@ class ShardScorer:
         told(Progress(shard.name, counted.rows, counted.unscored, 1.0))
         return record
 
-    def _writer(self, found: OpenShard, file: Written) -> RowWriter:
+    def _writer(self, found: OpenShard, file: DigestWriter) -> ShardWriter:
         signatures = {column: unsized(metric) for column, metric in self._metrics.items()}
         return found.writer(cast("BinaryIO", file), signatures, self._job.reason)
 
     @staticmethod
     def _write(
-        units: Iterator[Unit], rows: RowScorer, counted: _Counted, writer: RowWriter
+        units: Iterator[Unit], rows: RowScorer, counted: _Counted, writer: ShardWriter
     ) -> str | None:
         """Score and write all units; why the first row without a score has none."""
         first_reason: str | None = None
@@ -405,7 +405,7 @@ def opened(shard: Shard) -> Iterator[OpenShard]:
     storage, inner = storage_of(shard.path)
     with ExitStack() as stack:
         with reading(shard.path):
-            stream = stack.enter_context(storage.opened(inner))
+            stream = stack.enter_context(storage.open(inner))
             found = stack.enter_context(open_shard(stream, shard))
         yield found
 

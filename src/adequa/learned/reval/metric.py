@@ -19,7 +19,7 @@ import numpy as np
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
 from adequa.errors import AdequaError
-from adequa.io.text import TRUTH
+from adequa.io.text import BOOLEANS
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
@@ -326,9 +326,9 @@ class TreeLstm(LearnedMetric):
         references = settings.get("references", saved["references"])
         check_choice("references", references, get_args(Reduction))
         cache = settings.get("cache", "true").lower()
-        check_choice("cache", cache, TRUTH)
+        check_choice("cache", cache, BOOLEANS)
         metric = cls(
-            parser=restore_parser(saved["parser"], folder, settings, cache=TRUTH[cache]),
+            parser=restore_parser(saved["parser"], folder, settings, cache=BOOLEANS[cache]),
             vectors=restore_vectors(
                 saved["vectors"], list(map(settings.get, keys)), folder, device
             ),
