@@ -101,7 +101,7 @@ def test_unequal_lengths_are_counted_to_the_end() -> None:
     )
     assert error([many], [write("r.txt", *["x"] * 2000)], batch=1000) == (
         "All files need the same number of segments, but "
-        "many.txt has 2,500 lines, r.txt has 2000 lines."
+        "many.txt has 2,500 lines, r.txt has 2,000 lines."
     )
     assert error([one], [one], write("none.txt")) == (
         "All files need the same number of segments, but one.txt has 1 line, none.txt is empty."

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.io.text import Advance, FilePath, ignore, lines, display_name, uncompressed_name
+from adequa.io.text import Advance, FilePath, display_name, ignore, lines, uncompressed_name
 from adequa.judgements import FileRows, Preferences, all_rows
 from adequa.segments import Segments
 
