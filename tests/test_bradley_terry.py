@@ -1,9 +1,6 @@
-"""Bradley-Terry strengths against maximum likelihood by scipy, and rankings of systems by hand."""
+"""Bradley-Terry strengths against maximum likelihood by scipy."""
 
 from __future__ import annotations
-
-import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,10 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from adequa.comparison.ranking import rank, win_probabilities
 from adequa.errors import AdequaError
-from adequa.metrics.registry import load_metric
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray
 from adequa.statistics.standings import bradley_terry
 
 
@@ -73,72 +68,3 @@ def test_what_has_no_strength() -> None:
     with pytest.raises(AdequaError, match="cannot be negative"):
         bradley_terry(np.array([[0.0, -1.0], [0.0, 0.0]]))
     assert bradley_terry(np.zeros((1, 1))).tolist() == [0.0]
-
-
-def _won(*rows: tuple[float, float, float]) -> FloatArray:
-    """Probabilities of three systems from those of a over b, a over c and b over c."""
-    won = np.full((len(rows), 3, 3), 0.5)
-    for at, (ab, ac, bc) in enumerate(rows):
-        for one, other, value in ((0, 1, ab), (0, 2, ac), (1, 2, bc)):
-            won[at, one, other], won[at, other, one] = value, 1 - value
-    return won
-
-
-def test_a_ranking_by_hand() -> None:
-    ranking = rank(["a", "b", "c"], _won((0.9, 0.8, 0.3), (0.4, 0.5, 0.2)), resamples=50)
-    # a: b lost once and won once, c lost once and tied: (1/2 + 3/4) / 2; c beats b twice.
-    assert ranking.systems == ("a", "c", "b")
-    assert [figure.value for figure in ranking.expected_wins] == [0.625, 0.625, 0.25]
-    assert ranking.ranks == (1, 1, 3)
-    np.testing.assert_allclose(ranking.probabilities[0], [0.5, 0.65, 0.65])
-    np.testing.assert_allclose(ranking.segments[0], [0.85, 0.45, 0.2])
-    for figure in ranking.expected_wins:
-        assert figure.low <= figure.value <= figure.high
-
-
-def test_certain_systems_have_narrow_intervals_and_finite_strengths() -> None:
-    ranking = rank(["worse", "better"], np.tile([[0.5, 0.1], [0.9, 0.5]], (40, 1, 1)))
-    assert ranking.systems == ("better", "worse")
-    assert (ranking.expected_wins[0].low, ranking.expected_wins[0].high) == (1.0, 1.0)
-    assert np.isfinite(ranking.strengths[0].high)
-
-
-def test_memory_goes_with_systems_and_not_with_resamples() -> None:
-    """Between sixty systems 3,000 resamples have 86 MB of wins, in each of several copies."""
-    won = np.random.default_rng(1).random((1, 60, 60))
-    seen: list[int] = []
-    tracemalloc.start()
-    try:
-        with pytest.raises(InterruptedError):
-            rank([str(at) for at in range(60)], won, resamples=3000, done=_until(300, seen))
-        assert tracemalloc.get_traced_memory()[1] < 120e6
-    finally:
-        tracemalloc.stop()
-    assert len(seen) > 1
-
-
-def _until(last: int, seen: list[int]) -> Callable[[int, int], None]:
-    def done(count: int, of: int) -> None:
-        assert count <= of
-        seen.append(count)
-        if count >= last:
-            raise InterruptedError
-
-    return done
-
-
-def test_any_metric_ranks_by_its_scores() -> None:
-    references = (("the cat sat on the mat",), ("a dog ran far away",))
-    good = Segments(("the cat sat on the mat", "a dog ran"), references)
-    bad = Segments(("mat", "a dog ran"), references)
-    won = win_probabilities(load_metric("ter"), [bad, good])  # where lower is better
-    assert won[:, 1, 0].tolist() == [1.0, 0.5]
-    assert won[:, 0, 1].tolist() == [0.0, 0.5]
-
-
-def test_systems_that_cannot_be_ranked() -> None:
-    one = Segments(("a",), (("x",),))
-    with pytest.raises(AdequaError, match="at least two systems"):
-        win_probabilities(load_metric("chrf"), [one])
-    with pytest.raises(AdequaError, match="on the same segments"):
-        win_probabilities(load_metric("chrf"), [one, Segments(("a",), (("y",),))])

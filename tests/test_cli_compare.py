@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adequa import Comparison, ComparisonSettings, compare
-from adequa.cli.render_comparison import as_markdown, as_text, as_tsv
+from adequa.tables import Format
 from test_cli import EXAMPLES, adequa
 
 QUICK = ("--swaps", "500", "--resamples", "200")
@@ -35,7 +35,7 @@ def found() -> Comparison:
 
 
 def test_text_tables(found: Comparison) -> None:
-    shown = "".join(as_text(found, 1)).splitlines()
+    shown = "".join(found.lines(Format.text, examples=1)).splitlines()
     assert shown[0] == "3 systems, 36 segments; baseline: literal"
     assert [line.split()[:4] for line in shown[3:9]] == [
         ["chrf", "↑", "1", "fluent"],
@@ -54,11 +54,11 @@ def test_text_tables(found: Comparison) -> None:
 
 
 def test_tsv_and_markdown_tell_the_same(found: Comparison) -> None:
-    rows = list(csv.DictReader(io.StringIO("".join(as_tsv(found, 0))), delimiter="\t"))
+    rows = list(csv.DictReader(io.StringIO(found.long_table().to_tsv()), delimiter="\t"))
     assert len(rows) == 6
     assert float(rows[0]["difference"]) == found.metrics[0].pairs[0].difference
     assert {row["metric"] for row in rows} == {"chrf", "ter"}
-    tables = "".join(as_markdown(found, 0)).split("\n\n")
+    tables = found.to_markdown().split("\n\n")
     assert len(tables) == 3
     for table in tables:
         widths = {line.count("|") for line in table.strip().splitlines()}

@@ -13,13 +13,13 @@ import adequa
 import test_statistics_paired as paired
 from adequa import AdequaError, Comparison, ComparisonSettings, Metric, ScoreFile, compare
 from adequa.agreement.sources import sources
-from adequa.cli.render_comparison import as_text
-from adequa.comparison.as_tables import segment_rows
-from adequa.comparison.examples import disagreements, largest_gains
-from adequa.comparison.outputs import Outputs, gathered, outputs_of
-from adequa.comparison.people import FILE, read_meanings
-from adequa.comparison.scored import scored
-from adequa.comparison.tested import effect_size
+from adequa.comparison.significance import AGREEMENT_FILE, effect_size, read_agreement
+from adequa.comparison.systems import (
+    Outputs,
+    metric_statistics,
+    outputs_from_batches,
+    outputs_of,
+)
 from adequa.metrics.edit_rates import WER
 from adequa.progress import NO_PROGRESS
 from adequa.segments import Segments
@@ -123,8 +123,8 @@ def test_few_differing_segments_get_a_note() -> None:
 def test_what_ranks_say() -> None:
     assert "of one rank do not" in ComparisonSettings().meaning_of_ranks
     separated = compare(SYSTEMS, REFERENCES, ["wer"], settings=replace(QUICK, clusters="separated"))
-    assert "of one rank" not in "".join(as_text(separated, 0))
-    assert "better than all systems of lower ranks" in "".join(as_text(separated, 0))
+    assert "of one rank" not in separated.to_text()
+    assert "better than all systems of lower ranks" in separated.to_text()
     assert "better than all systems of lower ranks" in separated.to_html()
 
 
@@ -162,10 +162,10 @@ def test_examples_are_the_largest_differences(found: Comparison) -> None:
     wer = found.metrics[1]
     assert wer.segments is not None
     gains = wer.segments[0] - wer.segments[1]
-    rows = largest_gains(wer, 0, 1, 3)
+    rows = wer.largest_gains(0, 1, 3)
     assert gains[rows].tolist() == sorted(gains.tolist(), reverse=True)[:3]
-    assert largest_gains(wer, 0, 2, 3) == []
-    for each in disagreements(found.metrics, 0, 1, 5):
+    assert wer.largest_gains(0, 2, 3) == []
+    for each in found.disagreements(0, 1, 5):
         assert {each.for_first, each.for_second} == {"chrf", "wer"}
         assert each.size > 0
 
@@ -174,8 +174,10 @@ def test_metrics_may_be_called_as_columns_are() -> None:
     names = ("system", "segment", "hypothesis", "system_score")
     metrics = [ScoreFile(name, {}, np.arange(4.0) + place) for place, name in enumerate(names)]
     said = {"a": ["x", "y"], "b": ["y", "x"]}
-    rows = list(segment_rows(compare(said, ["x", "y"], metrics, settings=QUICK)))
-    assert rows[3] == {
+    comparison = compare(said, ["x", "y"], metrics, settings=QUICK)
+    table = comparison.data_tables()["segments"]
+    row = list(table.rows)[3]
+    assert dict(zip((column.name for column in table.columns), row, strict=True)) == {
         "system": "b",
         "segment": 2,
         "hypothesis": "x",
@@ -225,7 +227,7 @@ def test_score_files_that_do_not_fit(tmp_path: Path, content: str, sentence: str
     outputs = outputs_of({name: SYSTEMS[name][:3] for name in ("base", "new")}, REFERENCES[:3])
     (source,) = sources([str(file)])
     with pytest.raises(AdequaError, match=sentence):
-        scored(source, outputs, NO_PROGRESS)
+        metric_statistics(source, outputs, NO_PROGRESS)
 
 
 def test_what_cannot_be_compared_gets_a_sentence() -> None:
@@ -252,13 +254,13 @@ def test_what_cannot_be_compared_gets_a_sentence() -> None:
 def test_tables_must_have_the_same_segments() -> None:
     ids = {"system": ("a", "b", "a", "b")}
     good = Segments(("1", "2", "3", "4"), (("x",), ("x",), ("y",), ("y",)), ids=ids)
-    assert gathered([good]).hypotheses == (("1", "3"), ("2", "4"))
+    assert outputs_from_batches([good]).hypotheses == (("1", "3"), ("2", "4"))
     for wrong, sentence in (
         (replace(good, references=(("x",), ("x",), ("y",), ("z",))), "segment 2 of b has another"),
         (replace(good, ids={"system": ("a", "b", "a", "a")}), "a has 3 and b has 1"),
     ):
         with pytest.raises(AdequaError, match=sentence):
-            gathered([wrong])
+            outputs_from_batches([wrong])
 
 
 def test_many_pairs_need_many_swaps() -> None:
@@ -266,7 +268,7 @@ def test_many_pairs_need_many_swaps() -> None:
     few = compare(many, REFERENCES, ["wer"], settings=replace(QUICK, swaps=100))
     assert few.notes[-1].startswith("100 swaps are too few for 10 pairs of systems")
     assert few.settings.swaps == 100
-    assert ComparisonSettings(alpha=0.001).of(5).swaps == 20_000
+    assert ComparisonSettings(alpha=0.001).for_systems(5).swaps == 20_000
 
 
 def test_few_segments_have_a_defined_result() -> None:
@@ -290,8 +292,8 @@ def people_file(folder: Path, metric: Metric) -> Path:
     bins = [{"from": 0.0, "to": 0.05, **none}, {"from": 0.05, "to": None, **one}]
     measured = {"name": metric.name, "signature": str(metric.signature(1)), "bins": bins}
     content = {"datasets": ["wmt18-systems"], "level": "system", "metrics": [measured]}
-    (folder / FILE).write_text(json.dumps(content))
-    return folder / FILE
+    (folder / AGREEMENT_FILE).write_text(json.dumps(content))
+    return folder / AGREEMENT_FILE
 
 
 def test_what_differences_have_meant_for_people(tmp_path: Path) -> None:
@@ -301,14 +303,14 @@ def test_what_differences_have_meant_for_people(tmp_path: Path) -> None:
     assert told is not None
     assert (told.share, told.pairs, told.data) == (0.75, 40, "wmt18-systems")
     assert meaning.pair(0, 2).people is None  # no difference at all
-    (read,) = read_meanings(file)
-    assert read.of(-0.05) == told
-    assert read.of(0.04) is None
+    (read,) = read_agreement(file)
+    assert read.bin_of(-0.05) == told
+    assert read.bin_of(0.04) is None
     with pytest.raises(AdequaError, match="tells of none of these metrics"):
         compare(SYSTEMS, REFERENCES, ["wer:lowercase=true"], people=file)
     file.write_text('{"level": "system"}')
     with pytest.raises(AdequaError, match="does not hold what `adequa differences"):
-        read_meanings(file)
+        read_agreement(file)
 
 
 def test_a_packed_metric_brings_what_people_say(tmp_path: Path) -> None:

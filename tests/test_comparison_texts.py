@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adequa import ComparisonSettings, compare
-from adequa.cli.render_comparison import as_text
-from adequa.comparison.features import Feature, features, vocabulary
-from adequa.comparison.outputs import outputs_of
-from adequa.comparison.word_differences import differing, marked
+from adequa.comparison.buckets import Feature, segment_features, vocabulary
+from adequa.comparison.systems import outputs_of
+from adequa.comparison.text import compare_words, mark_differences
+from adequa.tables import Format
 from marked_words import MARKED
 
 QUICK = ComparisonSettings(resamples=200, swaps=500)
@@ -17,23 +17,23 @@ QUICK = ComparisonSettings(resamples=200, swaps=500)
 
 def test_word_differences_add_up_to_the_text() -> None:
     text, other = "The old  cat sat, 3.5 times!", "the cat sat 4.5 times !"
-    pieces = differing(text, other)
+    pieces = compare_words(text, other)
     assert "".join(piece.text for piece in pieces) == text
     assert [piece.text for piece in pieces if not piece.same] == ["old", ", 3.5"]
-    assert marked("我爱猫", "我爱狗") == "我爱[猫]"
-    assert marked("", "x") == ""
+    assert mark_differences("我爱猫", "我爱狗") == "我爱[猫]"
+    assert mark_differences("", "x") == ""
 
 
 @pytest.mark.parametrize(("text", "other", "expected"), MARKED.values(), ids=MARKED)
 def test_letters_keep_their_marks(text: str, other: str, expected: str) -> None:
-    assert marked(text, other) == expected
+    assert mark_differences(text, other) == expected
 
 
 def test_long_texts_are_cut_around_the_first_difference() -> None:
     long = "same " * 5000
     said = {"a": [f"{long}cat {long}", "x"], "b": [f"{long}dog {long}", "x"]}
     found = compare(said, [f"{long}cat {long}", "x"], "wer", settings=QUICK)
-    shown = "".join(as_text(found, 1))
+    shown = "".join(found.lines(Format.text, examples=1))
     assert len(shown) < 4000
     assert shown.count(" same cat same ") == 2
     assert " same [dog] same " in shown
@@ -41,7 +41,7 @@ def test_long_texts_are_cut_around_the_first_difference() -> None:
 
 def test_characters_are_not_called_words() -> None:
     texts = ["我爱猫。", "我爱很多很多很多很多很多很多猫和狗。"]
-    (length, *_) = features(outputs_of({"a": texts, "b": texts}, texts))
+    (length, *_) = segment_features(outputs_of({"a": texts, "b": texts}, texts))
     assert [label for label, _ in length.buckets()] == ["1–10 characters", "11–20 characters"]
 
 
@@ -54,8 +54,8 @@ def test_features_part_segments_by_what_references_say() -> None:
     outputs = outputs_of({"a": texts, "b": ("x", "it rained .", "y")}, texts, documents="112")
     known = "it rained and so on in the team of met came"
     parts = {
-        feature.name: [feature.labels[place] for place in feature.places.tolist()]
-        for feature in features(outputs, vocabulary(outputs, [known]))
+        feature.name: [feature.labels[place] for place in feature.codes.tolist()]
+        for feature in segment_features(outputs, vocabulary(outputs, [known]))
     }
     assert parts["length"] == ["11–20 words", "1–10 words", "31–40 words"]
     assert parts["overlap"] == ["40–60%", "80% or more", "40–60%"]

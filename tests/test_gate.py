@@ -12,9 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa import AdequaError, compare
-from adequa.cli.render_gate import as_json, as_junit, as_markdown
-from adequa.comparison.gate import Check, Verdict, judged
-from adequa.comparison.gate_rules import GateRules, Rule, read_rules, same_rules
+from adequa.comparison.gate import (
+    Check,
+    GateResult,
+    GateRules,
+    Rule,
+    apply_rules,
+    gate,
+    read_rules,
+    same_rules,
+)
+from adequa.metrics.edit_rates import WER
+from adequa.tables import Format
 from damaged_systems import references, system
 
 REFERENCES = references(80)
@@ -23,10 +32,10 @@ BAD = system(REFERENCES, 0.3, seed=2)
 CLOSE = [*system(REFERENCES, 0.1, seed=3)]
 
 
-def verdict(candidate: list[str], rules: GateRules, baseline: list[str] = GOOD) -> Verdict:
+def verdict(candidate: list[str], rules: GateRules, baseline: list[str] = GOOD) -> GateResult:
     said = {"base": baseline, "candidate": candidate}
     metrics = [rule.metric for rule in rules.rules]
-    return judged(compare(said, REFERENCES, metrics, settings=rules.settings()), rules)
+    return apply_rules(compare(said, REFERENCES, metrics, settings=rules.settings()), rules)
 
 
 def quick(*rules: Rule, **settings: object) -> GateRules:
@@ -129,12 +138,14 @@ def test_few_changed_segments_get_a_note() -> None:
         wrong = [*["x"] * changed, *GOOD[changed:]]
         found = verdict(wrong, quick(Rule("wer")))
         assert found.passed == told
-        assert bool(found.notes) == told
+        assert any("too few" in note for note in found.notes) == told
     four = verdict(["x"] * 4 + GOOD[4:], quick(Rule("wer")))
     assert four.notes == (
         "wer differs in 4 segments, too few for any drop to be significant at 0.05.",
     )
-    assert verdict(list(GOOD), quick(Rule("wer"))).notes == ()
+    assert verdict(list(GOOD), quick(Rule("wer"))).notes == (
+        "candidate has the same outputs as base in every segment.",
+    )
 
 
 def test_holm_over_rules() -> None:
@@ -147,7 +158,7 @@ def test_holm_over_rules() -> None:
 
 def test_never_flaky() -> None:
     rules = quick(Rule("chrf"), Rule("wer"))
-    assert verdict(CLOSE, rules) == verdict(CLOSE, rules)
+    assert verdict(CLOSE, rules).to_dict() == verdict(CLOSE, rules).to_dict()
 
 
 def test_false_alarms_of_two_metrics_together() -> None:
@@ -165,7 +176,7 @@ def test_false_alarms_of_two_metrics_together() -> None:
         other = [a if s else b for a, b, s in zip(first, second, swap, strict=True)]
         said = {"base": base, "other": other}
         found = compare(said, few, ["per", "wer"], settings=rules.settings())
-        failed += not judged(found, rules).passed
+        failed += not apply_rules(found, rules).passed
     assert failed <= 12
 
 
@@ -224,7 +235,7 @@ def test_whole_systems_only_get_a_sentence(tmp_path: Path) -> None:
         verdict(GOOD, quick(Rule(str(file))))
 
 
-def made(name: str, *, drop: float, p: float) -> Verdict:
+def made(name: str, *, drop: float, p: float) -> GateResult:
     check = Check(
         metric=name,
         higher_is_better=True,
@@ -241,7 +252,7 @@ def made(name: str, *, drop: float, p: float) -> Verdict:
         worst_score=None,
         signature=f"{name}|version:1",
     )
-    return Verdict(name, f"{name}2", 10, (check,), "any", "seed:1")
+    return GateResult(name, f"{name}2", 10, (check,), "any", "seed:1")
 
 
 def test_numbers_are_told_as_they_are() -> None:
@@ -253,23 +264,43 @@ def test_numbers_are_told_as_they_are() -> None:
 def test_all_forms_say_the_same() -> None:
     for drop, p, passes in ((1.0, 0.01, False), (1.0, 0.2, True), (0.4, 0.01, True)):
         found = made("bleu", drop=drop, p=p)
-        content = json.loads("".join(as_json(found)))
+        content = json.loads("".join(found.lines(Format.json)))
         assert content["passed"] == passes
         assert content["checks"][0]["regression"] == (not passes)
-        tree = ET.fromstring("".join(as_junit(found)))
+        tree = ET.fromstring(found.to_junit())
         assert len(tree.findall(".//testcase")) == 1
         assert (tree.find(".//failure") is None) == passes
         assert tree.get("failures") == str(int(not passes))
-        table = "".join(as_markdown(found))
+        table = found.to_markdown()
         assert table.startswith("### Pass: " if passes else "### Regression: ")
         assert f"{30.0 - drop:.2f}" in table
+
+
+def test_the_function_takes_lists_of_strings(tmp_path: Path) -> None:
+    assert not gate(GOOD, BAD, REFERENCES, [WER(lowercase=True)]).passed
+    assert gate(GOOD, BAD, REFERENCES, "wer", max_drop=0.9).passed
+    rules = tmp_path / "gate.toml"
+    rules.write_text('swaps = 500\n[[rule]]\nmetric = "wer"\n')
+    assert not gate(GOOD, BAD, REFERENCES, rules=rules).passed
+    with pytest.raises(AdequaError, match="stand in the rules"):
+        gate(GOOD, BAD, REFERENCES, "wer", rules=rules)
+    with pytest.raises(AdequaError, match="candidate: There are 79 hypotheses"):
+        gate(GOOD, BAD[1:], REFERENCES, "wer")
+
+
+def test_every_format_of_a_verdict() -> None:
+    result = gate(GOOD, BAD, REFERENCES, "wer")
+    assert repr(result).startswith("REGRESSION: candidate is worse than baseline: wer")
+    assert "regression: worse, significantly" in result.to_text()
+    assert result.long_table().to_tsv().splitlines()[0].startswith("metric\tregression\treason")
+    assert "<table" in result._repr_html_()
 
 
 @settings(max_examples=40)
 @given(st.text(min_size=1))
 def test_any_name_makes_whole_files(name: str) -> None:
     found = made(name, drop=1.0, p=0.01)
-    ET.fromstring("".join(as_junit(found)))
-    assert json.loads("".join(as_json(found)))["baseline"] == name
-    lines = "".join(as_markdown(found)).strip().split("\n")
+    ET.fromstring(found.to_junit())
+    assert json.loads("".join(found.lines(Format.json)))["baseline"] == name
+    lines = found.to_markdown().strip().split("\n")
     assert len(lines) == 7

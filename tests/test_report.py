@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import html
 import json
 import re
 from pathlib import Path
@@ -17,9 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa import ComparisonSettings, ScoreFile, compare
-from adequa.comparison.as_page import _short
-from adequa.comparison.tested import rounding
-from adequa.report.page import Parts, embedded_json, packed, page, plain_table
+from adequa.comparison.html import (
+    PageContent,
+    _rounded_scores,
+    compressed_json,
+    embedded_json,
+    render_page,
+    table_rows,
+)
+from adequa.comparison.results import rounding_tolerance
+from adequa.tables import html_text
 from judgements import needs_judgements
 from wmt_outputs import outputs_from_archive
 
@@ -86,13 +92,13 @@ def test_the_same_comparison_is_the_same_page() -> None:
 @settings(max_examples=50)
 @given(st.text(), st.text())
 def test_any_text_comes_back_as_it_was(one: str, other: str) -> None:
-    plain = plain_table([["System"], [other]])
-    text = page(Parts(one, {"title": one}, {"texts": [other]}, plain))
+    plain = table_rows([["System"], [other]])
+    text = render_page(PageContent(one, {"title": one}, {"texts": [other]}, plain))
     assert summary_of(text) == {"title": one}
     assert details_of(text) == {"texts": [other]}
-    assert f"<title>{html.escape(one)}</title>" in text
+    assert f"<title>{html_text(one)}</title>" in text
     assert not set("<>&") & set(embedded_json([one]))
-    assert json.loads(gzip.decompress(base64.b64decode(packed([one])))) == [one]
+    assert json.loads(gzip.decompress(base64.b64decode(compressed_json([one])))) == [one]
 
 
 @needs_judgements
@@ -136,8 +142,8 @@ def test_pages_keep_what_tells_scores_apart() -> None:
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=8))
 def test_pages_have_the_same_ties(scores: list[tuple[float, float]]) -> None:
     segments = np.array(scores).T
-    shown = np.array(_short(segments, 2))
-    near = rounding(segments)
+    shown = np.array(_rounded_scores(segments, 2))
+    near = rounding_tolerance(segments)
     exact, cut = (np.abs(each[1] - each[0]) <= near for each in (segments, shown))
     assert exact.tolist() == cut.tolist()
     assert np.abs(shown - segments).max() <= 0.00501

@@ -197,7 +197,9 @@ def test_everything_has_a_name(chromium: Browser, report: Path) -> None:
 
 
 def test_words_are_marked_as_on_the_command_line(chromium: Browser) -> None:
-    script = (resources.files("adequa.report") / "assets" / "words.js").read_text(encoding="utf-8")
+    script = (resources.files("adequa.comparison") / "assets" / "words.js").read_text(
+        encoding="utf-8"
+    )
     page = chromium.new_page()
     found = page.evaluate(
         f"""(cases) => {{

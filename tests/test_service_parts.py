@@ -18,7 +18,7 @@ import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from adequa import ComparisonSettings, compare
-from adequa.comparison.ranking import Ranking, rank
+from adequa.comparison.ranking import Ranking, rank_by_wins
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
@@ -245,7 +245,8 @@ def test_long_arithmetic_ends_where_nobody_waits() -> None:
 
     def work(asked: Asked) -> Ranking:
         begun.wait()
-        return rank(["a", "b"], won, resamples=10_000_000_000, done=asked.check)
+        settings = ComparisonSettings(resamples=10_000_000, swaps=10_000_000)
+        return rank_by_wins(["a", "b"], won, settings, done=asked.check)
 
     one, other = (pieces.begin(work, total=4) for _ in range(2))
     begun.wait()

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.comparing import (
-    Alpha,
-    ComparedMetrics,
-    KnownWords,
-    LikeSacrebleu,
-    People,
-    Report,
-    Resamples,
-    Swaps,
-    check_outputs,
-    compare_files,
-)
-from adequa.cli.inputs import MetricLoader, reader
+from adequa.cli.completion import complete_metric
+from adequa.cli.inputs import MetricLoader, Read, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -35,13 +25,48 @@ from adequa.cli.options import (
     Seed,
     SourceText,
 )
-from adequa.cli.output import TableFormat, TableFormatOption, format_by_ending, write
-from adequa.cli.progress import tell_notes
-from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
+from adequa.cli.output import FormatOption, check_output, chosen_format, write
+from adequa.cli.progress import progress, tell_notes
+from adequa.comparison.settings import (
+    ALPHA,
+    CONFIDENCE,
+    METRICS,
+    RESAMPLES,
+    SEED,
+    SWAPS,
+    ComparisonSettings,
+)
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
     from adequa.comparison.results import Comparison
+
+ComparedMetrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        metavar="NAME|FOLDER|FILE",
+        help="A metric with its settings, the folder of a trained one, or a file of scores; repeat "
+        f"for more. Default: {', '.join(METRICS[:-1])} and {METRICS[-1]}.",
+        autocompletion=complete_metric,
+    ),
+]
+Report = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Also write an HTML report that needs no network."),
+]
+Resamples = Annotated[int, typer.Option(metavar="N", help="Number of bootstrap resamples.")]
+Swaps = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Number of swaps of approximate randomisation. "
+        f"Default: {SWAPS}, and more for many systems.",
+    ),
+]
+Alpha = Annotated[float, typer.Option(metavar="X", help="Significance level of the tests.")]
 
 
 def compare(
@@ -53,23 +78,43 @@ def compare(
     metric: ComparedMetrics = None,
     report: Report = None,
     examples: Annotated[
-        int, typer.Option(min=0, max=1000, metavar="N", help="Segments shown of each kind.")
+        int, typer.Option(min=0, max=1000, metavar="N", help="Number of examples of each kind.")
     ] = 2,
     segments: Annotated[
-        bool, typer.Option("--segments", help="With --format json: all segments too.")
+        bool, typer.Option("--segments", help="With --format json: include all segments.")
     ] = False,
     resamples: Resamples = RESAMPLES,
     swaps: Swaps = None,
     confidence: Confidence = CONFIDENCE,
     alpha: Alpha = ALPHA,
     clusters: Annotated[
-        str, typer.Option(metavar="RULE", help="Ranks are greedy, or separated.")
+        str, typer.Option(metavar="RULE", help="Rule for ranks: greedy or separated.")
     ] = "greedy",
     seed: Seed = SEED,
-    like_sacrebleu: LikeSacrebleu = False,
-    known_words: KnownWords = None,
-    people: People = None,
-    format_: TableFormatOption = None,
+    like_sacrebleu: Annotated[
+        bool,
+        typer.Option(
+            "--like-sacrebleu",
+            help="Compute p-values as sacreBLEU does: resamples that equal the observed difference "
+            "do not count.",
+        ),
+    ] = False,
+    known_words: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Text whose words are known, such as training data in this language.",
+        ),
+    ] = None,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="How often people agreed with differences: from `adequa differences --level "
+            "system --format json`. The metric that ships brings its own.",
+        ),
+    ] = None,
+    format_: FormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
@@ -80,8 +125,7 @@ def compare(
 
     The first system is the baseline. -r, -s and -i are as in `adequa score`.
     """
-    from adequa.comparison.settings import ComparisonSettings
-
+    chosen = chosen_format(format_, output)
     settings = ComparisonSettings(
         resamples=resamples,
         swaps=swaps,
@@ -91,8 +135,7 @@ def compare(
         seed=seed,
         like_sacrebleu=like_sacrebleu,
     )
-    chosen = format_ or format_by_ending(output, TableFormat)
-    if segments and chosen is not TableFormat.json:
+    if segments and chosen is not Format.json:
         raise AdequaError("--segments goes with --format json.")
     read, paths = reader(
         "compare",
@@ -105,26 +148,60 @@ def compare(
     )
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
-    loading = MetricLoader(device, None if no_cache else cache_size)
-    found = compare_files(
-        read, paths, metric, settings, loading, known=known_words, people=people, quiet=quiet
+    comparison = compare_files(
+        read,
+        paths,
+        metric,
+        settings,
+        MetricLoader(device, None if no_cache else cache_size),
+        known_words=known_words,
+        people=people,
+        quiet=quiet,
     )
-    tell_notes(found.notes, quiet=quiet)
+    tell_notes(comparison.notes, quiet=quiet)
     if report is not None:
-        write([found.to_html()], report)
-    write(_rendered(found, chosen, examples, segments), output)
+        write([comparison.to_html()], report)
+    write(comparison.lines(chosen, examples=examples, segments=segments), output)
 
 
-def _rendered(
-    found: Comparison, format_: TableFormat, examples: int, segments: bool
-) -> Iterator[str]:
-    from adequa.cli import render_comparison as render
+def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
+    """Raise what writing would raise, before the work; no two results go to one file.
 
-    if format_ is TableFormat.json:
-        return render.as_json(found, segments=segments)
-    render_as = {
-        TableFormat.text: render.as_text,
-        TableFormat.tsv: render.as_tsv,
-        TableFormat.markdown: render.as_markdown,
-    }
-    return render_as[format_](found, examples)
+    Outputs are keyed by the option that names them.
+    """
+    files = {option: output for option, output in outputs.items() if output is not None}
+    paths = [Path(output).resolve() for output in files.values()]
+    for (option, output), path in zip(files.items(), paths, strict=True):
+        if output == "-":
+            raise AdequaError(f"{option} takes the name of a file, and - is none.")
+        if paths.count(path) > 1:
+            raise AdequaError(f"{output} is named for two results; give each a file of its own.")
+        check_output(output, inputs, option)
+
+
+def compare_files(
+    read: Read,
+    paths: Sequence[str],
+    metrics: Sequence[str] | None,
+    settings: ComparisonSettings,
+    loading: MetricLoader,
+    *,
+    known_words: str | None = None,
+    people: str | None = None,
+    quiet: bool,
+) -> Comparison:
+    """Read, score and compare, with progress on a terminal."""
+    from adequa.agreement.sources import sources
+    from adequa.comparison.compare import compare_outputs
+    from adequa.comparison.systems import outputs_from_batches
+    from adequa.io.read import total_bytes
+    from adequa.io.text import lines
+
+    loaded = sources(metrics or METRICS, loading)
+    loading.check_device()
+    words = None if known_words is None else lines(known_words)
+    with progress("Reading", total_bytes(paths), quiet=quiet) as work:
+        outputs = outputs_from_batches(read(advance=work.read))
+        return compare_outputs(
+            outputs, loaded, settings, known_words=words, people=people, progress=work
+        )

@@ -6,29 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.comparing import (
-    ComparedMetrics,
-    Report,
-    check_outputs,
-    compare_files,
-)
+from adequa.cli.compare import ComparedMetrics, Report, check_outputs, compare_files
 from adequa.cli.inputs import MetricLoader, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
     DeviceOption,
     NoCache,
+    Output,
     Quiet,
     References,
     SourceText,
 )
-from adequa.cli.output import write
+from adequa.cli.output import FormatOption, chosen_format, write, write_result
 from adequa.cli.progress import tell_notes
-from adequa.comparison.defaults import ALPHA, METRICS, SEED, SWAPS
+from adequa.comparison.settings import ALPHA, METRICS, SEED, SWAPS
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
-    from adequa.comparison.gate_rules import GateRules
+    from adequa.comparison.gate import GateRules
 
 
 def gate(
@@ -48,7 +45,8 @@ def gate(
         ),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(metavar="X", help=f"Level of the test. Default: {ALPHA}.")
+        float | None,
+        typer.Option(metavar="X", help=f"Significance level of the test. Default: {ALPHA}."),
     ] = None,
     rules: Annotated[
         str | None,
@@ -57,61 +55,62 @@ def gate(
     swaps: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help=f"Of the test. Default: {SWAPS}, and more if rules need them."
+            metavar="N",
+            help=f"Number of swaps of the test. Default: {SWAPS}, and more if rules need them.",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help=f"Of all random draws. Default: {SEED}.")
+        int | None,
+        typer.Option(metavar="N", help=f"Seed of all random draws. Default: {SEED}."),
     ] = None,
     json_: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the verdict as JSON.")
+        str | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
     ] = None,
     junit: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write it as JUnit XML.")
+        str | None, typer.Option(metavar="FILE", help="Also write the result as JUnit XML.")
     ] = None,
     markdown: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a summary in Markdown.")
+        str | None, typer.Option(metavar="FILE", help="Also write a summary in Markdown.")
     ] = None,
     report: Report = None,
+    format_: FormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
+    output: Output = None,
     quiet: Quiet = False,
 ) -> None:
     """Fail where a new system is worse than the one in use: exit code 1 for a regression.
 
     A regression is a drop beyond --max-drop that is significant at --alpha. Exit code 0: none;
-    2: bad input.
+    2: bad input. Without --format and -o, the verdict is one line.
     """
-    from adequa.comparison.gate import judged
-    from adequa.comparison.reach import unreachable
+    from adequa.comparison.gate import apply_rules
 
-    asked = _rules(rules, metric, max_drop, alpha, swaps, seed)
-    metrics = [rule.metric for rule in asked.rules]
+    chosen = chosen_format(format_, output)
+    gate_rules = _rules(rules, metric, max_drop, alpha, swaps, seed)
+    metrics = [rule.metric for rule in gate_rules.rules]
     read, paths = reader("gate", [baseline, candidate], reference or [], source, None, [])
     inputs = [*paths, *metrics, *([] if rules is None else [rules])]
-    results = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
-    check_outputs(results, inputs)
+    files = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
+    check_outputs({**files, "-o": output}, inputs)
     loading = MetricLoader(device, None if no_cache else cache_size)
-    found = compare_files(read, paths, metrics, asked.settings(), loading, quiet=quiet)
-    verdict = judged(found, asked)
-    two_sided = unreachable(found.metrics, found.systems, found.settings)
-    general = [note for note in found.notes if note not in two_sided]  # this test has one side
-    tell_notes([*general, *verdict.notes], quiet=quiet)
-
-    from adequa.cli import render_gate as render
-
-    for output, rendered in (
-        (json_, render.as_json),
-        (junit, render.as_junit),
-        (markdown, render.as_markdown),
-    ):
-        if output is not None:
-            write(rendered(verdict), output)
+    comparison = compare_files(read, paths, metrics, gate_rules.settings(), loading, quiet=quiet)
+    result = apply_rules(comparison, gate_rules)
+    tell_notes(result.notes, quiet=quiet)
+    if json_ is not None:
+        write_result(result, Format.json, json_)
+    if junit is not None:
+        write([result.to_junit()], junit)
+    if markdown is not None:
+        write_result(result, Format.markdown, markdown)
     if report is not None:
-        write([found.to_html()], report)
-    write([f"{verdict.sentence}\n"], None)
-    if not verdict.passed:
+        write([comparison.to_html()], report)
+    if format_ is not None or output is not None:
+        write_result(result, chosen, output)
+    if format_ is None or output is not None:
+        write([f"{result.sentence}\n"], None)
+    if not result.passed:
         raise typer.Exit(1)
 
 
@@ -123,7 +122,7 @@ def _rules(
     swaps: int | None,
     seed: int | None,
 ) -> GateRules:
-    from adequa.comparison.gate_rules import read_rules, same_rules
+    from adequa.comparison.gate import read_rules, same_rules
 
     if path is None:
         return same_rules(
@@ -133,9 +132,9 @@ def _rules(
             swaps=swaps,
             seed=SEED if seed is None else seed,
         )
-    given = {"-m": metrics, "--max-drop": max_drop, "--alpha": alpha}
-    given |= {"--swaps": swaps, "--seed": seed}
-    for option, value in given.items():
+    options = {"-m": metrics, "--max-drop": max_drop, "--alpha": alpha}
+    options |= {"--swaps": swaps, "--seed": seed}
+    for option, value in options.items():
         if value is not None:
             raise AdequaError(f"{option} and --rules cannot be combined; write it into {path}.")
     return read_rules(path)

@@ -1,4 +1,4 @@
-"""`adequa rank`: several systems in order, from decisions between their outputs."""
+"""`adequa rank`: systems in order, from decisions between their outputs of every segment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adequa.cli.compare import Alpha, Resamples, Swaps
 from adequa.cli.completion import complete_metric
 from adequa.cli.inputs import MetricLoader, reader
 from adequa.cli.options import (
@@ -23,14 +24,14 @@ from adequa.cli.options import (
     References,
     Seed,
 )
-from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
+from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
 from adequa.cli.progress import tell_notes
 from adequa.cli.training import training_progress
+from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
 from adequa.errors import AdequaError
+from adequa.tables import TABLE_FORMATS, Format
 
 if TYPE_CHECKING:
-    from adequa.comparison.ranking import Ranking
-    from adequa.metrics.base import Metric
     from adequa.segments import Segments
 
 
@@ -45,52 +46,54 @@ def rank(
             "-m",
             "--metric",
             metavar="FOLDER|NAME",
-            help="A pairwise ranker, or any metric, whose higher score wins. Default: a small "
-            "ranker over lexical metrics that comes with adequa.",
+            help="A pairwise ranker, or any metric, whose better score wins. Default: a small "
+            "ranker over lexical metrics that ships with adequa.",
             autocompletion=complete_metric,
         ),
     ] = None,
     segments: Annotated[
-        bool, typer.Option("--segments", help="For every segment, how likely each system wins.")
+        bool,
+        typer.Option("--segments", help="Show every segment: how likely each system wins it."),
     ] = False,
-    resamples: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Of the segments, for intervals.")
-    ] = 1000,
-    confidence: Confidence = 0.95,
-    seed: Seed = 0,
-    format_: ScoreFormatOption = None,
+    resamples: Resamples = RESAMPLES,
+    swaps: Swaps = None,
+    confidence: Confidence = CONFIDENCE,
+    alpha: Alpha = ALPHA,
+    seed: Seed = SEED,
+    format_: FormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put systems in order: expected wins, Bradley-Terry strengths, and who beats whom."""
-    from adequa.comparison.ranking import rank as ranked
-    from adequa.comparison.ranking import win_probabilities
+    """Put systems in order: expected wins, Bradley-Terry strengths, and who beats whom.
+
+    Systems of one rank do not differ significantly, as in `adequa compare`.
+    """
+    from adequa.comparison.ranking import rank_segments
     from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.pretrained import ranker_folder
 
+    chosen = chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
+    settings = ComparisonSettings(
+        resamples=resamples, swaps=swaps, confidence=confidence, alpha=alpha, seed=seed
+    )
     loading = MetricLoader(device, None if no_cache else cache_size)
-    found = loading(metric or ranker_folder())
+    loaded = loading(metric or ranker_folder())
     loading.check_device()
-    if no_cache and isinstance(found, PairwiseRanker):
-        found.loaded_inputs = found.loaded_inputs.uncached()
+    if no_cache and isinstance(loaded, PairwiseRanker):
+        loaded.loaded_inputs = loaded.loaded_inputs.uncached()
     read, paths = reader(
-        "rank", hypothesis or [], reference or [], None, input_, column or [], found.columns
+        "rank", hypothesis or [], reference or [], None, input_, column or [], loaded.columns
     )
     if output is not None:
         check_output(output, paths)
     systems = _by_system(read(advance=None))
     with training_progress(quiet) as training:
-        won = win_probabilities(found, list(systems.values()), training)
-    ranking = ranked(list(systems), won, resamples=resamples, confidence=confidence, seed=seed)
-    tell_notes(found.remarks(), quiet=quiet)
-    count = next(iter(systems.values())).reference_count
-    pieces = _rendered(
-        ranking, found, count, segments, format_ or format_by_ending(output, ScoreFormat)
-    )
-    write(pieces, output)
+        ranking = rank_segments(systems, loaded, settings, training)
+    tell_notes(loaded.remarks(), quiet=quiet)
+    write_result(ranking.by_segment() if segments else ranking, chosen, output)
 
 
 def _by_system(batches: Iterator[Segments]) -> dict[str, Segments]:
@@ -106,19 +109,4 @@ def _by_system(batches: Iterator[Segments]) -> dict[str, Segments]:
             rows = [row for row, system in enumerate(names) if system == name]
             whole = len(rows) == len(batch)
             parts.setdefault(name, []).append(batch if whole else batch.select(rows))
-    return {name: concatenate(some) for name, some in parts.items()}
-
-
-def _rendered(
-    ranking: Ranking, metric: Metric, references: int | None, segments: bool, format_: ScoreFormat
-) -> Iterator[str]:
-    from adequa.cli import render_ranking as render
-
-    signature = str(metric.segment_signature(references))
-    if format_ is ScoreFormat.json:
-        return render.as_json(ranking, signature, segments=segments)
-    if format_ is ScoreFormat.tsv:
-        return render.segments_as_tsv(ranking) if segments else render.as_tsv(ranking)
-    if segments:
-        return render.segments_as_text(ranking, signature)
-    return render.as_text(ranking, signature)
+    return {name: concatenate(batches) for name, batches in parts.items()}

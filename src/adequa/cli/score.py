@@ -37,7 +37,7 @@ from adequa.cli.options import (
 )
 from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
 from adequa.cli.progress import notes_on, tell_notes
-from adequa.comparison.defaults import METRICS
+from adequa.comparison.settings import METRICS
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:

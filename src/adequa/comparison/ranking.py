@@ -1,167 +1,303 @@
-"""Systems in order, from decisions between their outputs of every segment.
+"""Rank systems by decisions between their outputs of every segment.
 
-A system's expected wins are how likely it beats another one, that one and the segment being drawn
-at random; a tie is half a win. Beside them stand Bradley-Terry strengths. Intervals come from
-drawing segments with replacement.
+A system's expected wins are the mean probability that it beats another system, over all other
+systems and all segments (Koehn, 2012, Simulating Human Judgment in Machine Translation Evaluation
+Campaigns), the official score of the WMT13 translation task. WMT leaves ties out; here a tie is
+half a win. Beside them stand Bradley-Terry strengths. Intervals come from a bootstrap of segments.
+
+Ranks mean what they mean in `compare`: the same test (approximate randomisation of two systems'
+outputs, here of their wins on each segment), the same correction (Holm) and the same clusters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from adequa.comparison.settings import ComparisonSettings
+from adequa.comparison.significance import adjust_pairs, significance_ranks
+from adequa.comparison.systems import segments_by_system
 from adequa.errors import AdequaError
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.metrics.registry import load_metric
+from adequa.pretrained import ranker_folder
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Segments
-from adequa.statistics.paired import Done
+from adequa.statistics.paired import Done, randomisation
 from adequa.statistics.resampling import bootstrap_chunks, interval
 from adequa.statistics.standings import bradley_terry
+from adequa.tables import MISSING, Column, LazyRows, Result, Row, Table
 
 TIE = 0.5
-_COPIES = 4  # of a resample's wins that are held at once, at least
-_SAME = 1e-12  # expected wins that differ by no more are the same, summed in another order
+MIN_SYSTEMS = 2
+_COPIES = 4  # of a resample's wins that are in memory at once, at least
+_DECIMALS = 3
+
+
+def rank(
+    systems: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Sequence[str]],
+    metric: str | Metric | None = None,
+    *,
+    sources: Iterable[str] | None = None,
+    settings: ComparisonSettings | None = None,
+) -> Ranking:
+    """Rank systems, given by name with one output a segment.
+
+    `references` holds one string a segment, or a list of strings where there are several. `metric`
+    is a pairwise ranker, or any metric, of which the better score wins a segment; by default it is
+    the small ranker that ships with adequa.
+
+    >>> systems = {"old": ["a cat", "dogs", "x"], "new": ["the cat", "a dog", "one cow"]}
+    >>> ranking = rank(systems, ["the cat", "a dog", "a cow"], metric="chrf")
+    >>> ranking.systems, [round(wins.value, 2) for wins in ranking.expected_wins], ranking.ranks
+    (('new', 'old'), [1.0, 0.0], (1, 1))
+    """
+    chosen = ranker_folder() if metric is None else metric
+    chosen = load_metric(chosen) if isinstance(chosen, str) else chosen
+    if not isinstance(chosen, Metric):
+        raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
+    return rank_segments(segments_by_system(systems, references, sources), chosen, settings)
+
+
+def rank_segments(
+    systems: Mapping[str, Segments],
+    metric: Metric,
+    settings: ComparisonSettings | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Ranking:
+    """Rank systems by their segments, which have the same references."""
+    outputs = list(systems.values())
+    wins = win_probabilities(metric, outputs, progress)
+    signature = str(metric.segment_signature(outputs[0].reference_count))
+    return rank_by_wins(list(systems), wins, settings, signature=signature)
+
+
+# Results
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure, and where it lies with the confidence that was asked for."""
+class Estimate:
+    """A statistic with its confidence interval."""
 
     value: float
     low: float
     high: float
 
+    def to_dict(self) -> dict[str, float]:
+        """Value and bounds, ready for JSON."""
+        return {"value": self.value, "low": self.low, "high": self.high}
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(Result):
     """Systems from the best to the worst."""
 
     systems: tuple[str, ...]
-    expected_wins: tuple[Figure, ...]
-    strengths: tuple[Figure, ...]  # Bradley-Terry
-    # How likely the system of a row is better than that of a column on a segment, on average.
+    ranks: tuple[int, ...]
+    expected_wins: tuple[Estimate, ...]
+    strengths: tuple[Estimate, ...]  # Bradley-Terry
+    # Mean probability that the system of a row is better than that of a column on a segment.
     probabilities: FloatArray
-    # Of each segment and system: the mean probability to win against the others.
+    # Of each segment and system: the mean probability of a win against the others.
     segments: FloatArray
-    confidence: float
+    settings: ComparisonSettings
+    signature: str = ""
 
     @property
-    def ranks(self) -> tuple[int, ...]:
-        """The place of each system, from 1; systems that win as much share one."""
-        wins = [figure.value for figure in self.expected_wins]
-        return tuple(1 + sum(other > own + _SAME for other in wins) for own in wins)
+    def confidence(self) -> float:
+        """Confidence of the intervals."""
+        return self.settings.confidence
+
+    def tables(self) -> tuple[Table, ...]:
+        """The systems in order, and how likely each is better than each other one."""
+        columns = (
+            Column("rank", align="right"),
+            Column("system"),
+            Column("expected wins", align="right"),
+            Column("expected wins interval", heading=""),
+            Column("Bradley-Terry", align="right"),
+            Column("Bradley-Terry interval", heading=""),
+        )
+        rows = [
+            (str(place), system, *_estimate_cells(wins), *_estimate_cells(strength))
+            for place, system, wins, strength in self._standings()
+        ]
+        return Table(columns, rows), self._probability_table()
+
+    def _probability_table(self) -> Table:
+        settings = self.settings
+        rows = [
+            [
+                system,
+                *(
+                    MISSING if row == column else f"{value:.{_DECIMALS}f}"
+                    for column, value in enumerate(self.probabilities[row].tolist())
+                ),
+            ]
+            for row, system in enumerate(self.systems)
+        ]
+        return Table(
+            (Column("system", heading=""), *(Column(name, align="right") for name in self.systems)),
+            rows,
+            "How likely the system of a row is better than that of a column, on a segment:",
+            (
+                "expected wins: mean probability of beating another system, drawn at random, on a "
+                "segment; a tie is half a win",
+                f"rank: {settings.meaning_of_ranks} (approximate randomisation of expected wins, "
+                f"{settings.swap_count:,} swaps, Holm's correction, p ≤ {settings.alpha:g})",
+                f"in brackets: {settings.confidence:.0%} intervals of each system by itself, "
+                f"{settings.resamples:,} resamples of segments; systems of different ranks may "
+                "overlap, because the test compares them on the same segments",
+                self.signature,
+            ),
+        )
+
+    def long_table(self) -> Table:
+        """A row for each system."""
+        names = ("expected_wins", "strength")
+        columns = (
+            Column("rank", "integer"),
+            Column("system"),
+            *(Column(f"{name}{end}", "number") for name in names for end in ("", "_low", "_high")),
+        )
+        rows = [
+            (place, system, wins.value, wins.low, wins.high, strong.value, strong.low, strong.high)
+            for place, system, wins, strong in self._standings()
+        ]
+        return Table(columns, rows)
+
+    def by_segment(self) -> SegmentRanking:
+        """The score of every segment: the mean probability of a win against the other systems."""
+        return SegmentRanking(self)
+
+    def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
+        """Everything, ready for JSON; `segments` adds the scores of segments."""
+        return {
+            "signature": self.signature,
+            "confidence": self.confidence,
+            "systems": [self._system_dict(row, segments) for row in range(len(self.systems))],
+        }
+
+    def _system_dict(self, row: int, segments: bool) -> dict[str, Any]:
+        others = enumerate(zip(self.systems, self.probabilities[row].tolist(), strict=True))
+        content: dict[str, Any] = {
+            "rank": self.ranks[row],
+            "system": self.systems[row],
+            "expected_wins": self.expected_wins[row].to_dict(),
+            "strength": self.strengths[row].to_dict(),
+            "better_than": {name: value for other, (name, value) in others if other != row},
+        }
+        if segments:
+            content["segments"] = self.segments[:, row].tolist()
+        return content
+
+    def _standings(self) -> Iterator[tuple[int, str, Estimate, Estimate]]:
+        yield from zip(self.ranks, self.systems, self.expected_wins, self.strengths, strict=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SegmentRanking(Result):
+    """The scores of segments in a ranking."""
+
+    ranking: Ranking
+
+    def tables(self) -> tuple[Table, ...]:
+        """A row for each segment, a column for each system."""
+        systems = (Column(name, "number", decimals=_DECIMALS) for name in self.ranking.systems)
+        rows = [[row, *scores] for row, scores in enumerate(self.ranking.segments.tolist(), 1)]
+        return (
+            Table((Column("segment", "integer"), *systems), rows, notes=(self.ranking.signature,)),
+        )
+
+    def long_table(self) -> Table:
+        """A row for each system and segment, as in score files."""
+
+        def rows() -> Iterator[Row]:
+            for index, system in enumerate(self.ranking.systems):
+                for number, score in enumerate(self.ranking.segments[:, index].tolist(), 1):
+                    yield system, number, score
+
+        columns = (Column("system"), Column("segment", "integer"), Column("score", "number"))
+        return Table(columns, LazyRows(rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ranking with the scores of segments."""
+        return self.ranking.to_dict(segments=True)
+
+
+def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
+    value, low, high = (
+        f"{each:.{_DECIMALS}f}" for each in (estimate.value, estimate.low, estimate.high)
+    )
+    return value, f"[{low}, {high}]"
+
+
+# Decisions on segments
 
 
 def win_probabilities(
     metric: Metric,
     outputs: Sequence[Segments],
-    training: Progress = NO_PROGRESS,
+    progress: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> FloatArray:
-    """How likely each system's output is better than each other's: (segments, systems, systems).
+    """Probabilities that an output beats another one: (segments, systems, systems).
 
-    All systems have the same segments. What a ranker sees is computed once an output, and all
-    pairs are decided in one batch. Of any other metric the higher score wins; `compute` may score
+    All systems have the same segments. The inputs of a ranker are computed once an output, and all
+    pairs are decided in one batch. Of any other metric the better score wins; `compute` may score
     elsewhere, such as in the queue of a server.
     """
-    _check(outputs)
+    _check_outputs(outputs)
     count, rows = len(outputs), len(outputs[0])
-    won = np.full((rows, count, count), TIE)
+    wins = np.full((rows, count, count), TIE)
     pairs = list(combinations(range(count), 2))
     if isinstance(metric, PairwiseRanker):
-        decided = _decided(metric, outputs, pairs, training)
+        decisions = _ranker_decisions(metric, outputs, pairs, progress)
     else:
-        decided = _compared(metric, outputs, pairs, training, compute)
-    for (one, other), probability in zip(pairs, decided, strict=True):
-        won[:, one, other], won[:, other, one] = probability, 1 - probability
-    return won
+        progress.stage(f"Scoring with {metric.name}")
+        decisions = _score_decisions(metric, outputs, pairs, compute)
+    for (one, other), probability in zip(pairs, decisions, strict=True):
+        wins[:, one, other], wins[:, other, one] = probability, 1 - probability
+    return wins
 
 
-def _decided(
+def _ranker_decisions(
     metric: PairwiseRanker,
     outputs: Sequence[Segments],
     pairs: Sequence[tuple[int, int]],
-    training: Progress,
+    progress: Progress,
 ) -> FloatArray:
     metric.check_fitted()
     parts = [(output, [""] * len(output)) for output in outputs]
     texts, rows = UniqueTexts.collect(parts, metric.columns)
     first = np.concatenate([rows[one] for one, _ in pairs])
     second = np.concatenate([rows[other] for _, other in pairs])
-    return metric.decide_rows(texts, first, second, training).reshape(len(pairs), -1)
+    return metric.decide_rows(texts, first, second, progress).reshape(len(pairs), -1)
 
 
-def _compared(
+def _score_decisions(
     metric: Metric,
     outputs: Sequence[Segments],
     pairs: Sequence[tuple[int, int]],
-    training: Progress,
     compute: ComputeStatistics,
 ) -> FloatArray:
-    training.stage(f"Scoring with {metric.name}")
     sign = 1.0 if metric.higher_is_better else -1.0
     scores = [sign * metric.segment_scores(compute(metric, output)) for output in outputs]
     return np.stack([(1 + np.sign(scores[one] - scores[other])) / 2 for one, other in pairs])
 
 
-def rank(
-    systems: Sequence[str],
-    won: FloatArray,
-    *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    done: Done = lambda *_: None,
-) -> Ranking:
-    """The ranking by probabilities of winning, shape (segments, systems, systems)."""
-    count = len(systems)
-    decisions = (1 + np.sign(won - TIE)) / 2
-    flat = decisions.reshape(len(won), -1)
-    means, strengths = _standings(flat.mean(axis=0).reshape(1, count, count), len(won))
-    drawn, at = [], 0
-    for weights in bootstrap_chunks(len(won), resamples, seed, made=_COPIES * count**2):
-        done(at, resamples)
-        shares = (weights @ flat / len(won)).reshape(-1, count, count)
-        drawn.append(_standings(shares, len(won)))
-        at += len(weights)
-    done(resamples, resamples)
-    expected = _figures(means[0], np.concatenate([part[0] for part in drawn]), confidence)
-    strong = _figures(strengths[0], np.concatenate([part[1] for part in drawn]), confidence)
-    order = sorted(range(count), key=lambda at: (-expected[at].value, -strong[at].value, at))
-    against = won.sum(axis=2) - TIE  # without the system itself
-    return Ranking(
-        systems=tuple(systems[at] for at in order),
-        expected_wins=tuple(expected[at] for at in order),
-        strengths=tuple(strong[at] for at in order),
-        probabilities=won.mean(axis=0)[np.ix_(order, order)],
-        segments=against[:, order] / (count - 1),
-        confidence=confidence,
-    )
-
-
-def _standings(shares: FloatArray, segments: int) -> tuple[FloatArray, FloatArray]:
-    """Expected wins and strengths, from the shares of segments that were won."""
-    count = shares.shape[-1]
-    expected = (shares.sum(axis=-1) - TIE) / (count - 1)
-    return expected, bradley_terry(shares * segments)
-
-
-def _figures(values: FloatArray, drawn: FloatArray, confidence: float) -> list[Figure]:
-    between = [interval(column, confidence) for column in drawn.T]
-    return [
-        Figure(float(value), each.low, each.high)
-        for value, each in zip(values, between, strict=True)
-    ]
-
-
-def _check(outputs: Sequence[Segments]) -> None:
-    if len(outputs) < 2:  # noqa: PLR2004  # a pair
-        raise AdequaError("A ranking needs at least two systems; name more with -t.")
+def _check_outputs(outputs: Sequence[Segments]) -> None:
+    if len(outputs) < MIN_SYSTEMS:
+        raise AdequaError(
+            "A ranking needs at least two systems; add another one (-t on the command line)."
+        )
     first = outputs[0]
     if not len(first):
         raise AdequaError("There are no segments to rank systems by.")
@@ -171,3 +307,90 @@ def _check(outputs: Sequence[Segments]) -> None:
                 "Systems are ranked on the same segments, and these have different references or "
                 "another number of segments."
             )
+
+
+# Statistics
+
+
+def rank_by_wins(
+    systems: Sequence[str],
+    wins: FloatArray,
+    settings: ComparisonSettings | None = None,
+    *,
+    signature: str = "",
+    done: Done = lambda *_: None,
+) -> Ranking:
+    """The ranking by probabilities of winning, shape (segments, systems, systems)."""
+    count = len(systems)
+    settings = (settings or ComparisonSettings()).for_systems(count)
+    decisions = (1 + np.sign(wins - TIE)) / 2
+    expected, strengths = _estimates(decisions, settings, done)
+    by_wins = significance_ranks(
+        np.array([each.value for each in expected]),
+        _p_values(_against_others(decisions), settings, done),
+        settings,
+    )
+    keys = [(by_wins[row], -expected[row].value, -strengths[row].value) for row in range(count)]
+    order = sorted(range(count), key=lambda row: keys[row])
+    return Ranking(
+        systems=tuple(systems[row] for row in order),
+        ranks=tuple(by_wins[order].tolist()),
+        expected_wins=tuple(expected[row] for row in order),
+        strengths=tuple(strengths[row] for row in order),
+        probabilities=wins.mean(axis=0)[np.ix_(order, order)],
+        segments=_against_others(wins)[:, order],
+        settings=settings,
+        signature=signature,
+    )
+
+
+def _against_others(wins: FloatArray) -> FloatArray:
+    """The mean over the other systems: (..., systems) from (..., systems, systems)."""
+    return np.asarray((wins.sum(axis=-1) - TIE) / (wins.shape[-1] - 1))
+
+
+def _p_values(wins: FloatArray, settings: ComparisonSettings, done: Done) -> FloatArray:
+    """Adjusted p-values of all pairs of systems, from expected wins (segments, systems).
+
+    Exchanging the outputs of two systems on a segment exchanges their expected wins there.
+    """
+    (tests,) = randomisation(
+        [wins.T[:, :, np.newaxis]],
+        [lambda totals: totals[:, 0] / len(wins)],
+        settings.swap_count,
+        settings.seed,
+        ties=not settings.like_sacrebleu,
+        done=done,
+    )
+    return adjust_pairs(tests.two_sided)
+
+
+def _estimates(
+    decisions: FloatArray, settings: ComparisonSettings, done: Done
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Expected wins and Bradley-Terry strengths with intervals by a bootstrap of segments."""
+    segments, count, _ = decisions.shape
+    flat = decisions.reshape(segments, -1)
+    resampled, finished = [], 0
+    for weights in bootstrap_chunks(
+        segments, settings.resamples, settings.seed, made=_COPIES * count**2
+    ):
+        done(finished, settings.resamples)
+        fractions = (weights @ flat / segments).reshape(-1, count, count)
+        resampled.append((_against_others(fractions), bradley_terry(fractions * segments)))
+        finished += len(weights)
+    done(settings.resamples, settings.resamples)
+    observed = decisions.mean(axis=0)
+    values = (_against_others(observed), bradley_terry(observed * segments))
+    expected, strengths = (
+        [
+            Estimate(float(value), bounds.low, bounds.high)
+            for value, bounds in zip(
+                of_systems,
+                (interval(column, settings.confidence) for column in np.concatenate(samples).T),
+                strict=True,
+            )
+        ]
+        for of_systems, samples in zip(values, zip(*resampled, strict=True), strict=True)
+    )
+    return expected, strengths

@@ -1,28 +1,50 @@
-"""What a comparison found, frozen: scores, pairs of systems, parts of the data, segments."""
+"""Results of a comparison: scores, pairs of systems, parts of the data, and segments.
+
+`Comparison` is what `compare` returns. Its dictionary and its tables of exact values are made here,
+its tables to read in `text`, and its page in `html`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adequa.comparison.outputs import Outputs
-from adequa.comparison.people import Meaning
 from adequa.comparison.settings import ComparisonSettings
+from adequa.comparison.systems import Outputs
 from adequa.segments import FloatArray, IntArray
+from adequa.tables import Column, Format, LazyRows, Result, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 NAN = float("nan")
+EXAMPLES = 2  # segments shown of each kind
+_EQUAL = 1e-9  # fraction of the largest score below which a difference is rounding
+_DISAGREEMENTS = 100  # segments of each pair with the baseline
 
 
 @dataclass(frozen=True, slots=True)
-class PairResult:
-    """One metric's view of two systems, by their places; what is said is said of the second.
+class AgreementBin:
+    """How often people agreed with differences of systems of about one size."""
+
+    low: float  # differences from this on
+    high: float  # and below this; infinite for the largest
+    pairs: int  # of systems that people judged
+    share: float  # fraction of them in which people preferred the system with the better score
+    share_low: float
+    share_high: float
+    data: str  # name of the judgements
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPair:
+    """Two systems under one metric, by their indices; differences are second less first.
 
     Numbers that need segment scores are NaN, and counts zero, where there are none.
     """
@@ -35,60 +57,164 @@ class PairResult:
     high: float = NAN
     p: float = NAN  # approximate randomisation, two-sided
     p_adjusted: float = NAN  # by Holm, over all pairs of the metric
-    p_drop: float = NAN  # the same, one-sided: so large a loss of the second by chance
-    p_bootstrap: float = NAN  # paired bootstrap, as Moses and sacreBLEU have it
+    p_drop: float = NAN  # one-sided: probability of so large a loss of the second by chance
+    p_bootstrap: float = NAN  # paired bootstrap, as in Moses and sacreBLEU
     p_bootstrap_adjusted: float = NAN
     effect: float = NAN  # mean gain of a segment over its standard deviation
     wins: int = 0  # segments on which the second is better
     ties: int = 0
     losses: int = 0
-    differing: int = 0  # segments whose statistics differ: what a test can rest on
+    differing: int = 0  # segments whose statistics differ, the sample size of a test
     significant: bool = False  # one is better, and p_adjusted is at most alpha
-    people: Meaning | None = None  # what a difference of this size has meant for people
+    people: AgreementBin | None = None  # how often people agreed with differences of this size
 
     @property
-    def told(self) -> Meaning | None:
-        """The same of a significant difference alone: what may be chance has meant nothing."""
+    def people_if_significant(self) -> AgreementBin | None:
+        """Agreement of people, for significant differences only: others may be chance."""
         return self.people if self.significant else None
 
     @property
     def better(self) -> int | None:
-        """The place of the system with the better score; None where they are equal."""
+        """The index of the system with the better score; None where they are equal."""
         if not self.gain:
             return None
         return self.second if self.gain > 0 else self.first
 
+    def to_dict(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """The pair with the names of its systems, ready for JSON."""
+        content: dict[str, Any] = {
+            "first": names[self.first],
+            "second": names[self.second],
+            "better": None if self.better is None else names[self.better],
+            "significant": self.significant,
+        }
+        for column in _PAIR_NUMBERS:
+            value = getattr(self, column.name)
+            content[column.name] = value if isinstance(value, int) else finite(value)
+        content["people"] = None
+        if self.people is not None:
+            content["people"] = {
+                name: finite(value) if isinstance(value, float) else value
+                for name, value in asdict(self.people).items()
+            }
+        return content
+
+
+_PAIR_NUMBERS = (
+    *(Column(name, "number") for name in ("difference", "gain", "low", "high")),
+    *(Column(name, "number") for name in ("p", "p_adjusted", "p_drop")),
+    *(Column(name, "number") for name in ("p_bootstrap", "p_bootstrap_adjusted", "effect")),
+    *(Column(name, "integer") for name in ("wins", "ties", "losses")),
+)
+_PAIR_COLUMNS = (
+    *map(Column, ("metric", "first", "second", "better")),
+    Column("significant", "boolean"),
+    *_PAIR_NUMBERS,
+    Column("people_share", "number"),
+    Column("people_pairs", "integer"),
+)
+_SCORE_COLUMNS = (
+    *map(Column, ("metric", "system")),
+    Column("rank", "integer"),
+    *(Column(name, "number") for name in ("score", "low", "high")),
+)
+_BUCKET_COLUMNS = (
+    *map(Column, ("by", "bucket")),
+    Column("segments", "integer"),
+    *map(Column, ("metric", "system")),
+    *(Column(name, "number") for name in ("score", "difference_low", "difference_high")),
+)
+_SEGMENT_COLUMNS = (Column("system"), Column("segment", "integer"), Column("hypothesis"))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MetricResult:
-    """One metric's view of all systems."""
+class MetricComparison:
+    """All systems under one metric."""
 
     name: str
     signature: str
     segment_signature: str
     higher_is_better: bool
-    decimals: int  # places worth showing a person
+    decimals: int  # decimal places to show
     scores: FloatArray  # one a system
     low: FloatArray  # bootstrap intervals
     high: FloatArray
     ranks: IntArray
-    pairs: tuple[PairResult, ...]  # every system with every later one
+    pairs: tuple[SystemPair, ...]  # every system with every later one
     segments: FloatArray | None  # (systems, segments)
 
-    def pair(self, first: int, second: int) -> PairResult:
-        """The pair of these two systems, in the order in which they were given."""
-        wanted = (min(first, second), max(first, second))
-        return next(each for each in self.pairs if (each.first, each.second) == wanted)
+    def pair(self, first: int, second: int) -> SystemPair:
+        """The pair of these two systems, in the order of the systems."""
+        indices = (min(first, second), max(first, second))
+        return next(each for each in self.pairs if (each.first, each.second) == indices)
 
     @property
     def sign(self) -> float:
-        """What makes higher better."""
+        """Factor that makes higher scores better."""
         return 1.0 if self.higher_is_better else -1.0
 
     @property
     def order(self) -> IntArray:
-        """Places of systems, the best first."""
+        """Indices of systems, the best first."""
         return np.argsort(-self.sign * self.scores, kind="stable")
+
+    def gains(self, first: int, second: int) -> FloatArray:
+        """How much better the second system is on each segment; empty without segment scores."""
+        if self.segments is None:
+            return np.zeros(0)
+        return segment_gains(self.sign * self.segments, first, second)
+
+    def largest_gains(self, first: int, second: int, count: int) -> list[int]:
+        """Segments on which the second system gains most over the first, largest gain first.
+
+        Segments without a gain do not count.
+        """
+        gains = self.gains(first, second)
+        return [int(row) for row in np.argsort(-gains, kind="stable")[:count] if gains[row] > 0]
+
+    def to_dict(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """The metric's scores and pairs with the names of systems, ready for JSON."""
+        columns = {
+            "name": names,
+            "score": finite_list(self.scores),
+            "low": finite_list(self.low),
+            "high": finite_list(self.high),
+            "rank": self.ranks.tolist(),
+        }
+        return {
+            "name": self.name,
+            "signature": self.signature,
+            "segment_signature": self.segment_signature,
+            "higher_is_better": self.higher_is_better,
+            "systems": _records(columns),
+            "pairs": [pair.to_dict(names) for pair in self.pairs],
+        }
+
+
+def segment_gains(segments: FloatArray, first: int, second: int) -> FloatArray:
+    """How much better the second system is on each segment; differences by rounding are zero.
+
+    Scores are (systems, segments), higher is better.
+
+    >>> segment_gains(np.array([[0.1 + 0.2, 1.0], [0.3, 2.0]]), 0, 1)
+    array([0., 1.])
+    """
+    gains = segments[second] - segments[first]
+    return np.where(np.abs(gains) <= rounding_tolerance(segments), 0.0, gains)
+
+
+def rounding_tolerance(segments: FloatArray) -> float:
+    """The size up to which differences of these scores are rounding."""
+    return _EQUAL * float(np.abs(segments).max(initial=0))
+
+
+class Disagreement(NamedTuple):
+    """A segment on which one metric prefers the second system, and another one the first."""
+
+    row: int
+    for_second: str  # the metric with the largest gain, in standard deviations
+    for_first: str  # the metric with the largest loss
+    size: float  # the smaller of the two, in standard deviations of its metric's gains
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,47 +237,254 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dimension:
-    """One way to part the segments: by length, by numbers in them, by document."""
+    """One way to split the segments: by length, by numbers in them, by document."""
 
     name: str
     title: str
     buckets: tuple[Bucket, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Everything that comparing systems found; the first system is the baseline."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """The result of comparing systems; the first system is the baseline."""
 
     outputs: Outputs
     settings: ComparisonSettings
-    metrics: tuple[MetricResult, ...]
-    part: Callable[[], tuple[Dimension, ...]]  # computes the parts of the segments
+    metrics: tuple[MetricComparison, ...]
+    split: Callable[[], tuple[Dimension, ...]]  # computes the dimensions
     notes: tuple[str, ...] = ()
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """All ways to part the segments, with scores; computed when they are first asked for."""
-        return self.part()
+        """All ways to split the segments, with scores; computed at first use."""
+        return self.split()
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names of the systems, in the order in which they were given."""
+        """The names of the systems; the first is the baseline."""
         return self.outputs.names
 
-    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
-        """All of it as plain lists and dictionaries, ready for JSON; segments are most of it."""
-        from adequa.comparison.as_dict import as_dict  # noqa: PLC0415 - it imports this file
+    @property
+    def challenger(self) -> int:
+        """The system to show against the baseline: the best of the others by the first metric."""
+        return next(int(index) for index in self.metrics[0].order if index)
 
-        return as_dict(self, segments=segments)
+    def disagreements(self, first: int, second: int, count: int) -> list[Disagreement]:
+        """Segments on which two metrics disagree most about two systems."""
+        metrics = [metric for metric in self.metrics if metric.segments is not None]
+        if len(metrics) < 2:  # noqa: PLR2004 - it takes two
+            return []
+        gains = np.stack([metric.gains(first, second) for metric in metrics])
+        scale = np.sqrt(np.square(gains).mean(axis=1, keepdims=True))  # deviation from zero
+        gains = np.divide(gains, scale, out=gains, where=scale > 0)
+        most, least = gains.argmax(axis=0), gains.argmin(axis=0)
+        size = np.minimum(gains.max(axis=0), -gains.min(axis=0))
+        return [
+            Disagreement(
+                int(row), metrics[most[row]].name, metrics[least[row]].name, float(size[row])
+            )
+            for row in np.argsort(-size, kind="stable")[:count].tolist()
+            if size[row] > 0
+        ]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Systems, pairs of systems, and where the challenger differs from the baseline."""
+        from adequa.comparison.text import comparison_tables  # noqa: PLC0415 - it imports this file
+
+        return comparison_tables(self)
+
+    def long_table(self) -> Table:
+        """A row for each metric and pair of systems."""
+        return Table(_PAIR_COLUMNS, LazyRows(self._pair_rows))
 
     def to_pandas(self) -> Mapping[str, pd.DataFrame]:
-        """Tables `scores`, `pairs`, `buckets` and `segments` as data frames of pandas."""
-        from adequa.comparison.as_tables import as_frames  # noqa: PLC0415 - it imports this file
+        """Data frames `scores`, `pairs`, `buckets` and `segments`; needs pandas."""
+        return {name: table.to_pandas() for name, table in self.data_tables().items()}
 
-        return as_frames(self)
+    def data_tables(self) -> dict[str, Table]:
+        """Tables of exact values: `scores`, `pairs`, `buckets` and `segments`."""
+        return {
+            "scores": Table(_SCORE_COLUMNS, LazyRows(self._score_rows)),
+            "pairs": self.long_table(),
+            "buckets": Table(_BUCKET_COLUMNS, LazyRows(self._bucket_rows)),
+            "segments": self._segment_table(),
+        }
 
     def to_html(self, title: str = "") -> str:
-        """A page that shows all of it: one file that needs no network."""
-        from adequa.comparison.as_page import as_page  # noqa: PLC0415 - it imports this file
+        """A page that shows the whole comparison: one file that needs no network."""
+        from adequa.comparison.html import comparison_page  # noqa: PLC0415 - it imports this file
 
-        return as_page(self, title)
+        return comparison_page(self, title)
+
+    def lines(
+        self, format_: Format, *, examples: int = EXAMPLES, segments: bool = True
+    ) -> Iterator[str]:
+        """The comparison in a format; text has examples, HTML is the page, JSON has segments."""
+        from adequa.comparison.text import comparison_text  # noqa: PLC0415 - it imports this file
+
+        if format_ is Format.text:
+            yield from comparison_text(self, examples)
+        elif format_ is Format.html:
+            yield self.to_html()
+        elif format_ is Format.json:
+            content = self.to_dict(segments=segments)
+            yield json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        else:
+            yield from super().lines(format_)
+
+    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
+        """Systems, metrics, buckets and notes; and the segments, which are most of it."""
+        content: dict[str, Any] = {
+            "systems": list(self.systems),
+            "baseline": self.systems[0],
+            "segment_count": len(self.outputs),
+            "settings": asdict(self.settings),
+            "metrics": [metric.to_dict(self.systems) for metric in self.metrics],
+            "buckets": [
+                {
+                    "by": dimension.name,
+                    "title": dimension.title,
+                    "buckets": [self._bucket_dict(bucket) for bucket in dimension.buckets],
+                }
+                for dimension in self.dimensions
+            ],
+            "notes": list(self.notes),
+        }
+        if segments:
+            content["segments"] = self._segment_dicts()
+            content["disagreements"] = [
+                {
+                    "second": name,
+                    "segments": [
+                        {**each._asdict(), "row": each.row + 1}
+                        for each in self.disagreements(0, index, _DISAGREEMENTS)
+                    ],
+                }
+                for index, name in enumerate(self.systems)
+                if index
+            ]
+        return content
+
+    def _bucket_dict(self, bucket: Bucket) -> dict[str, Any]:
+        metrics = [
+            {
+                "name": metric.name,
+                "systems": _records(
+                    {
+                        "name": self.systems,
+                        "score": finite_list(part.scores),
+                        "difference_low": finite_list(part.low),
+                        "difference_high": finite_list(part.high),
+                    }
+                ),
+            }
+            for metric, part in zip(self.metrics, bucket.metrics, strict=True)
+            if part is not None
+        ]
+        return {"name": bucket.label, "segments": len(bucket.rows), "metrics": metrics}
+
+    def _segment_dicts(self) -> list[dict[str, Any]]:
+        outputs = self.outputs
+        scores = {
+            metric.name: metric.segments.T.tolist()
+            for metric in self.metrics
+            if metric.segments is not None
+        }
+        labels = {
+            dimension.name: {
+                row: bucket.label for bucket in dimension.buckets for row in bucket.rows.tolist()
+            }
+            for dimension in self.dimensions
+        }
+        return [
+            {
+                "segment": row + 1,
+                **({} if outputs.sources is None else {"source": outputs.sources[row]}),
+                "references": list(outputs.references[row]),
+                "buckets": {name: of_row[row] for name, of_row in labels.items()},
+                "systems": [
+                    {
+                        "name": name,
+                        "hypothesis": texts[row],
+                        "scores": {metric: rows[row][index] for metric, rows in scores.items()},
+                    }
+                    for index, (name, texts) in enumerate(
+                        zip(outputs.names, outputs.hypotheses, strict=True)
+                    )
+                ],
+            }
+            for row in range(len(outputs))
+        ]
+
+    def _score_rows(self) -> Iterator[Row]:
+        for metric in self.metrics:
+            for index, system in enumerate(self.systems):
+                scores = (metric.scores[index], metric.low[index], metric.high[index])
+                yield (metric.name, system, int(metric.ranks[index]), *map(finite, scores))
+
+    def _pair_rows(self) -> Iterator[Row]:
+        for metric in self.metrics:
+            for pair in metric.pairs:
+                values = pair.to_dict(self.systems)
+                people = values.pop("people") or {}
+                yield (metric.name, *values.values(), people.get("share"), people.get("pairs"))
+
+    def _bucket_rows(self) -> Iterator[Row]:
+        for dimension in self.dimensions:
+            for bucket in dimension.buckets:
+                label = (dimension.name, bucket.label, len(bucket.rows))
+                for metric, part in zip(self.metrics, bucket.metrics, strict=True):
+                    for index, system in enumerate(self.systems if part is not None else ()):
+                        values = (part.scores, part.low, part.high) if part is not None else ()
+                        numbers = (finite(each[index]) for each in values)
+                        yield (*label, metric.name, system, *numbers)
+
+    def _segment_table(self) -> Table:
+        """A row for each system and segment, a column for each metric that scores segments."""
+        scores = {
+            metric.name: metric.segments for metric in self.metrics if metric.segments is not None
+        }
+        columns = (Column(name, "number") for name in _metric_columns(scores))
+
+        def rows() -> Iterator[Row]:
+            for index, system in enumerate(self.systems):
+                of_system = [segments[index].tolist() for segments in scores.values()]
+                for row, hypothesis in enumerate(self.outputs.hypotheses[index]):
+                    yield (system, row + 1, hypothesis, *(each[row] for each in of_system))
+
+        return Table((*_SEGMENT_COLUMNS, *columns), LazyRows(rows))
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON, which has no infinite ones.
+
+    >>> finite(float("nan")), finite(1.5)
+    (None, 1.5)
+    """
+    return float(value) if isfinite(value) else None
+
+
+def finite_list(values: FloatArray) -> list[float | None]:
+    """Numbers for JSON, which has no infinite ones."""
+    return [finite(value) for value in values.tolist()]
+
+
+def _records(columns: Mapping[str, Collection[object]]) -> list[dict[str, Any]]:
+    """Columns as a list of dictionaries, one a row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _metric_columns(metrics: Collection[str]) -> list[str]:
+    """Names of the columns of metrics, none of which is that of another column of segments.
+
+    >>> _metric_columns(["bleu", "segment"])
+    ['bleu', 'segment_score']
+    """
+    reserved = {column.name for column in _SEGMENT_COLUMNS}
+    columns = []
+    for metric in metrics:
+        name = metric
+        while name in reserved or (name != metric and name in metrics):
+            name += "_score"
+        columns.append(name)
+    return columns

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from adequa.agreement.sources import Source
-from adequa.comparison.compare import compared
-from adequa.comparison.outputs import Outputs
-from adequa.comparison.ranking import rank, win_probabilities
-from adequa.comparison.ranking_as_dict import as_dict
+from adequa.comparison.compare import compare_outputs
+from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
+from adequa.comparison.systems import Outputs
 from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
@@ -132,7 +131,7 @@ def settings_of(
         clusters=asked.clusters,
         seed=asked.seed,
         like_sacrebleu=asked.like_sacrebleu,
-    ).of(len(outputs.names))
+    ).for_systems(len(outputs.names))
     limits.check_tests(settings.swap_count, systems=len(outputs.names), width=1, metrics=metrics)
     limits.check_draws(
         settings.resamples,
@@ -171,7 +170,7 @@ def comparison(
         for label, lane in lanes.items()
     ]
     progress = Progress(stage=asked.begin, step=asked.check)
-    found = compared(outputs, sources, settings, progress=progress, compute=compute)
+    found = compare_outputs(outputs, sources, settings, progress=progress, compute=compute)
     said = [text for texts in outputs.hypotheses for text in texts]
     found = replace(found, notes=(*found.notes, *remarks(said, lanes)))
     asked.begin("Looking where they differ")
@@ -214,16 +213,12 @@ class Rankers:
                 metric, outputs, training, lambda _, segments: asked.wait(queue, segments)
             )
         asked.begin("Resampling")
-        ranking = rank(
-            list(systems),
-            won,
-            resamples=wanted.resamples,
-            confidence=wanted.confidence,
-            seed=wanted.seed,
-            done=asked.check,
+        settings = ComparisonSettings(
+            resamples=wanted.resamples, confidence=wanted.confidence, seed=wanted.seed
         )
         signature = str(metric.segment_signature(outputs[0].reference_count))
-        return as_dict(ranking, signature, segments=wanted.segments)
+        ranking = rank_by_wins(list(systems), won, settings, signature=signature, done=asked.check)
+        return ranking.to_dict(segments=wanted.segments)
 
     def _opened(self) -> Metric:
         if self._shipped is None:

@@ -12,10 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adequa.comparison.as_page import parts
-from adequa.comparison.as_tables import pairs_as_tsv
+from adequa.comparison.html import PageContent, page_content, render_page
 from adequa.comparison.results import Comparison
-from adequa.report.page import Parts, page
 from adequa.service.limits import Refusal
 
 _LEVEL = 6  # of compression
@@ -34,7 +32,7 @@ class KeptComparison:
     @classmethod
     def of(cls, found: Comparison, title: str, expires: float) -> KeptComparison:
         """A comparison, ready to be kept."""
-        made = parts(found, title)
+        made = page_content(found, title)
         shown = {
             "title": made.title,
             "summary": made.summary,
@@ -42,7 +40,7 @@ class KeptComparison:
             "plain": list(made.plain),
         }
         content = found.to_dict(segments=True)
-        tsv = "".join(pairs_as_tsv(found))
+        tsv = found.long_table().to_tsv()
         return cls(expires, _packed(shown), _packed(content), _squeezed(tsv))
 
     @property
@@ -53,7 +51,7 @@ class KeptComparison:
     def report(self) -> str:
         """The page of HTML that needs no network."""
         shown: dict[str, Any] = json.loads(gzip.decompress(self.shown))
-        return page(Parts(**shown))
+        return render_page(PageContent(**shown))
 
 
 class Kept:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from adequa.comparison.defaults import METRICS as DEFAULTS
+from adequa.comparison.settings import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric

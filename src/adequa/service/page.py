@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 
-from adequa.report import page as report
+from adequa.comparison import html as report
 from adequa.version import __version__
 
 _ASSETS = resources.files("adequa.service") / "assets"
@@ -27,7 +27,7 @@ class Page:
     def made(cls) -> Page:
         """The page, from the files beside this one and those of the report."""
         return cls(
-            html=report.filled(
+            html=report.fill_template(
                 _asset("page.html"), {"sections": report.sections(), "version": __version__}
             ),
             style="\n".join([report.style(), *map(_asset, _STYLES)]),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from adequa.comparison.defaults import ALPHA, CONFIDENCE, RESAMPLES, SEED
+from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.service.limits import LONGEST_METRIC, LONGEST_NAME, MOST_ROWS, Limits, Refusal
 
 # Lists end at the first fault, so that a long wrong one costs no more than a short one.
@@ -132,7 +132,7 @@ class RankRequest(Input):
     ] = None
     resamples: Annotated[_Count, Field(description="Of the segments, for intervals.")] = 1000
     confidence: Annotated[_Share, Field(description="Of the intervals.")] = CONFIDENCE
-    seed: Annotated[_Seed, Field(description="Of all random draws.")] = 0
+    seed: Annotated[_Seed, Field(description="Of all random draws.")] = SEED
     segments: Annotated[
         bool, Field(description="For every segment, how likely each system wins.")
     ] = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from adequa.comparison.outputs import Outputs, gathered, outputs_of
+from adequa.comparison.systems import Outputs, outputs_from_batches, outputs_of
 from adequa.errors import AdequaError
 from adequa.scoring.api import as_segments
 from adequa.scoring.stream import UNNAMED
@@ -42,7 +42,7 @@ def outputs_from(asked: Input, limits: Limits) -> Outputs:
             sources=asked.sources,
             documents=asked.documents,
         )
-    return gathered(
+    return outputs_from_batches(
         Segments(
             part.hypotheses,
             part.references,

@@ -290,6 +290,11 @@ class Adequa(MeanMetric):
         if self.threads is not None:
             check_between("threads", self.threads, 1, MAX_THREADS)
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the shipped weights."""
+        return METRIC_FOLDER
+
     @cached_property
     def packed(self) -> PackedPair:
         """The packed metric of the shipped folder, with these settings."""

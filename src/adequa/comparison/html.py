@@ -1,0 +1,338 @@
+"""The report: a comparison as one HTML file that needs no network.
+
+Text of users is data. It reaches the page in two places: as JSON in a script element that browsers
+do not run, with every character escaped that could end it, and compressed as base64, which has no
+such characters. The script puts it on the page as text nodes. Should anything slip through, the
+page's policy runs no script but the one whose digest it names, and loads nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+
+from adequa.comparison.results import (
+    BucketScores,
+    Comparison,
+    Dimension,
+    MetricComparison,
+    SystemPair,
+    finite,
+    finite_list,
+    rounding_tolerance,
+)
+from adequa.segments import FloatArray
+from adequa.tables import decimal, html_text
+from adequa.version import __version__
+
+_ASSETS = resources.files("adequa.comparison") / "assets"
+_SCRIPTS = (
+    *("core.js", "words.js", "leaderboard.js", "pairs.js", "charts.js"),
+    *("buckets.js", "segments.js", "start.js"),
+)
+_STANDALONE_SCRIPT = "file.js"  # starts with the data embedded in the page
+_STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "media.css")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_MEDIUM, _HIGH = 6, 9  # levels of compression
+_LARGE = 20_000_000  # bytes from which the highest level takes too long
+_DIGITS = 5  # of the range of scores
+_ALL_DIGITS = 15  # beyond which rounding changes nothing
+_NAMED_SYSTEMS = 2  # in a title
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """Content of a page.
+
+    `summary` is shown at once; `details`, which is most of it, is unpacked when the page is open.
+    `plain` are rows of an HTML table for readers whose browser runs no script.
+    """
+
+    title: str
+    summary: Mapping[str, Any]
+    details: Mapping[str, Any]
+    plain: Sequence[str]
+
+
+def comparison_page(comparison: Comparison, title: str = "") -> str:
+    """One HTML file with the whole comparison."""
+    return render_page(page_content(comparison, title))
+
+
+def page_content(comparison: Comparison, title: str = "") -> PageContent:
+    """The content of the page of a comparison."""
+    systems = comparison.systems
+    count = f"{len(systems)} systems"
+    names = " and ".join(systems) if len(systems) <= _NAMED_SYSTEMS else count
+    title = title or f"Comparison of {names}"
+    return PageContent(
+        title,
+        _summary(comparison, title),
+        _details(comparison),
+        tuple(table_rows(_plain_rows(comparison))),
+    )
+
+
+def render_page(content: PageContent) -> str:
+    """The HTML of a page."""
+    page_style, page_script = style(), script(_asset(_STANDALONE_SCRIPT))
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(page_style)}'; script-src '{_digest(page_script)}'"
+    )
+    values = {
+        "title": html_text(content.title),
+        "policy": policy,
+        "style": page_style,
+        "script": page_script,
+        "sections": sections(),
+        "summary": embedded_json(content.summary),
+        "details": compressed_json(content.details),
+        "plain": "".join(content.plain),
+    }
+    return fill_template(_asset("page.html"), values)
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """A template with its placeholders filled, all at once: values are not searched for others.
+
+    >>> fill_template("<p>{{a}} {{b}}</p>", {"a": "{{b}}", "b": "c"})
+    '<p>{{b}} c</p>'
+    """
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
+
+
+def sections() -> str:
+    """The empty sections of a page that show a comparison."""
+    return _asset("sections.html")
+
+
+def style() -> str:
+    """The style sheet of these sections."""
+    return "\n".join(map(_asset, _STYLES))
+
+
+def script(*more: str) -> str:
+    """The script that fills these sections, and more after it, in one scope."""
+    joined = "\n".join([*map(_asset, _SCRIPTS), *more])
+    return f'(() => {{\n"use strict";\n{joined}\n}})();\n'
+
+
+def embedded_json(content: object) -> str:
+    """JSON that can stand in a script element whatever it contains.
+
+    >>> embedded_json({"text": "</script><!--&"})
+    '{"text":"\\\\u003c/script\\\\u003e\\\\u003c!--\\\\u0026"}'
+    """
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def compressed_json(content: object) -> str:
+    """JSON as base64 of gzip; without a time, so that equal content gives equal text.
+
+    >>> json.loads(gzip.decompress(base64.b64decode(compressed_json(["<b>"]))))
+    ['<b>']
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Lone surrogates cannot be encoded as they are.
+    raw = text.encode("utf-8", "backslashreplace")
+    level = _HIGH if len(raw) < _LARGE else _MEDIUM
+    return base64.b64encode(gzip.compress(raw, compresslevel=level, mtime=0)).decode("ascii")
+
+
+def table_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as rows of an HTML table, the header first."""
+    return [
+        "<tr>" + "".join(f"<{tag}>{html_text(cell)}</{tag}>" for cell in row) + "</tr>"
+        for row, tag in zip(rows, ["th", *["td"] * len(rows)], strict=False)
+    ]
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest())
+    return f"sha256-{digest.decode('ascii')}"
+
+
+# Data of the page, in the layout that its script reads
+
+
+def _summary(comparison: Comparison, title: str) -> dict[str, Any]:
+    """Data that is shown before any segment."""
+    settings = comparison.settings
+    return {
+        "title": title,
+        "version": __version__,
+        "systems": list(comparison.systems),
+        "segments": len(comparison.outputs),
+        "settings": str(settings),
+        "resamples": settings.resamples,
+        "swaps": settings.swap_count,
+        "ranks": settings.meaning_of_ranks,
+        "alpha": settings.alpha,
+        "confidence": settings.confidence,
+        "metrics": [_metric(metric) for metric in comparison.metrics],
+        "notes": list(comparison.notes),
+    }
+
+
+def _metric(metric: MetricComparison) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "signature": metric.signature,
+        "segmentSignature": metric.segment_signature,
+        "higher": metric.higher_is_better,
+        "decimals": metric.decimals,
+        "scores": finite_list(metric.scores),
+        "low": finite_list(metric.low),
+        "high": finite_list(metric.high),
+        "ranks": metric.ranks.tolist(),
+        "pairs": [_pair(pair) for pair in metric.pairs],
+        "hasSegments": metric.segments is not None,
+    }
+
+
+def _pair(pair: SystemPair) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "a": pair.first,
+        "b": pair.second,
+        "difference": finite(pair.difference),
+        "gain": finite(pair.gain),
+        "low": finite(pair.low),
+        "high": finite(pair.high),
+        "p": finite(pair.p),
+        "adjusted": finite(pair.p_adjusted),
+        "bootstrap": finite(pair.p_bootstrap_adjusted),
+        "effect": finite(pair.effect),
+        "wins": pair.wins,
+        "ties": pair.ties,
+        "losses": pair.losses,
+        "significant": pair.significant,
+    }
+    people = pair.people_if_significant
+    if people is not None:
+        content["people"] = {
+            "share": finite(people.share),
+            "low": finite(people.share_low),
+            "high": finite(people.share_high),
+            "pairs": people.pairs,
+            "from": people.low,
+            "to": finite(people.high),
+            "data": people.data,
+        }
+    return content
+
+
+def _details(comparison: Comparison) -> dict[str, Any]:
+    """Segments: their texts, scores and buckets, and the scores of the buckets.
+
+    The texts of a segment stand together, because they are alike and compress well.
+    """
+    outputs = comparison.outputs
+    segments = zip(
+        outputs.sources or (None,) * len(outputs),
+        outputs.references,
+        zip(*outputs.hypotheses, strict=True),
+        strict=True,
+    )
+    decimals = [_decimals(metric) for metric in comparison.metrics]
+    return {
+        "texts": [
+            [*([] if source is None else [source]), list(references), *hypotheses]
+            for source, references, hypotheses in segments
+        ],
+        "hasSource": outputs.sources is not None,
+        "scores": [
+            None if metric.segments is None else _rounded_scores(metric.segments, places)
+            for metric, places in zip(comparison.metrics, decimals, strict=True)
+        ],
+        # Gains up to this size are rounding.
+        "rounding": [
+            None if metric.segments is None else rounding_tolerance(metric.segments)
+            for metric in comparison.metrics
+        ],
+        "dimensions": [_dimension(each, decimals) for each in comparison.dimensions],
+        "buckets": [_bucket_indices(each, len(outputs)) for each in comparison.dimensions],
+    }
+
+
+def _dimension(dimension: Dimension, decimals: Sequence[int]) -> dict[str, Any]:
+    return {
+        "name": dimension.name,
+        "title": dimension.title,
+        "buckets": [
+            {
+                "label": bucket.label,
+                "count": len(bucket.rows),
+                "metrics": [
+                    None if part is None else _bucket_scores(part, places)
+                    for part, places in zip(bucket.metrics, decimals, strict=True)
+                ],
+            }
+            for bucket in dimension.buckets
+        ],
+    }
+
+
+def _bucket_scores(part: BucketScores, decimals: int) -> dict[str, Any]:
+    return {
+        "scores": finite_list(np.round(part.scores, decimals)),
+        "low": finite_list(np.round(part.low, decimals)),
+        "high": finite_list(np.round(part.high, decimals)),
+    }
+
+
+def _bucket_indices(dimension: Dimension, segments: int) -> list[int]:
+    indices = [0] * segments
+    for index, bucket in enumerate(dimension.buckets):
+        for row in bucket.rows.tolist():
+            indices[row] = index
+    return indices
+
+
+def _decimals(metric: MetricComparison) -> int:
+    """Decimals that distinguish scores: by their range, which may be small beside their size."""
+    score_range = 0.0 if metric.segments is None else float(np.ptp(metric.segments))
+    needed = _DIGITS - floor(log10(score_range)) if score_range else 0
+    return min(max(needed, metric.decimals + 1), _ALL_DIGITS)
+
+
+def _rounded_scores(scores: FloatArray, decimals: int) -> list[list[float]]:
+    """Scores (systems, segments) in so many decimals; whole numbers without a point.
+
+    Segments in which rounding would create or break a tie keep all digits.
+    """
+    tolerance, rounded = rounding_tolerance(scores), np.round(scores, decimals)
+    exact_ties, rounded_ties = (
+        np.diff(np.sort(each, axis=0), axis=0) <= tolerance for each in (scores, rounded)
+    )
+    output = np.where((exact_ties != rounded_ties).any(axis=0), scores, rounded)
+    return [
+        [int(score) if score.is_integer() else score for score in row] for row in output.tolist()
+    ]
+
+
+def _plain_rows(comparison: Comparison) -> list[list[str]]:
+    """Scores of systems, for readers whose browser runs no script."""
+    metrics = comparison.metrics
+    rows = [
+        [name, *(decimal(metric.scores[index], metric.decimals) for metric in metrics)]
+        for index, name in enumerate(comparison.systems)
+    ]
+    return [["System", *(metric.name for metric in metrics)], *rows]

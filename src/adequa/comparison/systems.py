@@ -1,0 +1,317 @@
+"""Systems to compare: their outputs side by side, and every metric's statistics of them.
+
+Each metric scores every output once. What follows (intervals, tests, buckets) is arithmetic on the
+statistics, which add up over segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adequa.agreement.sources import Source
+from adequa.errors import AdequaError, nearest
+from adequa.io.score_files import ScoreFile
+from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.progress import Progress
+from adequa.scoring.api import as_segments
+from adequa.scoring.stream import UNNAMED
+from adequa.segments import FloatArray, Segments
+from adequa.statistics.arrays import check_finite
+
+MIN_SYSTEMS = 2
+MIN_SEGMENTS = 2
+# All systems are scored on a batch of segments before the next one: metrics keep what they have
+# computed of recent references.
+_BATCH = 1024
+_SCORE_KEY = {"system", "segment"}  # columns by which a comparison looks up scores in a file
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of every system for the same segments; the first system is the baseline."""
+
+    names: tuple[str, ...]
+    hypotheses: tuple[tuple[str, ...], ...]  # of each system, one a segment
+    references: tuple[tuple[str, ...], ...]  # of each segment
+    sources: tuple[str, ...] | None = None
+    documents: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.names) < MIN_SYSTEMS:
+            raise AdequaError(
+                f"A comparison is between two systems or more, and there is {len(self.names)}: "
+                f"{', '.join(self.names) or 'none'}."
+            )
+        if len(self) < MIN_SEGMENTS:
+            raise AdequaError(
+                f"A comparison needs two segments or more, and there is {len(self)}: nothing can "
+                "be said of how sure a difference is."
+            )
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def batch(self, system: int, rows: slice, references: tuple[tuple[str, ...], ...]) -> Segments:
+        """A slice of a system's segments, with references that all systems share."""
+        return Segments(
+            self.hypotheses[system][rows],
+            references,
+            None if self.sources is None else self.sources[rows],
+            {} if self.documents is None else {"doc": self.documents[rows]},
+        )
+
+    @property
+    def empty_counts(self) -> dict[str, int]:
+        """Number of empty outputs of each system that has any."""
+        counts = (sum(not text.strip() for text in texts) for texts in self.hypotheses)
+        return {name: count for name, count in zip(self.names, counts, strict=True) if count}
+
+
+def outputs_of(
+    systems: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Sequence[str]],
+    *,
+    sources: Iterable[str] | None = None,
+    documents: Iterable[str] | None = None,
+) -> Outputs:
+    """Outputs from plain Python lists, by the names of systems.
+
+    >>> systems = {"old": ["a cat", "a dog"], "new": ["the cat", "dogs"]}
+    >>> outputs_of(systems, ["a cat", "a dog"]).names
+    ('old', 'new')
+    """
+    segments = segments_by_system(systems, references, sources)
+    first = next(iter(segments.values()), None)
+    ids = None if documents is None else tuple(map(str, documents))
+    if ids is not None and first is not None and len(ids) != len(first):
+        raise AdequaError(f"There are {len(first)} segments but {len(ids)} documents' names.")
+    return Outputs(
+        tuple(segments),
+        tuple(each.hypotheses for each in segments.values()),
+        () if first is None else first.references,
+        None if first is None else first.sources,
+        ids,
+    )
+
+
+def segments_by_system(
+    systems: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Sequence[str]],
+    sources: Iterable[str] | None = None,
+) -> dict[str, Segments]:
+    """Segments of each system from plain Python lists, checked; errors name the system."""
+    if not isinstance(systems, Mapping):
+        raise AdequaError(
+            "Systems are given by name with one output a segment, such as "
+            f'{{"old": [...], "new": [...]}}, not as {type(systems).__name__}.'
+        )
+    # Iterators are read once for all systems; a lone string is left for `as_segments` to refuse.
+    shared = references if isinstance(references, str) else tuple(references)
+    source_texts = sources if sources is None or isinstance(sources, str) else tuple(sources)
+    segments: dict[str, Segments] = {}
+    for name, texts in systems.items():
+        if not isinstance(name, str):
+            raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
+        try:
+            segments[name] = as_segments(texts, shared, source_texts)
+        except AdequaError as error:
+            raise AdequaError(f"{name}: {error}") from None
+    return segments
+
+
+def outputs_from_batches(batches: Iterable[Segments]) -> Outputs:
+    """Outputs from batches of segments, as readers of files yield them.
+
+    The segments of every system come in the same order; where the input repeats references, sources
+    or documents for each system, they must be equal.
+    """
+    rows_of: dict[str, list[tuple[Segments, int]]] = {}
+    for batch in batches:
+        names = batch.ids.get("system", (UNNAMED,) * len(batch))
+        for row, name in enumerate(names):
+            rows_of.setdefault(name, []).append((batch, row))
+    columns = {name: _SystemColumns.of(rows) for name, rows in rows_of.items()}
+    first_name = next(iter(columns), "")
+    for name, column in columns.items():
+        _check_same_segments(first_name, columns[first_name], name, column)
+    first = columns.get(first_name, _SystemColumns((), (), None, None))
+    return Outputs(
+        tuple(columns),
+        tuple(column.hypotheses for column in columns.values()),
+        first.references,
+        first.sources,
+        first.documents,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SystemColumns:
+    """The columns of one system in the input, segment by segment."""
+
+    hypotheses: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    sources: tuple[str, ...] | None
+    documents: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Segments, int]]) -> _SystemColumns:
+        sources = [batch.sources[row] for batch, row in rows if batch.sources]
+        documents = [batch.ids["doc"][row] for batch, row in rows if "doc" in batch.ids]
+        return cls(
+            tuple(batch.hypotheses[row] for batch, row in rows),
+            tuple(batch.references[row] for batch, row in rows),
+            tuple(sources) or None,
+            tuple(documents) or None,
+        )
+
+
+def _check_same_segments(
+    first_name: str, first: _SystemColumns, name: str, column: _SystemColumns
+) -> None:
+    """Raise where a system does not have the same segments as the first one."""
+    if len(column.hypotheses) != len(first.hypotheses):
+        raise AdequaError(
+            f"All systems need the same segments, but {first_name} has {len(first.hypotheses)} "
+            f"and {name} has {len(column.hypotheses)}."
+        )
+    for what, cells, first_cells in (
+        ("reference", column.references, first.references),
+        ("source", column.sources, first.sources),
+        ("document", column.documents, first.documents),
+    ):
+        if cells != first_cells:
+            pairs = enumerate(zip(cells or (), first_cells or (), strict=False), 1)
+            row = next((row for row, (one, other) in pairs if one != other), 1)
+            raise AdequaError(
+                f"All systems need the same segments in the same order, but segment {row} of "
+                f"{name} has another {what} than that of {first_name}."
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MetricStatistics:
+    """The statistics and scores of all systems under a metric, or from a file of scores."""
+
+    source: Source
+    statistics: FloatArray | None  # (systems, segments, k), rows add up; None for whole systems
+    systems: FloatArray  # one score a system, higher is better
+
+    def score(self, totals: FloatArray) -> FloatArray:
+        """One score a row of summed statistics, higher is better."""
+        return self.source.system_scores(totals)
+
+    @property
+    def segments(self) -> FloatArray | None:
+        """Scores (systems, segments), higher is better."""
+        if self.statistics is None:
+            return None
+        systems, segments, width = self.statistics.shape
+        flat = self.source.segment_scores(self.statistics.reshape(-1, width))
+        return flat.reshape(systems, segments)
+
+
+def metric_statistics(
+    source: Source,
+    outputs: Outputs,
+    progress: Progress,
+    compute: ComputeStatistics = Metric.checked_statistics,
+) -> MetricStatistics:
+    """The statistics of the outputs under a metric, or from a file of scores."""
+    if source.metric is not None:
+        progress.stage(f"Scoring with {source.name}")
+        statistics = _scored_in_batches(source.metric, outputs, progress, compute)
+        systems = source.system_scores(statistics.sum(axis=1))
+        check_finite(source.name, systems)
+        segments = source.segment_scores(statistics.reshape(-1, statistics.shape[2]))
+        check_finite(source.name, segments)
+        return MetricStatistics(source, statistics, systems)
+    if source.file is None:
+        raise AdequaError(f"{source.name} is neither a metric nor a file of scores.")
+    if source.is_of_systems:
+        scores = _file_system_scores(source.path, source.file, outputs)
+        return MetricStatistics(source, None, source.sign * scores)
+    scores = _file_segment_scores(source.path, source.file, outputs)
+    statistics = np.stack([scores, np.ones_like(scores)], axis=2)
+    return MetricStatistics(source, statistics, source.sign * scores.mean(axis=1))
+
+
+def _scored_in_batches(
+    metric: Metric, outputs: Outputs, progress: Progress, compute: ComputeStatistics
+) -> FloatArray:
+    """Statistics (systems, segments, k), computed batch by batch, one system after the other."""
+    size = len(outputs) if metric.needs_whole_corpus else _BATCH
+    parts: list[list[FloatArray]] = [[] for _ in outputs.names]
+    for start in range(0, len(outputs), size):
+        rows = slice(start, start + size)
+        references = outputs.references[rows]  # one object for all, which metrics recognise
+        for system, batches in enumerate(parts):
+            segments = outputs.batch(system, rows, references)
+            batches.append(compute(metric, segments))
+            progress.scored(len(segments))
+    return np.stack([np.concatenate(batches) for batches in parts])
+
+
+def _file_system_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatArray:
+    score_of = dict(zip(file.ids["system"], file.scores.tolist(), strict=True))
+    for name in outputs.names:
+        _check_system(path, file, name)
+    return np.array([score_of[name] for name in outputs.names])
+
+
+def _file_segment_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatArray:
+    """Scores (systems, segments): by system and number of the segment, or one a line."""
+    shape = (len(outputs.names), len(outputs))
+    if file.scores.ndim > 1:
+        raise AdequaError(
+            f"{path} has two columns of scores, better and worse; a comparison takes one score an "
+            "output."
+        )
+    if not file.ids:
+        if len(file) != shape[0] * shape[1]:
+            raise AdequaError(
+                f"{path} has {len(file):,} scores, but {shape[0]} systems of {shape[1]:,} segments "
+                f"need {shape[0] * shape[1]:,}: one a line, one system after the other, or a "
+                "header with system, segment and score."
+            )
+        return file.scores.reshape(shape)
+    _check_columns(path, file)
+    keys = zip(file.ids["system"], file.ids["segment"], strict=True)
+    score_of = dict(zip(keys, file.scores.tolist(), strict=True))
+    for name in outputs.names:
+        _check_system(path, file, name)
+    numbers = [str(number) for number in range(1, len(outputs) + 1)]
+    expected = ((name, number) for name in outputs.names for number in numbers)
+    missing = next((key for key in expected if key not in score_of), None)
+    if missing is not None:
+        raise AdequaError(
+            f"{path} has no score for segment {missing[1]} of {missing[0]}; segments are numbered "
+            "from 1."
+        )
+    return np.array([[score_of[name, number] for number in numbers] for name in outputs.names])
+
+
+def _check_columns(path: str, file: ScoreFile) -> None:
+    """Raise unless system and segment alone identify a score."""
+    lacking = _SCORE_KEY - file.ids.keys()
+    if lacking:
+        raise AdequaError(
+            f"{path} has no column {' and no column '.join(sorted(lacking))}; a comparison finds "
+            "scores by system and segment, or takes one a line without a header."
+        )
+    for column, cells in file.ids.items():
+        if column not in _SCORE_KEY and len(set(cells)) > 1:
+            raise AdequaError(
+                f"{path} has scores of more than one {column}; choose with {path}:{column}=VALUE."
+            )
+
+
+def _check_system(path: str, file: ScoreFile, system: str) -> None:
+    names = dict.fromkeys(file.ids["system"])
+    if system not in names:
+        raise AdequaError(
+            f'{path} has no system "{system}".{nearest(system, names)} There are: '
+            f"{', '.join(names)}."
+        )

@@ -1,1 +1,0 @@
-"""Report: results as one HTML file that needs no network and lets no text of users run."""
