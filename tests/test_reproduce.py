@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,34 @@ def average(name: str, system: str) -> float:
 
 def test_the_page_is_generated_from_the_stored_results() -> None:
     assert (ROOT / "RESULTS.md").read_text(encoding="utf-8") == page(STORED)
+
+
+def test_plots_are_drawn_from_the_stored_results(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    from adequa.reproduce.dot_plots import draw, panels
+
+    section = SECTIONS[0]
+    (panel,) = drawn = panels(section, section.read(STORED))
+    by_label = {row.label: row for row in panel.rows}
+    sentbleu, skip_thought = by_label["SentBLEU"], by_label["SVR + Skip-Thought"]
+    assert sentbleu.paper == 0.504
+    assert sentbleu.ours == pytest.approx(0.503, abs=5e-4)
+    assert sentbleu.interval is not None
+    assert (skip_thought.paper, skip_thought.ours, skip_thought.interval) == (0.622, None, None)
+    for name in ("a.svg", "b.svg"):
+        draw(drawn, tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert "WMT16 segments" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_the_command_draws_plots_and_writes_the_page(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    shutil.copy(STORED / "wmt16.json", tmp_path)
+    shown = adequa("reproduce", "--plots", "--results", tmp_path)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
+    written = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "](plots/shimanaka-2018.svg)" in written
+    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["shimanaka-2018.svg"]
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)

@@ -23,9 +23,9 @@ _OURS, _PAPER = "#0072B2", "#D55E00"
 _ROW_HEIGHT = 0.24  # inches
 _PANELS_ACROSS = 3
 _TEST_SETS = {
-    "wmt12-rr": "WMT12 segments",
-    "wmt16-da": "WMT16 segments",
-    "wmt17-da": "WMT17 segments",
+    "wmt12-rr": "WMT12 segments, mean of 4 pairs",
+    "wmt16-da": "WMT16 segments, mean of 6 pairs",
+    "wmt17-da": "WMT17 segments, mean of 7 pairs",
     "wmt17-systems": "WMT17, 65 systems",
     "wmt18-systems": "WMT18, 71 systems",
 }
@@ -133,7 +133,7 @@ def _draw_panel(ax: Axes, panel: PlotPanel, labels: Sequence[str]) -> None:
     ax.plot(*_columns(ours), "o", color=_OURS, markersize=5)
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.locator_params(axis="x", nbins=6)
+    ax.locator_params(axis="x", nbins=6, steps=[1, 2, 5, 10])
     ax.set_title(panel.title, fontsize=9.5, loc="left")
     ax.set_xlabel(_STATISTICS.get(panel.statistic, panel.statistic))
     ax.grid(color="#e4e4e4", linewidth=0.7)
