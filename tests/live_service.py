@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 
 from adequa.service.app import Service, Settings
-from adequa.service.server import Address, prepared
+from adequa.service.server import Address, create_server
 
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -89,7 +89,7 @@ def until(come: Callable[[], bool]) -> None:
 @contextmanager
 def served(settings: Settings) -> Iterator[Live]:
     """A server for the length of a test."""
-    server, listening = prepared(settings, Address("127.0.0.1", 0))
+    server, listening = create_server(settings, Address("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     port = listening.getsockname()[1]
     thread.start()

@@ -23,14 +23,14 @@ from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.pretrained import ranker_folder
 from adequa.scoring.stream import RunningScores
-from adequa.service import app, connections, offered
+from adequa.service import app, catalogue, server
 from adequa.service.app import Settings
 from adequa.service.client import Client
-from adequa.service.delegating import Asked
-from adequa.service.kept import KeptComparison
-from adequa.service.lane import BATCH, Lane
+from adequa.service.comparing import BackgroundTask
 from adequa.service.limits import Limits
-from adequa.service.server import Address, check_open, prepared, read_token
+from adequa.service.queue import BATCH, MetricQueue
+from adequa.service.server import Address, check_access, create_server, read_token
+from adequa.service.store import StoredComparison
 from live_service import JSON, LINES, Live, served, until
 from test_cli import EXAMPLES, adequa
 
@@ -41,7 +41,7 @@ SYSTEMS = {
 REFERENCES = (EXAMPLES / "reference.txt").read_text(encoding="utf-8").splitlines()
 FILES: list[str | Path] = [*("-t", EXAMPLES / "literal.txt", "-t", EXAMPLES / "fluent.txt")]
 FILES += ["-r", EXAMPLES / "reference.txt"]
-LIMITS = Limits(body=300_000, segments=500, characters=1_000, drawn=10**8, patience=2.0)
+LIMITS = Limits(body=300_000, segments=500, characters=1_000, draws=10**8, patience=2.0)
 ROW = {"mt": "The cat sat.", "ref": "A cat sat."}
 
 
@@ -390,13 +390,13 @@ def test_metrics_that_would_be_downloaded_are_not_for_requests(live: Live) -> No
 
 def test_bodies_count_until_they_are_answered() -> None:
     with served(Settings(metrics=("wer",), limits=Limits(bodies=1_000))) as live:
-        lane = live.service.offered.lane("wer")
+        queue = live.service.catalogue.queue("wer")
         body = {"rows": [ROW] * 20, "metrics": ["wer"]}
         answers: list[Any] = []
-        with lane.using:  # nothing is scored until it is released
+        with queue.metric_lock:  # nothing is scored until it is released
             asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
             asking.start()
-            until(lambda: not lane.idle)
+            until(lambda: not queue.is_idle)
             assert "more than 1,000 bytes together" in error(live.post("/v1/score", body), 429)
         asking.join()
         assert answers[0].status == 200
@@ -408,14 +408,14 @@ def test_a_metric_that_is_in_use_stays_open(live: Live) -> None:
 
     def rows() -> Iterator[dict[str, str]]:
         yield ROW
-        for beta in range(1, 2 + offered._MOST_LANES):
+        for beta in range(1, 2 + catalogue._MOST_QUEUES):
             asked = {"rows": [ROW], "metrics": [f"chrf:beta={beta},char_order=5"]}
             assert live.post("/v1/score", asked).status == 200
         yield ROW
 
     *found, _ = Client(live.url).score_stream(rows(), ["bleu:lowercase=true"])
     assert [line["segment"] for line in found] == [1, 2]
-    assert len(live.service.offered._places) <= offered._MOST_LANES
+    assert len(live.service.catalogue._metrics) <= catalogue._MOST_QUEUES
 
 
 def test_comparisons_have_limits_too(live: Live) -> None:
@@ -468,8 +468,8 @@ def test_many_systems_have_limits(live: Live) -> None:
 def test_comparisons_that_wait_for_scores_hold_up_no_other() -> None:
     answers: list[Any] = []
     with served(Settings(metrics=("wer", "chrf"))) as live:
-        lane = live.service.offered.lane("wer")
-        lane.using.acquire()  # nothing is scored with it until it is released
+        queue = live.service.catalogue.queue("wer")
+        queue.metric_lock.acquire()  # nothing is scored with it until it is released
         asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
         threads = [
             threading.Thread(
@@ -481,10 +481,10 @@ def test_comparisons_that_wait_for_scores_hold_up_no_other() -> None:
         ]
         for thread in threads:
             thread.start()
-        until(lambda: len(live.service.pieces) == 3)
+        until(lambda: len(live.service.tasks) == 3)
         assert live.post("/v1/compare", {**asked, "metrics": ["chrf"]}).status == 200
         assert not answers
-        lane.using.release()
+        queue.metric_lock.release()
         for thread in threads:
             thread.join()
     assert [answer.status for answer in answers] == [200] * 3
@@ -550,9 +550,9 @@ def test_slow_and_half_closed_connections_end(live: Live) -> None:
 def test_a_client_that_does_not_read_is_left(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.2)
-    large = KeptComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
-    live.service.kept._kept["large"] = large
+    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    large = StoredComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
+    live.service.store._comparisons["large"] = large
     left = 'route="/v1/comparisons/{name}",status="499"'
     until(lambda: live.connections == 0)
     with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
@@ -560,7 +560,7 @@ def test_a_client_that_does_not_read_is_left(
         until(lambda: left in live.get("/metrics").body.decode())
         until(lambda: live.connections == 0)  # while the client holds its end
     assert len(live.get("/v1/comparisons/large").body) == 30_000_000
-    del live.service.kept._kept["large"]
+    del live.service.store._comparisons["large"]
     # An answer that is sent, but not taken: what is left of it is in the buffers.
     with socket.socket() as raw:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -577,15 +577,15 @@ def test_a_stream_whose_client_leaves_stops(live: Live) -> None:
 
     body = (json.dumps(ROW) + "\n").encode() * 1_000
     head = b"POST /v1/score?metric=wer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n"
-    lane = live.service.offered.lane("wer")
+    queue = live.service.catalogue.queue("wer")
     before = left()
-    with lane.using:  # nothing is scored until it is released
+    with queue.metric_lock:  # nothing is scored until it is released
         with socket.create_connection(("127.0.0.1", live.port)) as raw:
             raw.sendall(head + b"Content-Type: application/x-ndjson\r\n\r\n" + body)
-            until(lambda: not lane.idle)
+            until(lambda: not queue.is_idle)
         until(lambda: left() > before)
-        assert live.service.offered._places["wer"].users == 0
-    until(lambda: lane.idle)
+        assert live.service.catalogue._metrics["wer"].users == 0
+    until(lambda: queue.is_idle)
 
 
 def test_a_failure_of_ours_ends_a_stream_with_a_line(
@@ -610,14 +610,33 @@ def test_other_addresses_and_methods(live: Live) -> None:
     assert wrong.headers["allow"] == "POST"
     assert "localhost alone" in error(live.get("/healthz", {"Host": "evil.example"}), 421)
     assert live.get("/readyz").json == {"status": "ready"}
-    assert live.get("/docs").status == 404
     assert live.get("/healthz/").status == 404
     head = live.ask("HEAD", "/healthz")
     assert (head.status, head.body) == (200, b"")
 
 
+def test_the_documentation_needs_no_network(live: Live) -> None:
+    """It shows every operation and every schema, and loads nothing from elsewhere."""
+    answer = live.get("/docs")
+    assert answer.status == 200
+    page = answer.body.decode()
+    document = live.get("/openapi.json").json
+    for path in document["paths"]:
+        assert f" {path}</code></h2>" in page
+    references = set(re.findall(r'href="#(\w+)"', page)) - {"main"}
+    assert references <= set(document["components"]["schemas"])
+    for name in document["components"]["schemas"]:
+        assert f'id="{name}"' in page
+    assert f"curl -s {live.url}/v1/score" in page
+    loaded = re.findall(r'(?:src|href)="([^#"][^"]*)"', page)
+    assert all(path.startswith("/") for path in loaded)
+    for path in loaded:
+        assert live.get(path).status == 200
+    assert live.get("/assets/none.js").status == 404
+
+
 def test_every_answer_is_guarded(live: Live) -> None:
-    for path in ("/", "/healthz", "/v1/metrics", "/none", "/assets/page.js"):
+    for path in ("/", "/docs", "/healthz", "/v1/metrics", "/none", "/assets/page.js"):
         headers = live.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -656,7 +675,7 @@ def test_a_failure_of_ours_is_told_without_text(
     def broken(*_: object) -> None:
         raise RuntimeError("Geheimtext")
 
-    monkeypatch.setattr(live.service.offered, "using", broken)
+    monkeypatch.setattr(live.service.catalogue, "use", broken)
     answer = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
     assert "no fault of the request" in error(answer, 500)
     assert "failed: RuntimeError at broken:" in caplog.text
@@ -687,7 +706,9 @@ def test_progress_is_told_line_by_line(live: Live) -> None:
     asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "swaps": 100}
     headers = {**JSON, "Accept": "application/x-ndjson"}
     connection = HTTPConnection("127.0.0.1", live.port, timeout=30)
-    with live.service.offered.lane("wer").using:  # nothing is scored until something was told
+    with live.service.catalogue.queue(
+        "wer"
+    ).metric_lock:  # nothing is scored until something was told
         connection.request("POST", "/v1/compare", json.dumps(asked), headers)
         response = connection.getresponse()
         told = json.loads(response.readline())["progress"]
@@ -701,17 +722,17 @@ def test_progress_is_told_line_by_line(live: Live) -> None:
 def test_a_client_that_leaves_stops_costing() -> None:
     """A request that waits behind others is dropped with its connection."""
     with served(Settings(metrics=("wer",))) as live:
-        lane = live.service.offered.lane("wer")
-        lane.using.acquire()  # nothing is scored until it is released
+        queue = live.service.catalogue.queue("wer")
+        queue.metric_lock.acquire()  # nothing is scored until it is released
         body = json.dumps({"rows": [ROW] * 300, "metrics": ["wer"]}).encode()
         head = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", live.port)) as raw:
             raw.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            until(lambda: live.service.offered.waiting > 0)
-        until(lambda: all(job.done.done() for job in list(lane._jobs)))
-        lane.using.release()
+            until(lambda: live.service.catalogue.backlog.count > 0)
+        until(lambda: all(job.result.done() for job in list(queue._submissions)))
+        queue.metric_lock.release()
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
-        until(lambda: lane.idle)
+        until(lambda: queue.is_idle)
         # The first batch was taken before the client left. One segment was the server's own.
         assert counted(live, 'adequa_segments_total{metric="wer"}') == 2
 
@@ -721,7 +742,7 @@ def test_a_comparison_that_nobody_waits_for_ends(
     live: Live, accept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the client leaves before anything of the answer was sent."""
-    begin = live.service.pieces.begin
+    begin = live.service.tasks.start
 
     def begun(work: Any, total: int) -> Any:
         piece = begin(work, total)
@@ -729,15 +750,17 @@ def test_a_comparison_that_nobody_waits_for_ends(
         return piece
 
     until(lambda: live.connections == 0)
-    monkeypatch.setattr(live.service.pieces, "begin", begun)
+    monkeypatch.setattr(live.service.tasks, "start", begun)
     asked = {"systems": SYSTEMS, "references": REFERENCES}
     for path, named in (("/v1/compare", {"metrics": ["wer"]}), ("/v1/rank", {"metric": "wer"})):
         body = json.dumps({**asked, **named}).encode()
-        with live.service.offered.lane("wer").using:  # nothing is scored until it is released
+        with live.service.catalogue.queue(
+            "wer"
+        ).metric_lock:  # nothing is scored until it is released
             with socket.create_connection(("127.0.0.1", live.port)) as raw:
                 raw.sendall(_head(path, body, accept) + body)
-                until(lambda: len(live.service.pieces) == 1)
-            until(lambda: len(live.service.pieces) == 0)
+                until(lambda: len(live.service.tasks) == 1)
+            until(lambda: len(live.service.tasks) == 0)
 
 
 def test_clients_that_leave_are_not_in_the_log(
@@ -750,16 +773,19 @@ def test_clients_that_leave_are_not_in_the_log(
 
     asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
     body = json.dumps(asked).encode()
-    lane = live.service.offered.lane("wer")
+    queue = live.service.catalogue.queue("wer")
     for fails in (False, True):
-        with lane.using, socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
+        with (
+            queue.metric_lock,
+            socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw,
+        ):
             raw.sendall(_head("/v1/compare", body, "application/x-ndjson") + body)
             while b"progress" not in raw.recv(4096):
                 pass
             if fails:
-                monkeypatch.setattr(Asked, "stop", lambda _: None)
+                monkeypatch.setattr(BackgroundTask, "cancel", lambda _: None)
                 monkeypatch.setattr(Comparison, "to_dict", refused)
-        until(lambda: len(live.service.pieces) == 0)
+        until(lambda: len(live.service.tasks) == 0)
         assert live.get("/healthz").status == 200  # the server has noticed
     gc.collect()
     assert {record.name for record in caplog.records} <= {"adequa.service"}
@@ -798,12 +824,12 @@ def test_a_full_server_refuses_and_ends_well() -> None:
     """What was accepted is finished while the server ends; what is too much may come back."""
     answers: list[Any] = []
     with served(Settings(metrics=("wer",), limits=Limits(queue=4))) as live:
-        lane = live.service.offered.lane("wer")
-        lane.using.acquire()
+        queue = live.service.catalogue.queue("wer")
+        queue.metric_lock.acquire()
         body = {"rows": [ROW] * 2 * BATCH, "metrics": ["wer"]}
         asking = threading.Thread(target=lambda: answers.append(live.post("/v1/score", body)))
         asking.start()
-        until(lambda: live.service.offered.waiting > 0)
+        until(lambda: live.service.catalogue.backlog.count > 0)
         refused = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]})
         assert "4 segments wait for wer" in error(refused, 429)
         assert int(refused.headers["retry-after"]) >= 1
@@ -814,7 +840,7 @@ def test_a_full_server_refuses_and_ends_well() -> None:
         with pytest.raises(AdequaError, match="4 segments wait"):
             list(Client(live.url, patience=0).score_stream(rows, ["wer"]))
         assert not taken  # so that they can be sent again
-        threading.Timer(0.2, lane.using.release).start()
+        threading.Timer(0.2, queue.metric_lock.release).start()
     asking.join()
     assert answers[0].status == 200
     assert len(answers[0].json["metrics"][0]["systems"][0]["segments"]) == 2 * BATCH
@@ -830,7 +856,15 @@ def test_a_token_opens_the_server() -> None:
             assert refused.headers["www-authenticate"] == "Bearer"
         for path in ("/metrics", "/v1/metrics", "/v1/comparisons/x", "/healthzz", "//"):
             assert live.get(path).status == 401
-        for path in ("/healthz", "/readyz", "/", "/c/x", "/assets/page.css", "/openapi.json"):
+        for path in (
+            "/healthz",
+            "/readyz",
+            "/",
+            "/c/x",
+            "/assets/page.css",
+            "/openapi.json",
+            "/docs",
+        ):
             assert live.get(path, {"Host": "adequa.example"}).status == 200
         right = {**JSON, "Authorization": f"Bearer {token}"}
         assert live.post("/v1/score", body, right).status == 200
@@ -841,12 +875,12 @@ def test_a_token_opens_the_server() -> None:
 
 def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "::1", "localhost", "127.1.2.3"):
-        check_open(Address(host, 80), None, insecure=False)
+        check_access(Address(host, 80), None, insecure=False)
     for host in ("0.0.0.0", "::", "192.168.0.1", "adequa.example"):
         with pytest.raises(AdequaError, match="--token-file"):
-            check_open(Address(host, 80), None, insecure=False)
-        check_open(Address(host, 80), "token", insecure=False)
-        check_open(Address(host, 80), None, insecure=True)
+            check_access(Address(host, 80), None, insecure=False)
+        check_access(Address(host, 80), "token", insecure=False)
+        check_access(Address(host, 80), None, insecure=True)
     shown = adequa("serve", "--host", "0.0.0.0")
     assert (shown.returncode, shown.stdout) == (2, "")
     assert shown.stderr.count("\n") == 1
@@ -880,10 +914,10 @@ def test_a_server_may_have_a_ranker_alone(caplog: pytest.LogCaptureFixture) -> N
 def test_a_metric_that_cannot_be_tried_is_served(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(_: Lane) -> None:
+    def refused(_: MetricQueue) -> None:
         raise AdequaError("Every segment needs a source.")
 
-    monkeypatch.setattr(Lane, "warm", refused)
+    monkeypatch.setattr(MetricQueue, "warm_up", refused)
     with served(Settings(metrics=("wer",))) as live:
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
     assert "wer was not tried before the first request: Every segment needs" in caplog.text
@@ -903,7 +937,7 @@ def test_what_cannot_be_served_is_told(live: Live) -> None:
         (("wer",), "256.0.0.1", "cannot be listened"),
     ):
         with pytest.raises(AdequaError, match=re.escape(sentence)):
-            prepared(Settings(metrics=metrics), Address(host, 0))
+            create_server(Settings(metrics=metrics), Address(host, 0))
 
 
 def test_without_its_packages_it_says_which() -> None:

@@ -136,13 +136,13 @@ def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> 
         other.close()
         # The link reopens it, elsewhere too, and so does going back and forth.
         page.go_back()
-        assert page.locator("#ask").is_visible()
+        assert page.locator("#inputs").is_visible()
         assert page.locator("#references textarea").first.input_value() == text_of("reference")
         page.go_forward()
         page.wait_for_selector("#result:not([hidden])")
     with visited(chromium, live, address.removeprefix(live.url)) as seen:
         assert seen.texts("#scores tbody th")[0] == "fluent"
-        assert "keeps it for 60 minutes at most" in seen.page.inner_text("#expires")
+        assert "stores it for 60 minutes at most" in seen.page.inner_text("#expires")
         seen.page.goto(f"{address}#segment-3")
         seen.page.wait_for_selector("#segment-3.opened")
 
@@ -167,7 +167,7 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
             files,
         )
         page.dispatch_event("#drop", "dragover", {"dataTransfer": given})
-        assert page.locator("#ask.over").count() == 1
+        assert page.locator("#inputs.over").count() == 1
         page.dispatch_event("#drop", "drop", {"dataTransfer": given})
         page.locator("#status").filter(has_text="third.txt was read").wait_for()
         names = page.locator("#systems input.name").evaluate_all("all => all.map(n => n.value)")
@@ -176,7 +176,7 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
         page.locator('#systems input[type="file"]').last.set_input_files(
             {"name": "latin.txt", "mimeType": "text/plain", "buffer": b"caf\xe9"}
         )
-        page.locator("#problem").filter(has_text="latin.txt is no text in UTF-8").wait_for()
+        page.locator("#problem").filter(has_text="latin.txt is not text in UTF-8").wait_for()
         compare(page)
         assert seen.texts("#scores thead th")[0] == "System"
         page.locator("#list .more").first.click()
@@ -215,7 +215,7 @@ def test_what_is_dropped_beside_the_form_loses_nothing(
         reference.fill("")
         drag(page, "#box-1", text)
         assert reference.input_value() == "A cat."
-        assert page.locator("#ask.over").count() == 0
+        assert page.locator("#inputs.over").count() == 0
         page.click("#example")
         compare(page)
         for where in ("#title", "#query"):
@@ -241,7 +241,7 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         # Scores of before do not stay beside an error.
         page.locator("#systems textarea").first.fill("one line")
         page.click("#go")
-        assert page.inner_text("#problem").startswith("mine has 1 lines")
+        assert page.inner_text("#problem").startswith("mine has 1 line")
         assert page.locator("#single").is_hidden()
         assert page.inner_text("#status") == ""
 
@@ -293,7 +293,7 @@ def test_the_skip_link_leaves_what_was_found_and_told(chromium: Browser, live: L
         assert page.locator("#result").is_visible()
         page.go_back()  # from the fragment
         page.go_back()
-        page.wait_for_selector("#ask:not([hidden])")
+        page.wait_for_selector("#inputs:not([hidden])")
 
 
 def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
@@ -305,7 +305,7 @@ def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
         assert told.inner_text() == "There is no reference: paste it, or drop a file."
         paste(page, {"old": "one\ntwo", "new": "one"}, "one\ntwo")
         page.click("#go")
-        assert told.inner_text().startswith("new has 1 lines, and the reference has 2")
+        assert told.inner_text().startswith("new has 1 line, and the reference has 2 lines")
         paste(page, {"old": "one\ntwo", "new": "one\n" + "x" * 1_001}, "one\ntwo")
         page.click("#go")
         told.filter(has_text="segment 2 has 1,001 characters").wait_for()
@@ -324,7 +324,7 @@ def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
 def test_a_comparison_that_is_not_kept_is_told_kindly(
     chromium: Browser, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live.service.kept, "_count", 0)
+    monkeypatch.setattr(live.service.store, "_count", 0)
     with visited(chromium, live) as seen:
         page = seen.page
         page.locator("#systems .box button").first.click()
@@ -336,7 +336,7 @@ def test_a_comparison_that_is_not_kept_is_told_kindly(
         page.click("#go")
         page.locator("#problem").filter(has_text="or no longer; compare the texts again").wait_for()
         assert page.url == f"{live.url}/"
-        assert page.locator("#ask").is_visible()
+        assert page.locator("#inputs").is_visible()
         assert page.locator("#go").is_enabled()
 
 
@@ -392,9 +392,9 @@ def test_a_token_is_asked_for(chromium: Browser) -> None:
     ):
         page = seen.page
         told = page.locator("#problem")
-        told.filter(has_text="This server wants a token; enter it above.").wait_for()
+        told.filter(has_text="This server needs a token; enter it above.").wait_for()
         for wrong, words in (
-            ("Schlüssel-密码", "A token has ASCII letters"),
+            ("Schlüssel-密码", "A token consists of ASCII letters"),
             ("fedcba9876543210", "This is not the token of this server"),
         ):
             page.fill("#token", wrong)
@@ -412,8 +412,8 @@ def test_a_token_is_asked_for(chromium: Browser) -> None:
 
 
 def test_a_comparison_can_be_cancelled(chromium: Browser, live: Live) -> None:
-    lane = live.service.offered.lane("chrf")
-    lane.using.acquire()  # nothing is scored until it is released
+    queue = live.service.catalogue.queue("chrf")
+    queue.metric_lock.acquire()  # nothing is scored until it is released
     try:
         with visited(chromium, live) as seen:
             page = seen.page
@@ -423,6 +423,6 @@ def test_a_comparison_can_be_cancelled(chromium: Browser, live: Live) -> None:
             page.click("#cancel")
             assert page.inner_text("#problem") == "Cancelled."
             assert page.locator("#go").is_enabled()
-            until(lambda: len(live.service.pieces) == 0)  # nothing is done for nobody
+            until(lambda: len(live.service.tasks) == 0)  # nothing is done for nobody
     finally:
-        lane.using.release()
+        queue.metric_lock.release()

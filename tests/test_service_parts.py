@@ -26,14 +26,12 @@ from adequa.metrics.edit_rates import word_splitter
 from adequa.metrics.meteor.words import stem
 from adequa.metrics.registry import METRICS, clear_text_caches, metric_class, settings_of
 from adequa.segments import Segments
-from adequa.service import connections, offered
-from adequa.service.app import Settings, _in_pieces
-from adequa.service.body import Reading
-from adequa.service.comparing import Pieces
-from adequa.service.delegating import Asked, Stopped
-from adequa.service.kept import Kept
+from adequa.service import catalogue, server
+from adequa.service.app import Settings
+from adequa.service.catalogue import Catalogue, TextCacheLimit
+from adequa.service.comparing import BackgroundTask, TaskCancelled, TaskPool
 from adequa.service.limits import Limits, Refusal
-from adequa.service.offered import Forgetting, Offered
+from adequa.service.store import ComparisonStore, decompress
 from live_service import served
 from tiny_packed import tiny_packed
 
@@ -44,20 +42,20 @@ def small_comparison(word: str = "c") -> Comparison:
 
 
 def test_all_metrics_are_offered_unless_some_are_named() -> None:
-    assert list(Offered((), Limits()).offers) == list(METRICS)
-    some = Offered(("chrf", "bleu:tokenize=intl"), Limits())
-    assert list(some.offers) == ["chrf", "bleu:tokenize=intl"]
-    assert some.lane("bleu:tokenize=intl").metric.tokenize == "intl"  # type: ignore[attr-defined]
-    assert some.lane("chrf:word_order=2,beta=1") is some.lane("chrf: beta=1, word_order=2")
+    assert list(Catalogue((), Limits()).entries) == list(METRICS)
+    some = Catalogue(("chrf", "bleu:tokenize=intl"), Limits())
+    assert list(some.entries) == ["chrf", "bleu:tokenize=intl"]
+    assert some.queue("bleu:tokenize=intl").metric.tokenize == "intl"  # type: ignore[attr-defined]
+    assert some.queue("chrf:word_order=2,beta=1") is some.queue("chrf: beta=1, word_order=2")
     with pytest.raises(AdequaError, match='no metric "bleu"'):
-        some.lane("bleu")
+        some.queue("bleu")
     with pytest.raises(AdequaError, match="has the settings that this server gives it|no metric"):
-        some.lane("bleu:tokenize=intl,lowercase=true")
+        some.queue("bleu:tokenize=intl,lowercase=true")
     some.close()
 
 
 def test_a_metric_is_opened_once_however_it_is_written() -> None:
-    found = Offered(("chrf", "bleu"), Limits())
+    found = Catalogue(("chrf", "bleu"), Limits())
     for metric, several in (
         ("chrf:beta=3", ("chrf: beta  =  03", "chrf:beta=+3,", " chrf :beta=3, lowercase=no")),
         ("chrf", ("chrf:", "chrf:beta=2", "chrf: , ", "chrf:lowercase=FALSE,char_order=6")),
@@ -65,10 +63,10 @@ def test_a_metric_is_opened_once_however_it_is_written() -> None:
         ("bleu", ("bleu:smooth_value=None",)),
         ("chrf:whitespace=true", ("chrf:whitespace=yes", "chrf:whitespace=1")),
     ):
-        lane = found.lane(metric)
-        assert all(found.lane(written) is lane for written in several)
-    assert len(found._places) == 5
-    assert found.lane("bleu:smooth_value=0.5").metric.smooth_value == 0.5  # type: ignore[attr-defined]
+        queue = found.queue(metric)
+        assert all(found.queue(written) is queue for written in several)
+    assert len(found._metrics) == 5
+    assert found.queue("bleu:smooth_value=0.5").metric.smooth_value == 0.5  # type: ignore[attr-defined]
     for wrong, sentence in (
         ("chrf:beta", "is not a setting"),
         ("chrf:beta=1,beta=1", "more than once"),
@@ -77,27 +75,27 @@ def test_a_metric_is_opened_once_however_it_is_written() -> None:
         ("bleu:tokenize=flores200", "tokenize that a request may give"),
     ):
         with pytest.raises(AdequaError, match=sentence):
-            found.lane(wrong)
+            found.queue(wrong)
     found.close()
 
 
 def test_a_trained_metric_is_offered_under_its_name(tmp_path: Path) -> None:
     folder = tiny_packed(tmp_path / "folder", name="mine")
-    found = Offered((str(folder), "wer"), Limits(), workers=2)
-    assert list(found.offers) == ["mine", "wer"]
-    found.lane("mine").warm()
+    found = Catalogue((str(folder), "wer"), Limits(), workers=2)
+    assert list(found.entries) == ["mine", "wer"]
+    found.queue("mine").warm_up()
     for asked in (str(folder), "mine:x=1"):
         with pytest.raises(AdequaError, match="no metric|and no other"):
-            found.lane(asked)
-    assert found.described()[0]["settings"] == {}
+            found.queue(asked)
+    assert found.describe()[0]["settings"] == {}
     found.close()
 
 
 def test_workers_are_the_threads_of_models() -> None:
-    found = Offered(("adequa", "adequa:threads=3", "chrf"), Limits(), workers=2)
-    assert found.lane("adequa").metric.threads == 2  # type: ignore[attr-defined]
-    assert found.lane("adequa:threads=3").metric.threads == 3  # type: ignore[attr-defined]
-    assert found.lane("chrf").metric.name == "chrf"
+    found = Catalogue(("adequa", "adequa:threads=3", "chrf"), Limits(), workers=2)
+    assert found.queue("adequa").metric.threads == 2  # type: ignore[attr-defined]
+    assert found.queue("adequa:threads=3").metric.threads == 3  # type: ignore[attr-defined]
+    assert found.queue("chrf").metric.name == "chrf"
 
 
 def test_every_setting_that_requests_may_give_is_known() -> None:
@@ -106,64 +104,62 @@ def test_every_setting_that_requests_may_give_is_known() -> None:
         (name, key)
         for name in METRICS
         for key, value in settings_of(metric_class(name)).items()
-        if isinstance(value, str) and key in offered._WORDS
+        if isinstance(value, str) and key in catalogue._WORD_SETTINGS
     }
-    assert {key for _, key in open_} == offered._WORDS
-    closed = Offered((), Limits())
+    assert {key for _, key in open_} == catalogue._WORD_SETTINGS
+    closed = Catalogue((), Limits())
     for name in METRICS:
         for key, value in settings_of(metric_class(name)).items():
             if isinstance(value, str) and (name, key) not in open_:
                 with pytest.raises(AdequaError, match="for whoever runs the server"):
-                    closed.lane(f"{name}:{key}=x")
+                    closed.queue(f"{name}:{key}=x")
 
 
 def test_metrics_with_settings_are_let_go() -> None:
-    found = Offered(("wer", "chrf"), Limits())
+    found = Catalogue(("wer", "chrf"), Limits())
     for beta in range(1, 60):
-        found.lane(f"chrf:beta={beta}")
-    assert len(found._places) <= offered._MOST_LANES
-    assert found.lane("wer").metric.name == "wer"
+        found.queue(f"chrf:beta={beta}")
+    assert len(found._metrics) <= catalogue._MOST_QUEUES
+    assert found.queue("wer").metric.name == "wer"
     found.close()
 
 
 def test_metrics_that_are_used_are_not_let_go() -> None:
-    found = Offered(("chrf",), Limits())
+    found = Catalogue(("chrf",), Limits())
     with ExitStack() as held:
-        most = offered._MOST_LANES + 1
-        places = [
-            held.enter_context(found.using(f"chrf:beta={beta}")) for beta in range(1, most + 1)
-        ]
-        lanes = [place.opened() for place in places]
+        most = catalogue._MOST_QUEUES + 1
+        places = [held.enter_context(found.use(f"chrf:beta={beta}")) for beta in range(1, most + 1)]
+        queues = [place.loaded() for place in places]
         with pytest.raises(Refusal, match="in use"):
-            found.lane("chrf:beta=100")
-        for lane in lanes:
-            lane.warm()  # none of them has ended
-    assert found.lane("chrf:beta=100").metric.name == "chrf"
+            found.queue("chrf:beta=100")
+        for queue in queues:
+            queue.warm_up()  # none of them has ended
+    assert found.queue("chrf:beta=100").metric.name == "chrf"
     with pytest.raises(Refusal, match="ending"):
-        lanes[0].warm()
+        queues[0].warm_up()
     found.close()
 
 
 def test_a_metric_that_opens_slowly_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go = threading.Event(), threading.Event()
-    load = offered._loaded
+    load = catalogue._load_metric
 
-    def slow(offer: offered.Offer, settings: str, workers: int | None) -> Metric:
+    def slow(offer: catalogue.CatalogueEntry, settings: str, workers: int | None) -> Metric:
         if settings:
             begun.set()
             assert go.wait(30)
         return load(offer, settings, workers)
 
-    monkeypatch.setattr(offered, "_loaded", slow)
-    found = Offered(("chrf",), Limits())
+    monkeypatch.setattr(catalogue, "_load_metric", slow)
+    found = Catalogue(("chrf",), Limits())
     opened: list[object] = []
     opening = [
-        threading.Thread(target=lambda: opened.append(found.lane("chrf:beta=1"))) for _ in range(2)
+        threading.Thread(target=lambda: opened.append(found.queue("chrf:beta=1"))) for _ in range(2)
     ]
     for each in opening:
         each.start()
     assert begun.wait(30)
-    assert found.lane("chrf").metric.name == "chrf"
+    assert found.queue("chrf").metric.name == "chrf"
     go.set()
     for each in opening:
         each.join()
@@ -171,14 +167,14 @@ def test_a_metric_that_opens_slowly_holds_up_nobody_else(monkeypatch: pytest.Mon
 
 
 def test_long_texts_are_not_remembered_for_ever() -> None:
-    forgetting = Forgetting(limit=1_000)
+    forgetting = TextCacheLimit(limit=1_000)
     split = word_splitter("13a", lowercase=False)
     held = Tokenizer13a.__call__.cache_info
     clear_text_caches()
     for number in range(50):
         split(f"{number} " * 20)
         stem(f"{number}ing")
-        forgetting.read(20 * len(f"{number} "))
+        forgetting.count(20 * len(f"{number} "))
         assert held().currsize <= 25
     clear_text_caches()
     assert (held().currsize, stem.cache_info().currsize) == (0, 0)
@@ -186,51 +182,40 @@ def test_long_texts_are_not_remembered_for_ever() -> None:
 
 def test_what_lanes_read_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
-    monkeypatch.setattr(Forgetting, "read", lambda _, characters: counts.append(characters))
-    found = Offered(("wer",), Limits())
-    lane = found.lane("wer")
-    lane.submit(Segments(("four",), (("six si", "x"),))).done.result(30)
+    monkeypatch.setattr(TextCacheLimit, "count", lambda _, characters: counts.append(characters))
+    found = Catalogue(("wer",), Limits())
+    queue = found.queue("wer")
+    queue.submit(Segments(("four",), (("six si", "x"),))).result.result(30)
     found.close()
     assert counts == [11]
 
 
 def test_comparisons_are_kept_so_long_so_many_so_large() -> None:
     now = [0.0]
-    kept = Kept(seconds=10, count=3, clock=lambda: now[0])
-    first = kept.keep(small_comparison(), "First")
+    kept = ComparisonStore(seconds=10, count=3, clock=lambda: now[0])
+    first = kept.add(small_comparison(), "First")
     assert "<title>First</title>" in kept.get(first).report()
-    names = [kept.keep(small_comparison()) for _ in range(3)]
+    names = [kept.add(small_comparison()) for _ in range(3)]
     assert len(set(names)) == 3
     assert min(map(len, names)) >= 22  # 128 bits
     with pytest.raises(Refusal, match="no such comparison"):
         kept.get(first)  # the oldest made room
     now[0] = 9.9
-    last = kept.keep(small_comparison())
+    last = kept.add(small_comparison())
     now[0] = 10.0
     assert len(kept) == 1
     kept.get(last)
     size = kept.get(last).size
-    small = Kept(seconds=10, size=2 * size + size // 2, clock=lambda: now[0])
+    small = ComparisonStore(seconds=10, size=2 * size + size // 2, clock=lambda: now[0])
     for _ in range(5):
-        small.keep(small_comparison())
+        small.add(small_comparison())
     assert len(small) == 2
     with pytest.raises(Refusal, match="keeps 10 in all"):
-        Kept(seconds=10, size=10).keep(small_comparison())
-
-
-def test_bodies_that_are_being_read_are_bounded_together() -> None:
-    reading = Reading(100)
-    with reading.begun() as first, reading.begun() as second:
-        first.take(60)
-        with pytest.raises(Refusal, match="more than 100 bytes together") as refused:
-            second.take(50)
-        assert refused.value.status == 429
-    with reading.begun() as again:
-        again.take(100)
+        ComparisonStore(seconds=10, size=10).add(small_comparison())
 
 
 def test_draws_are_counted_for_all_systems_and_metrics() -> None:
-    limits = Limits(drawn=100)
+    limits = Limits(draws=100)
     limits.check_draws(9, 1, segments=5, systems=2)
     with pytest.raises(Refusal, match="draw 200 outputs.*100 at most; ask for fewer resamples"):
         limits.check_draws(9, 1, segments=5, systems=2, metrics=2)
@@ -240,24 +225,24 @@ def test_draws_are_counted_for_all_systems_and_metrics() -> None:
 
 def test_long_arithmetic_ends_where_nobody_waits() -> None:
     """A client that left stops costing, and a server that ends waits for no comparison."""
-    pieces, begun = Pieces(Limits()), Barrier(3)
+    pieces, begun = TaskPool(Limits()), Barrier(3)
     won = np.full((2, 2, 2), 0.5)
 
-    def work(asked: Asked) -> Ranking:
+    def work(task: BackgroundTask[Any]) -> Ranking:
         begun.wait()
         settings = ComparisonSettings(resamples=10_000_000, swaps=10_000_000)
-        return rank_by_wins(["a", "b"], won, settings, done=asked.check)
+        return rank_by_wins(["a", "b"], won, settings, done=task.check)
 
-    one, other = (pieces.begin(work, total=4) for _ in range(2))
+    one, other = (pieces.start(work, total=4) for _ in range(2))
     begun.wait()
-    third = pieces.begin(lambda _: 3, total=0)
-    one.stop()
-    assert third.done.result() == 3
-    with pytest.raises(Stopped):
-        one.done.result()
+    third = pieces.start(lambda _: 3, total=0)
+    one.cancel()
+    assert third.result.result() == 3
+    with pytest.raises(TaskCancelled):
+        one.result.result()
     pieces.close()
-    with pytest.raises(Stopped):
-        other.done.result()
+    with pytest.raises(TaskCancelled):
+        other.result.result()
     assert len(pieces) == 0
 
 
@@ -268,7 +253,7 @@ def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
     async def read() -> tuple[int, int]:
         tracemalloc.start()
         try:
-            found = _in_pieces(packed)
+            found = decompress(packed)
             first = len(await anext(found))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
@@ -282,7 +267,7 @@ def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
 
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    monkeypatch.setattr(server, "PATIENCE", 0.2)
     with served(Settings(metrics=("wer",))) as live:
         for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
             with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
@@ -311,12 +296,12 @@ def test_an_answer_that_is_taken_slowly_is_not_cut() -> None:
         def abort(self) -> None:
             self.aborted = True
 
-    connection = connections.Connection.__new__(connections.Connection)
+    connection = server.StallProtocol.__new__(server.StallProtocol)
     sending: Any = Transport()
     looking: Any = SimpleNamespace(call_later=lambda *_: None)
     connection.transport, connection.loop = sending, looking
     for sending.size in (0, 900, 500, 499, 0, 100):
-        connection._look()
+        connection._check_progress()
         assert not sending.aborted
-    connection._look()
+    connection._check_progress()
     assert sending.aborted

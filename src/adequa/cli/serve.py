@@ -1,4 +1,4 @@
-"""`adequa serve`: scores, comparisons and rankings over HTTP, and a page for people."""
+"""`adequa serve`: scores, comparisons and rankings over HTTP, and a web page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import typer
 from adequa.cli.completion import complete_metric
 from adequa.errors import AdequaError
 
-_LEAST, _MOST = 1, 1024  # threads
+_MOST_THREADS = 1024
 
 
 def serve(
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default for this machine.")
+        str,
+        typer.Option(metavar="ADDRESS", help="Address to listen on. Default: this machine only."),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="0 takes any that is free.")
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for any free one."),
     ] = 8000,
     metric: Annotated[
         list[str] | None,
@@ -25,55 +27,63 @@ def serve(
             "-m",
             "--metric",
             metavar="NAME|FOLDER",
-            help="Offer this one, and no others but those named so; repeat for more. Default: all "
-            "that come with adequa.",
+            help="Metric to serve; repeat for more. Default: all that come with adequa.",
             autocompletion=complete_metric,
         ),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            min=_LEAST,
-            max=_MOST,
+            min=1,
+            max=_MOST_THREADS,
             metavar="N",
-            help="Threads that trained metrics score with. Default: as many as CPUs.",
+            help="Number of threads of trained metrics. Default: as many as CPUs.",
         ),
     ] = None,
     token_file: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Requests need the token that is in this file."),
+        typer.Option(metavar="FILE", help="File with the token that requests must send."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Let other machines in without a token.")
+        bool, typer.Option("--insecure", help="Let other machines connect without a token.")
     ] = False,
     max_body: Annotated[
-        int, typer.Option(min=1, metavar="MB", help="Most of a request that is no stream.")
+        int, typer.Option(min=1, metavar="MB", help="Largest request that is not a stream.")
     ] = 16,
     max_segments: Annotated[
-        int, typer.Option(min=1, max=1_000_000, metavar="N", help="Most hypotheses of such a one.")
+        int,
+        typer.Option(
+            min=1,
+            max=1_000_000,
+            metavar="N",
+            help="Most hypotheses in a request that is not a stream.",
+        ),
     ] = 20_000,
     max_characters: Annotated[
-        int, typer.Option(min=1, max=1_000_000, metavar="N", help="Most of one text.")
+        int, typer.Option(min=1, max=1_000_000, metavar="N", help="Longest text.")
     ] = 4_000,
     queue: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="Segments that wait before requests are refused."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Segments that may wait for a metric before requests are refused.",
+        ),
     ] = 1_024,
     keep: Annotated[
-        float, typer.Option(min=1, metavar="MINUTES", help="How long a comparison can be reopened.")
+        float, typer.Option(min=1, metavar="MINUTES", help="How long a comparison is stored.")
     ] = 60,
 ) -> None:
-    """Serve over HTTP: an API for programs, and at / a page for people."""
+    """Serve an API over HTTP, and a web page at /."""
     try:
         from adequa.service.app import Settings
         from adequa.service.limits import Limits
-        from adequa.service.server import Address, check_open, read_token
-        from adequa.service.server import serve as run
+        from adequa.service.server import Address, check_access, read_token, run_server
     except ImportError as error:
         raise AdequaError(f"To serve needs {error.name}: pip install 'adequa[serve]'.") from error
     address = Address(host, port)
     token = None if token_file is None else read_token(token_file)
-    check_open(address, token, insecure=insecure)
+    check_access(address, token, insecure=insecure)
     body = max_body * 1_000_000
     limits = Limits(
         body=body,
@@ -90,4 +100,4 @@ def serve(
         keep_seconds=60 * keep,
         limits=limits,
     )
-    run(settings, address)
+    run_server(settings, address)

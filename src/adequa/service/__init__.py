@@ -1,1 +1,1 @@
-"""Service: scores, comparisons and rankings over HTTP, and a page for people."""
+"""Service: scores, comparisons and rankings over HTTP, and a web page."""

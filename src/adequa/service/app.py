@@ -1,63 +1,104 @@
-"""The application: routes, and what they need."""
+"""The application: its routes, and the objects that they share."""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from io import BytesIO
+from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
+from adequa.comparison import html as report
 from adequa.errors import AdequaError
 from adequa.scoring.as_json import as_json
 from adequa.scoring.results import Results
-from adequa.service import described as told
-from adequa.service.answers import Stream, answer, left, line, refusal, while_connected, written
-from adequa.service.body import LINES, Gone, Reading, kind_of, lines, whole
-from adequa.service.comparing import Piece, Pieces, Rankers, comparison, remarks, settings_of
-from adequa.service.connections import link_of
-from adequa.service.delegating import Asked, Stopped
-from adequa.service.guard import HELD, LOG, OUR_FAULT, SEGMENTS, Guard, log_failure
-from adequa.service.kept import Kept
-from adequa.service.lane import Lane
-from adequa.service.limits import Limits, Refusal
-from adequa.service.measured import CONTENT_TYPE, Measured
-from adequa.service.offered import Offered
-from adequa.service.page import Page
-from adequa.service.scoring import MANY, lanes_of, scored, scored_lines
-from adequa.service.shapes import (
-    CompareRequest,
-    Model,
-    RankRequest,
-    ScoreRequest,
-    check_sizes,
-    parsed,
+from adequa.service import openapi, schemas
+from adequa.service.catalogue import Catalogue
+from adequa.service.comparing import (
+    BackgroundTask,
+    RankingService,
+    TaskCancelled,
+    TaskPool,
+    compare_queued,
+    comparison_settings,
+    language_remarks,
+    outputs_by_system,
 )
-from adequa.service.texts import outputs_from, systems_of
+from adequa.service.limits import (
+    JSON,
+    LINES,
+    BodyReader,
+    ClientDisconnected,
+    Limits,
+    Refusal,
+    content_type,
+    read_lines,
+)
+from adequa.service.middleware import (
+    INTERNAL_ERROR,
+    LOG,
+    RESOURCES,
+    SEGMENTS,
+    ConnectionState,
+    Counters,
+    LineStream,
+    ServiceMiddleware,
+    error_response,
+    json_bytes,
+    json_line,
+    json_response,
+    log_failure,
+    wait_for_disconnect,
+    while_connected,
+)
+from adequa.service.queue import MetricQueue
+from adequa.service.schemas import CompareRequest, RankRequest, RequestModel, ScoreRequest
+from adequa.service.scoring import (
+    off_loop,
+    score_lines,
+    score_request,
+    segment_count,
+    segments_by_system,
+)
+from adequa.service.store import ComparisonStore, decompress, decompressed_size
 from adequa.version import __version__
 
-_LARGE = 200_000  # bytes whose JSON is not read between other requests
-_SHOWN_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
-_PIECE = 64_000  # bytes of what is kept that are sent at a time
-_REPORTS = 2  # that are written at a time
-_FILE = "attachment; filename=comparison."
-_CACHED = {"cache-control": "no-cache"}  # asked for again, and mostly not sent again
+_LARGE_BODY = 200_000  # bytes; larger JSON is parsed in a thread
+_PUBLIC_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
+_REPORT_THREADS = 2
+_TSV = "text/tab-separated-values"
+_REVALIDATED = {"cache-control": "no-cache"}  # a browser asks whether its copy is current
+_SCRIPTS = ("api.js", "inputs.js", "status.js", "page.js")
+_STREAM_BODY = "One row a line: an object as in `rows`. The metrics are in the query."
+_STREAM_SCORES = (
+    'One line a row, {"segment": 1, "scores": {"chrf": 71.42}}, then one with the scores of '
+    'systems as in JSON; or {"error": ...} as the last one.'
+)
+_STREAM_COMPARISON = (
+    'Lines {"progress": {"stage": ..., "scored": ..., "total": ...}} while it is computed, then '
+    '{"result": ...} as in JSON, or {"error": ...}.'
+)
+_METRIC_QUERY = {
+    "name": "metric",
+    "in": "query",
+    "description": "Of a stream: a metric, with settings if any; repeat for more.",
+    "schema": {"type": "array", "items": {"type": "string"}},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a server is started."""
+    """The settings of a server."""
 
-    metrics: tuple[str, ...] = ()  # all that come along where there are none
-    workers: int | None = None  # threads that models score with; as many as CPUs where None
+    metrics: tuple[str, ...] = ()  # all that come with adequa if there are none
+    workers: int | None = None  # threads of models; None for as many as CPUs
     token: str | None = None
     only_local: bool = True  # whether it answers to the names of this machine alone
     keep_seconds: float = 3600.0
@@ -65,68 +106,65 @@ class Settings:
 
 
 class Service:
-    """What all routes share."""
+    """The objects that all routes share."""
 
     def __init__(self, settings: Settings) -> None:
         self.limits = settings.limits
-        self.kept = Kept(seconds=settings.keep_seconds)
-        self.measured = Measured(lambda: self.offered.waiting, lambda: len(self.kept))
-        self.offered = Offered(
-            settings.metrics, self.limits, workers=settings.workers, seen=self.measured.batch
+        self.store = ComparisonStore(seconds=settings.keep_seconds)
+        self.counters = Counters(lambda: self.catalogue.backlog.count, lambda: len(self.store))
+        self.catalogue = Catalogue(
+            settings.metrics,
+            self.limits,
+            workers=settings.workers,
+            on_batch=self.counters.count_batch,
         )
-        self.pieces = Pieces(self.limits)
-        self.rankers = Rankers()
-        self.reading = Reading(self.limits.bodies)
-        # Threads of their own, so that requests for scores do not wait for them.
-        self.reports = ThreadPoolExecutor(_REPORTS, thread_name_prefix="reports")
-        self.page = Page.made()
-        self.ready = False
+        self.tasks = TaskPool(self.limits)
+        self.rankings = RankingService()
+        self.bodies = BodyReader(self.limits)
+        # Reports have threads of their own, so that requests for scores do not wait for them.
+        self.report_pool = ThreadPoolExecutor(_REPORT_THREADS, thread_name_prefix="reports")
+        self.is_ready = False
 
     def open(self) -> None:
-        """Open the metrics that are asked for most, so that the first request does not wait."""
-        for name in self.offered.defaults:
-            lane = self.offered.lane(name)
+        """Load the default metrics, so that the first request does not wait for them."""
+        for name in self.catalogue.defaults:
+            queue = self.catalogue.queue(name)
             try:
-                lane.warm()
-            except AdequaError as error:  # of our text: a metric may want more of a request's
+                queue.warm_up()
+            except AdequaError as error:  # a metric may need more than our text, such as a source
                 LOG.warning("%s was not tried before the first request: %s", name, error)
-        self.ready = True
+        self.is_ready = True
 
     def close(self) -> None:
-        """Finish what was accepted; comparisons end, for whose answers nobody waits any more."""
-        self.ready = False
-        self.pieces.close()
-        self.reports.shutdown(cancel_futures=True)
-        self.offered.close()
+        """Finish scoring what was accepted, and cancel comparisons."""
+        self.is_ready = False
+        self.tasks.close()
+        self.report_pool.shutdown(cancel_futures=True)
+        self.catalogue.close()
 
-    async def request(self, model: type[Model], request: Request) -> Model:
-        """A request's JSON, read and checked."""
-        if kind_of(request) == LINES:
+    async def parse(self, model: type[RequestModel], request: Request) -> RequestModel:
+        """Read and validate a request in JSON."""
+        if content_type(request) == LINES:
             raise Refusal(415, "Only /v1/score takes a stream; this takes application/json.")
-        return await self.parsed(model, request)
+        body = await self.bodies.read(request, request.scope[RESOURCES])
+        if len(body) < _LARGE_BODY:
+            return schemas.parse(model, body)
 
-    async def parsed(self, model: type[Model], request: Request) -> Model:
-        """The same, whatever kind it says that it is."""
-        share = request.scope[HELD].enter_context(self.reading.begun())
-        body = await whole(request, self.limits, share)
-        if len(body) < _LARGE:
-            return parsed(model, body)
+        def check_and_parse() -> RequestModel:
+            schemas.check_sizes(body, self.limits)
+            return schemas.parse(model, body)
 
-        def checked() -> Model:
-            check_sizes(body, self.limits)
-            return parsed(model, body)
+        return await asyncio.to_thread(check_and_parse)
 
-        return await asyncio.to_thread(checked)
-
-    async def lanes(self, request: Request, metrics: Sequence[str]) -> dict[str, Lane]:
-        """The lanes of metrics, which stay open until the request is answered."""
-        return await lanes_of(self.offered, metrics, self.limits, request.scope[HELD])
+    async def queues(self, request: Request, metrics: Sequence[str]) -> dict[str, MetricQueue]:
+        """The queues of metrics, which stay open until the request is answered."""
+        return await self.catalogue.queues(metrics, request.scope[RESOURCES])
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The application of a server; metrics are opened when it starts."""
-    asked = settings or Settings()
-    service = Service(asked)
+    """The application of a server; metrics are loaded when it starts."""
+    settings = settings or Settings()
+    service = Service(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -139,356 +177,336 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=__version__,
         summary="Scores machine translations the way human raters do.",
         lifespan=lifespan,
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # FastAPI's page loads its scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.service = service
     app.add_middleware(
-        Guard,
-        token=asked.token,
-        only_local=asked.only_local,
-        measured=service.measured,
-        patience=asked.limits.patience,
+        ServiceMiddleware,
+        token=settings.token,
+        only_local=settings.only_local,
+        counters=service.counters,
+        patience=settings.limits.patience,
     )
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(AdequaError, _refused)
-    app.add_exception_handler(Stopped, _refused)
-    app.add_exception_handler(HTTPException, _refused)
+    for error in (Refusal, AdequaError, TaskCancelled, HTTPException):
+        app.add_exception_handler(error, _error_answer)
     _add_score(app, service)
     _add_compare(app, service)
     _add_rank(app, service)
-    _add_kept(app, service)
-    _add_facts(app, service)
-    _add_page(app, service)
-    _describe(app, secured=asked.token is not None)
+    _add_comparisons(app, service)
+    _add_status(app, service)
+    _add_pages(app)
+    openapi.complete_document(app, secured=settings.token is not None)
     return app
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _error_answer(_: Request, error: Exception) -> Response:
     if isinstance(error, Refusal):
-        return refusal(error.status, error.sentence, error.headers)
+        return error_response(error.status, error.sentence, error.headers)
     if isinstance(error, HTTPException):
         sentences = {404: "There is nothing here.", 405: "This address takes another method."}
         sentence = sentences.get(error.status_code, "This request cannot be answered.")
-        return refusal(error.status_code, sentence, error.headers)
-    if isinstance(error, Stopped):
-        raise Gone
-    return refusal(422, str(error))
+        return error_response(error.status_code, sentence, error.headers)
+    if isinstance(error, TaskCancelled):
+        raise ClientDisconnected
+    return error_response(422, str(error))
 
 
-def _last(error: Exception) -> bytes:
-    """The last line of a stream that failed; raises where nobody is there to read it."""
-    if isinstance(error, (Gone, Stopped)):
-        raise Gone from None
+def _error_line(error: Exception) -> bytes:
+    """The last line of a stream that failed; raises if the client has left."""
+    if isinstance(error, (ClientDisconnected, TaskCancelled)):
+        raise ClientDisconnected from None
     if isinstance(error, (Refusal, AdequaError)):
-        return line({"error": str(error)})
+        return json_line({"error": str(error)})
     log_failure(error)
-    return line({"error": OUR_FAULT})
+    return json_line({"error": INTERNAL_ERROR})
 
 
-async def _shown(results: Results) -> str:
-    """Results as JSON, made between other requests only where there is little of it."""
-
-    def shown() -> str:
-        return "".join(as_json(results))
-
-    is_small = sum(results.segment_counts.values()) < MANY
-    return shown() if is_small else await asyncio.to_thread(shown)
-
-
-async def _notes(asked: ScoreRequest, lanes: Mapping[str, Lane]) -> dict[str, str]:
-    """A header for what is to be said of the texts: the shape of scores has no place for it."""
-    said = [row.mt for row in asked.rows or ()]
-    said += [text for texts in (asked.systems or {}).values() for text in texts]
-    is_small = len(said) < MANY
-    notes = remarks(said, lanes) if is_small else await asyncio.to_thread(remarks, said, lanes)
-    return {"adequa-notes": json.dumps(notes)} if notes else {}
+def _scores_json(results: Results) -> bytes:
+    return json_bytes(json.loads("".join(as_json(results))))
 
 
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    async def answered(request: Request) -> Response:
-        asked = await service.parsed(ScoreRequest, request)
-        lanes = await service.lanes(request, asked.metrics)
-        work = scored(asked, lanes, limits)
-        results = await while_connected(left(request.receive), work)
-        request.scope[SEGMENTS] = sum(results.segment_counts.values())
-        return written(await _shown(results), headers=await _notes(asked, lanes))
+    async def score_json(request: Request) -> Response:
+        content = await service.parse(ScoreRequest, request)
+        queues = await service.queues(request, content.metrics)
+        work = score_request(content, queues, limits)
+        results = await while_connected(wait_for_disconnect(request.receive), work)
+        count = request.scope[SEGMENTS] = segment_count(content)
+        notes = await off_loop(count, language_remarks, _hypotheses(content), queues)
+        # The shape of scores has no place for notes.
+        headers = {"adequa-notes": json.dumps(notes)} if notes else None
+        body = await off_loop(count, _scores_json, results)
+        return Response(body, 200, headers, media_type=JSON)
 
-    async def streamed(request: Request, metrics: Sequence[str]) -> Response:
-        lanes = await service.lanes(request, metrics)
-        for lane in lanes.values():
-            lane.check_room()
-        gone = link_of(request.scope).gone
-        found = scored_lines(lines(request, limits), lanes, limits)
-        # What is wrong from the start is told by the status.
-        first = await while_connected(gone.wait(), anext(found))
+    async def score_stream(request: Request, metrics: Sequence[str]) -> Response:
+        queues = await service.queues(request, metrics)
+        for queue in queues.values():
+            queue.check_capacity()
+        disconnected = ConnectionState.of(request.scope).disconnected
+        answers = score_lines(read_lines(request, limits), queues, limits)
+        # An error in the first rows is answered by its status.
+        first = await while_connected(disconnected.wait(), anext(answers))
 
-        async def made() -> AsyncGenerator[bytes, None]:
-            at, request.scope[SEGMENTS] = first, 0
-            async with aclosing(found):
+        async def lines() -> AsyncGenerator[bytes, None]:
+            current, request.scope[SEGMENTS] = first, 0
+            async with aclosing(answers):
                 try:
-                    while not isinstance(at, Results):
-                        request.scope[SEGMENTS] += len(at)
-                        yield b"".join(map(line, at))
-                        at = await anext(found)
-                    yield line(json.loads(await _shown(at)))
-                except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
-                    yield _last(error)
+                    while not isinstance(current, Results):
+                        request.scope[SEGMENTS] += len(current)
+                        yield b"".join(map(json_line, current))
+                        current = await anext(answers)
+                    yield _scores_json(current) + b"\n"
+                except Exception as error:  # noqa: BLE001 - any error is the last line
+                    yield _error_line(error)
 
-        return Stream(made(), gone)
-
-    query = {
-        "name": "metric",
-        "in": "query",
-        "description": "Of a stream: a metric, with settings where it has any; repeat for more.",
-        "schema": {"type": "array", "items": {"type": "string"}},
-    }
+        return LineStream(lines(), disconnected)
 
     @app.post(
         "/v1/score",
         summary="Score translations against references",
         responses={
-            **told.success(
-                told.SCORES, told.SCORES_EXAMPLE, told.SCORES_LINES, told.SCORES_HEADERS
+            **openapi.answer(
+                schemas.ScoresAnswer,
+                lines=_STREAM_SCORES,
+                headers={"adequa-notes": "Notes on the texts: a JSON list of sentences."},
             ),
-            **told.OF_BODIES,
+            **openapi.BODY_ERRORS,
         },
-        openapi_extra={**told.body(ScoreRequest, lines=True), "parameters": [query]},
+        openapi_extra={
+            **openapi.request_body(ScoreRequest, lines=_STREAM_BODY),
+            "parameters": [_METRIC_QUERY],
+        },
     )
     async def score(request: Request) -> Response:
-        if kind_of(request) == LINES:
-            named = request.query_params.getlist("metric") or service.offered.defaults
-            if not named:
-                raise AdequaError("This server ranks, and has no metric that scores.")
-            return await streamed(request, named)
-        return await answered(request)
+        if content_type(request) == JSON:
+            return await score_json(request)
+        metrics = request.query_params.getlist("metric") or service.catalogue.defaults
+        if not metrics:
+            raise AdequaError("This server ranks, and has no metric that scores.")
+        return await score_stream(request, metrics)
+
+
+def _hypotheses(request: ScoreRequest) -> list[str]:
+    texts = [row.mt for row in request.rows or ()]
+    return texts + [text for column in (request.systems or {}).values() for text in column]
 
 
 def _add_compare(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    def begun(asked: CompareRequest, lanes: Mapping[str, Lane]) -> Piece[dict[str, Any]]:
-        outputs = outputs_from(asked, limits)
-        settings = settings_of(asked, limits, outputs, len(lanes))
-        for lane in lanes.values():
-            lane.check_room()
+    def start(
+        request: CompareRequest, queues: Mapping[str, MetricQueue]
+    ) -> BackgroundTask[dict[str, Any]]:
+        outputs = outputs_by_system(request, limits)
+        settings = comparison_settings(request, limits, outputs, len(queues))
+        for queue in queues.values():
+            queue.check_capacity()
 
-        def work(waiting: Asked) -> dict[str, Any]:
-            found = comparison(outputs, lanes, settings, limits, waiting)
-            waiting.begin("Writing")
-            content = found.to_dict(segments=asked.segments)
-            if asked.keep:
-                name = service.kept.keep(found, asked.title)
-                content |= {"id": name, "link": f"/c/{name}", "expires_in": service.kept.seconds}
+        def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
+            comparison = compare_queued(outputs, queues, settings, limits, task)
+            task.enter("Writing")
+            content = comparison.to_dict(segments=request.segments)
+            if request.keep:
+                name = service.store.add(comparison, request.title)
+                content |= {"id": name, "link": f"/c/{name}", "expires_in": service.store.seconds}
             return content
 
         texts = len(outputs) * len(outputs.names)
-        return service.pieces.begin(work, texts * len(lanes))
+        return service.tasks.start(work, texts * len(queues))
 
-    async def progressing(piece: Piece[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
+    async def progress_lines(task: BackgroundTask[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
         try:
-            async with aclosing(piece.moves()) as moves:
-                async for said in moves:
-                    yield line({"progress": said})
-            yield await asyncio.to_thread(line, {"result": piece.done.result()})
-        except Exception as error:  # noqa: BLE001 - a stream ends with a line, whatever it is
-            yield _last(error)
+            async with aclosing(task.progress_updates()) as updates:
+                async for progress in updates:
+                    yield json_line({"progress": progress})
+            yield await asyncio.to_thread(json_line, {"result": task.result.result()})
+        except Exception as error:  # noqa: BLE001 - any error is the last line
+            yield _error_line(error)
 
     @app.post(
         "/v1/compare",
         summary="Compare systems",
         responses={
-            **told.success(told.COMPARISON, told.COMPARISON_EXAMPLE, told.COMPARISON_LINES),
-            **told.OF_BODIES,
+            **openapi.answer(schemas.ComparisonAnswer, lines=_STREAM_COMPARISON),
+            **openapi.BODY_ERRORS,
         },
-        openapi_extra=told.body(CompareRequest),
+        openapi_extra=openapi.request_body(CompareRequest),
     )
     async def compare(request: Request) -> Response:
-        asked = await service.request(CompareRequest, request)
-        lanes = await service.lanes(request, asked.metrics)
-        piece = await asyncio.to_thread(begun, asked, lanes)
-        request.scope[HELD].callback(piece.stop)  # however the request ends
-        request.scope[SEGMENTS] = piece.total
+        content = await service.parse(CompareRequest, request)
+        queues = await service.queues(request, content.metrics)
+        task = await asyncio.to_thread(start, content, queues)
+        _own(request, task)
         if LINES in request.headers.get("accept", ""):
-            return Stream(progressing(piece))
-        content = await while_connected(left(request.receive), piece.wait())
-        return await asyncio.to_thread(answer, content)
+            return LineStream(progress_lines(task))
+        return await _task_answer(request, task)
 
 
 def _add_rank(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    def begun(asked: RankRequest, lane: Lane | None) -> Piece[dict[str, Any]]:
-        systems = systems_of(asked, limits)
-        texts = sum(map(len, systems.values()))
-        segments = max(map(len, systems.values()))
-        limits.check_ranking(asked.resamples, systems=len(systems), segments=segments)
-        if lane is not None:
-            lane.check_room()
-        return service.pieces.begin(
-            lambda waiting: service.rankers.ranking(systems, lane, asked, waiting), texts
+    def start(request: RankRequest, queue: MetricQueue | None) -> BackgroundTask[dict[str, Any]]:
+        systems = segments_by_system(request, limits)
+        sizes = list(map(len, systems.values()))
+        limits.check_ranking(request.resamples, systems=len(systems), segments=max(sizes))
+        if queue is not None:
+            queue.check_capacity()
+        return service.tasks.start(
+            lambda task: service.rankings.rank(systems, queue, request, task), sum(sizes)
         )
 
     @app.post(
         "/v1/rank",
-        summary="Put systems in order",
-        responses={**told.success(told.RANKING, told.RANKING_EXAMPLE), **told.OF_BODIES},
-        openapi_extra=told.body(RankRequest),
+        summary="Rank systems",
+        responses={**openapi.answer(schemas.RankingAnswer), **openapi.BODY_ERRORS},
+        openapi_extra=openapi.request_body(RankRequest),
     )
     async def rank(request: Request) -> Response:
-        asked = await service.request(RankRequest, request)
-        lane = None
-        if asked.metric is not None:
-            (lane,) = (await service.lanes(request, [asked.metric])).values()
-        piece = await asyncio.to_thread(begun, asked, lane)
-        request.scope[HELD].callback(piece.stop)  # however the request ends
-        request.scope[SEGMENTS] = piece.total
-        content = await while_connected(left(request.receive), piece.wait())
-        return await asyncio.to_thread(answer, content)
+        content = await service.parse(RankRequest, request)
+        metrics = [] if content.metric is None else [content.metric]
+        queues = await service.queues(request, metrics)
+        task = await asyncio.to_thread(start, content, next(iter(queues.values()), None))
+        _own(request, task)
+        return await _task_answer(request, task)
 
 
-def _add_kept(app: FastAPI, service: Service) -> None:
-    refused = {**told.ALWAYS, **told.refusals(404)}
+def _own(request: Request, task: BackgroundTask[Any]) -> None:
+    """Cancel the task when the request ends, however it ends."""
+    request.scope[RESOURCES].callback(task.cancel)
+    request.scope[SEGMENTS] = task.total
 
-    def unpacked(packed: bytes, kind: str, ending: str) -> Response:
-        headers = {"content-disposition": _FILE + ending} if ending else {}
-        headers["content-length"] = str(int.from_bytes(packed[-4:], "little"))  # as gzip ends
-        return StreamingResponse(_in_pieces(packed), 200, headers, media_type=kind)
 
-    @app.get(
-        "/v1/comparisons/{name}",
-        summary="A comparison that is kept, as JSON",
-        responses={**told.success(told.COMPARISON, told.COMPARISON_EXAMPLE), **refused},
-    )
-    async def kept_json(name: str) -> Response:
-        content = service.kept.get(name).content
-        return unpacked(content, "application/json", "json")
+async def _task_answer(request: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
+    content = await while_connected(wait_for_disconnect(request.receive), task.wait())
+    return await asyncio.to_thread(json_response, content)
 
-    @app.get(
-        "/v1/comparisons/{name}/pairs.tsv",
-        summary="Its pairs of systems, as TSV",
-        responses={**told.file("text/tab-separated-values"), **refused},
-    )
-    async def kept_tsv(name: str) -> Response:
-        pairs = service.kept.get(name).pairs
-        return unpacked(pairs, "text/tab-separated-values", "tsv")
+
+def _add_comparisons(app: FastAPI, service: Service) -> None:
+    store = service.store
+    path = "/v1/comparisons/{name}"
+    refused = {**openapi.ACCESS_ERRORS, **openapi.errors(404)}
+
+    def stream(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
+        headers["content-length"] = str(decompressed_size(compressed))
+        return StreamingResponse(decompress(compressed), 200, headers, media_type=media_type)
 
     @app.get(
-        "/v1/comparisons/{name}/report.html",
-        summary="Its report, a page that needs no network",
-        responses={**told.file("text/html"), **refused},
+        path,
+        summary="Get a stored comparison as JSON",
+        responses={**openapi.answer(schemas.ComparisonAnswer), **refused},
     )
-    async def kept_report(name: str) -> Response:
-        kept = service.kept.get(name)
-        text = await asyncio.get_running_loop().run_in_executor(service.reports, kept.report)
-        headers = {
-            "content-disposition": _FILE + "html",
-            # It brings a policy of its own, stricter than that of the page.
-            "content-security-policy": "sandbox allow-scripts",
-        }
-        return Response(text, 200, headers, media_type="text/html")
+    async def comparison_json(name: str) -> Response:
+        return stream(store.get(name).content, JSON, _attachment("json"))
 
-    @app.get("/v1/comparisons/{name}/page", include_in_schema=False)
-    async def kept_page(name: str) -> Response:
-        kept = service.kept.get(name)
-        found = unpacked(kept.shown, "application/json", "")
-        found.headers["adequa-expires-in"] = str(service.kept.seconds_left(kept))
-        return found
+    @app.get(
+        f"{path}/pairs.tsv",
+        summary="Get the pairs of systems of a stored comparison as TSV",
+        responses={**openapi.text_answer(_TSV), **refused},
+    )
+    async def comparison_tsv(name: str) -> Response:
+        return stream(store.get(name).pairs, _TSV, _attachment("tsv"))
+
+    @app.get(
+        f"{path}/report.html",
+        summary="Get the report of a stored comparison, a page that needs no network",
+        responses={**openapi.text_answer("text/html"), **refused},
+    )
+    async def comparison_report(name: str) -> Response:
+        loop = asyncio.get_running_loop()
+        html = await loop.run_in_executor(service.report_pool, store.get(name).report)
+        # The report has a policy of its own, stricter than that of the page.
+        headers = {**_attachment("html"), "content-security-policy": "sandbox allow-scripts"}
+        return Response(html, 200, headers, media_type="text/html")
+
+    @app.get(f"{path}/page", include_in_schema=False)
+    async def comparison_page(name: str) -> Response:
+        stored = store.get(name)
+        return stream(stored.page, JSON, {"adequa-expires-in": str(store.seconds_left(stored))})
 
 
-async def _in_pieces(packed: bytes) -> AsyncGenerator[bytes, None]:
-    """What is kept, unpacked only as fast as its reader takes it."""
-    with gzip.open(BytesIO(packed)) as unpacked:
-        while piece := unpacked.read(_PIECE):
-            yield piece
+def _attachment(ending: str) -> dict[str, str]:
+    return {"content-disposition": f"attachment; filename=comparison.{ending}"}
 
 
-def _add_facts(app: FastAPI, service: Service) -> None:
+def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/v1/metrics",
-        summary="What this server scores with",
-        responses={**told.success(told.METRICS, told.METRICS_EXAMPLE), **told.ALWAYS},
+        summary="List the metrics of this server",
+        responses={**openapi.answer(schemas.MetricsAnswer), **openapi.ACCESS_ERRORS},
     )
     async def metrics() -> Response:
         content = {
-            "metrics": await asyncio.to_thread(service.offered.described),
-            "defaults": service.offered.defaults,
-            "limits": {name: getattr(service.limits, name) for name in _SHOWN_LIMITS},
+            "metrics": await asyncio.to_thread(service.catalogue.describe),
+            "defaults": service.catalogue.defaults,
+            "limits": {name: getattr(service.limits, name) for name in _PUBLIC_LIMITS},
         }
-        return answer(content)
+        return json_response(content)
 
     @app.head("/healthz", include_in_schema=False)
     @app.get(
         "/healthz",
-        summary="Whether the server lives",
-        responses={**told.success(told.STATE, {"status": "ok"}), **told.refusals(421)},
+        summary="Check whether the server is alive",
+        responses={**openapi.answer(schemas.StatusAnswer), **openapi.errors(421)},
     )
     async def healthz() -> Response:
-        return answer({"status": "ok"})
+        return json_response({"status": "ok"})
 
     @app.get(
         "/readyz",
-        summary="Whether it can score",
-        responses={**told.success(told.STATE, {"status": "ready"}), **told.refusals(421, 503)},
+        summary="Check whether the server can score",
+        responses={**openapi.answer(schemas.StatusAnswer), **openapi.errors(421, 503)},
     )
     async def readyz() -> Response:
-        if not service.ready:
-            return refusal(503, "The server is starting or ending.", {"retry-after": "2"})
-        return answer({"status": "ready"})
+        if not service.is_ready:
+            return error_response(503, "The server is starting or ending.", {"retry-after": "2"})
+        return json_response({"status": "ready"})
 
     @app.get(
         "/metrics",
-        summary="Counts for Prometheus",
-        responses={
-            200: {"description": "Counts.", "content": {"text/plain": {}}},
-            **told.ALWAYS,
-        },
+        summary="Get counts for Prometheus",
+        responses={**openapi.text_answer("text/plain"), **openapi.ACCESS_ERRORS},
     )
     async def counts() -> Response:
-        return Response(service.measured.shown(), media_type=CONTENT_TYPE)
+        counters = service.counters
+        return Response(counters.exposition(), media_type=counters.CONTENT_TYPE)
 
 
-def _add_page(app: FastAPI, service: Service) -> None:
+def _add_pages(app: FastAPI) -> None:
+    """The page at /, which shows comparisons as reports do, and the documentation."""
+    html = report.fill_template(
+        _asset("page.html"), {"sections": report.sections(), "version": __version__}
+    )
+    documentation = _asset("docs.html")
     files = {
-        "/assets/page.css": (service.page.style, "text/css"),
-        "/assets/page.js": (service.page.script, "text/javascript"),
-        "/assets/icon.svg": (service.page.icon, "image/svg+xml"),
+        "page.css": (f"{report.style()}\n{_asset('page.css')}", "text/css"),
+        "page.js": (report.script(*map(_asset, _SCRIPTS)), "text/javascript"),
+        "docs.js": (_asset("docs.js"), "text/javascript"),
+        "icon.svg": (_asset("icon.svg"), "image/svg+xml"),
     }
 
     @app.get("/", include_in_schema=False)
     @app.get("/c/{name}", include_in_schema=False)
     async def page() -> Response:
-        return Response(service.page.html, 200, _CACHED, media_type="text/html")
+        return Response(html, 200, _REVALIDATED, media_type="text/html")
 
-    for path, (text, kind) in files.items():
-        app.add_api_route(
-            path,
-            _serving(text, kind),
-            include_in_schema=False,
-            methods=["GET"],
-        )
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        content = openapi.documentation(app.openapi(), str(request.base_url).rstrip("/"))
+        text = report.fill_template(documentation, {"content": content, "version": __version__})
+        return Response(text, 200, _REVALIDATED, media_type="text/html")
 
-
-def _serving(text: str, kind: str) -> Any:
-    async def serve() -> Response:
-        return Response(text, 200, _CACHED, media_type=kind)
-
-    return serve
+    @app.get("/assets/{name}", include_in_schema=False)
+    async def asset(name: str) -> Response:
+        if name not in files:
+            raise HTTPException(404)
+        text, media_type = files[name]
+        return Response(text, 200, _REVALIDATED, media_type=media_type)
 
 
-def _describe(app: FastAPI, *, secured: bool) -> None:
-    """The description of the API, made once, with the shapes that bodies refer to."""
-    content = app.openapi()
-    parts = content.setdefault("components", {})
-    parts["schemas"] = told.components()
-    # What FastAPI says of names in a path does not happen: any text is one.
-    for path, methods in content["paths"].items():
-        if "{name}" in path:
-            methods["get"]["responses"].pop("422")
-    if secured:
-        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        content["security"] = [{"token": []}]
-    app.openapi_schema = content
+def _asset(name: str) -> str:
+    path = resources.files("adequa.service") / "assets" / name
+    return path.read_text(encoding="utf-8")

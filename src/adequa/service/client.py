@@ -1,4 +1,4 @@
-"""A small client of the service, which needs nothing but Python."""
+"""A client of the service, which needs only the standard library."""
 
 from __future__ import annotations
 
@@ -17,164 +17,165 @@ from adequa.errors import AdequaError
 
 _OK = 200
 _BUSY = (429, 503)
-_HESITATION = 2.0  # seconds in which a server can refuse a stream before anything of it is sent
+_CONTINUE_SECONDS = 2.0  # for a server to refuse a stream before anything of it is sent
 _LINES = "application/x-ndjson"
 
 
 class Client:
-    """A server by its address; a server that is busy is asked again when it said to.
+    """A client of a server that `adequa serve` runs.
 
-    `Client("http://127.0.0.1:8000").score(rows, ["chrf"])` is what `adequa score --segments
-    --format json` prints, as dictionaries and lists.
+    `Client("http://127.0.0.1:8000").score(rows, ["chrf"])` returns what `adequa score --segments
+    --format json` prints, as dictionaries and lists. A request that a busy server refuses is
+    repeated when the server says so, for up to `patience` seconds.
     """
 
     def __init__(
         self, url: str, *, token: str | None = None, timeout: float = 300.0, patience: float = 60.0
     ) -> None:
-        wrong = AdequaError(f"{url} is no address of a server, such as http://127.0.0.1:8000.")
+        invalid = AdequaError(f"{url} is no address of a server, such as http://127.0.0.1:8000.")
         try:
             parts = urlsplit(url)
             port = parts.port
-        except ValueError:  # of a port, or of brackets
-            raise wrong from None
+        except ValueError:  # of the port, or of brackets
+            raise invalid from None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise wrong
-        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+            raise invalid
+        self._connection_class = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port = parts.hostname, port
         self._base = parts.path.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout, self._patience = timeout, patience
 
     def metrics(self) -> dict[str, Any]:
-        """What the server scores with, and its limits."""
-        return self._asked("GET", "/v1/metrics")
+        """The metrics of the server, those it uses by default, and its limits."""
+        return self._call("GET", "/v1/metrics")
 
     def score(
-        self, rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], **more: Any
+        self, rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], **options: Any
     ) -> dict[str, Any]:
-        """Scores of rows with `mt` and `ref`, and where they have them `src`, `system`, `doc`."""
-        return self._asked("POST", "/v1/score", {"rows": rows, "metrics": metrics, **more})
+        """Score rows with `mt` and `ref`, and optionally `src`, `system` and `doc`."""
+        return self._call("POST", "/v1/score", {"rows": rows, "metrics": metrics, **options})
 
     def compare(
         self,
         systems: Mapping[str, Sequence[str]],
         references: Sequence[str] | Sequence[Sequence[str]],
         metrics: Sequence[str],
-        **more: Any,
+        **options: Any,
     ) -> dict[str, Any]:
-        """A comparison of systems; the first is the baseline."""
-        asked = {"systems": systems, "references": references, "metrics": metrics, **more}
-        return self._asked("POST", "/v1/compare", asked)
+        """Compare systems; the first is the baseline."""
+        content = {"systems": systems, "references": references, "metrics": metrics, **options}
+        return self._call("POST", "/v1/compare", content)
 
     def rank(
         self,
         systems: Mapping[str, Sequence[str]],
         references: Sequence[str] | Sequence[Sequence[str]],
-        **more: Any,
+        **options: Any,
     ) -> dict[str, Any]:
-        """Systems in order."""
-        asked = {"systems": systems, "references": references, **more}
-        return self._asked("POST", "/v1/rank", asked)
+        """Rank systems."""
+        content = {"systems": systems, "references": references, **options}
+        return self._call("POST", "/v1/rank", content)
 
     def score_stream(
         self, rows: Iterable[Mapping[str, Any]], metrics: Sequence[str]
     ) -> Iterator[dict[str, Any]]:
-        """Any number of rows: a dictionary for each as soon as it is there, and one for them all.
+        """Score any number of rows: yield a dictionary for each of them, and one for all at last.
 
-        The rows are sent by a thread of their own, as the server takes them. None is taken from
-        `rows` before the server wants them, so that one that is busy can be asked again.
+        A thread sends the rows as fast as the server reads them. None is taken from `rows` before
+        the server accepts the request, so that it can be repeated if the server is busy.
         """
         query = urlencode([("metric", metric) for metric in metrics])
         body = (json.dumps(row).encode() + b"\n" for row in rows)
         headers = {**self._headers, "Content-Type": _LINES}
-        until = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._patience
         while True:
-            connection = self._kind(self._host, self._port, timeout=self._timeout)
-            sending = _Sending(connection, f"{self._base}/v1/score?{query}", body, headers)
+            connection = self._connection_class(self._host, self._port, timeout=self._timeout)
+            upload = _Upload(connection, f"{self._base}/v1/score?{query}", body, headers)
             try:
-                response = sending.answered()
+                response = upload.start()
                 if response.status != _OK:
-                    wait = _wait_of(response)
-                    again = response.status in _BUSY and time.monotonic() + wait < until
-                    if sending.withdrawn() and again:
+                    wait = _retry_after(response)
+                    is_busy = response.status in _BUSY and time.monotonic() + wait < deadline
+                    if upload.withdraw() and is_busy:
                         time.sleep(wait)
                         continue
-                    raise AdequaError(_sentence(response))
-                yield from self._lines(response, sending)
+                    raise AdequaError(_error_of(response))
+                yield from self._lines(response, upload)
                 return
             except (OSError, HTTPException) as error:
-                raise (sending.failed or self._unreachable(error)) from error
+                raise (upload.failed or self._unreachable(error)) from error
             finally:
-                sending.close()
+                upload.close()
 
-    def _lines(self, response: HTTPResponse, sending: _Sending) -> Iterator[dict[str, Any]]:
+    def _lines(self, response: HTTPResponse, upload: _Upload) -> Iterator[dict[str, Any]]:
         is_last = False
         for line in response:
-            found = self._read(line)
-            if "error" in found:
-                raise AdequaError(str(found["error"]))
-            is_last = "metrics" in found
-            yield found
+            answer = self._parse(line)
+            if "error" in answer:
+                raise AdequaError(str(answer["error"]))
+            is_last = "metrics" in answer
+            yield answer
         if not is_last:
-            raise sending.failed or AdequaError(
+            raise upload.failed or AdequaError(
                 f"The server at {self._host} broke off before the end of the stream."
             )
 
-    def _asked(self, method: str, path: str, content: object = None) -> dict[str, Any]:
+    def _call(self, method: str, path: str, content: object = None) -> dict[str, Any]:
         body = None if content is None else json.dumps(content).encode()
         headers = {
             **self._headers,
             **({} if body is None else {"Content-Type": "application/json"}),
         }
-        until = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._patience
         while True:
-            connection = self._kind(self._host, self._port, timeout=self._timeout)
+            connection = self._connection_class(self._host, self._port, timeout=self._timeout)
             try:
-                # A server that refuses a body may answer before it is sent, and hang up.
+                # A server that refuses a body may answer and disconnect before it is sent.
                 with suppress(BrokenPipeError, ConnectionResetError):
                     connection.request(method, self._base + path, body, headers)
                 response = connection.getresponse()
-                wait = _wait_of(response)
-                if response.status in _BUSY and time.monotonic() + wait < until:
+                wait = _retry_after(response)
+                if response.status in _BUSY and time.monotonic() + wait < deadline:
                     time.sleep(wait)
                     continue
                 if response.status != _OK:
-                    raise AdequaError(_sentence(response))
-                return self._read(response.read())
+                    raise AdequaError(_error_of(response))
+                return self._parse(response.read())
             except (OSError, HTTPException) as error:
                 raise self._unreachable(error) from error
             finally:
                 connection.close()
 
-    def _read(self, text: bytes) -> dict[str, Any]:
+    def _parse(self, text: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(text)
+            content = json.loads(text)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise AdequaError(f"The server at {self._host} answers with something else than JSON.")
-        return found
+        return content
 
     def _unreachable(self, error: Exception) -> AdequaError:
         return AdequaError(f"The server at {self._host} does not answer: {error}.")
 
 
-class _Expected(HTTPResponse):
-    """An answer before which a server may say that it wants the body (100 Continue)."""
+class _ContinuedResponse(HTTPResponse):
+    """A response that may be preceded by 100 Continue, when `on_continue` is called."""
 
-    def __init__(self, to: socket, wanted: Callable[[], None]) -> None:
-        super().__init__(to, method="POST")
-        self._wanted = wanted
+    def __init__(self, sock: socket, on_continue: Callable[[], None]) -> None:
+        super().__init__(sock, method="POST")
+        self._on_continue = on_continue
 
     def _read_status(self) -> tuple[str, int, str]:
-        found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]  # not in stubs
-        if found[1] == CONTINUE:
-            self._wanted()
-        return found
+        status: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]  # not in stubs
+        if status[1] == CONTINUE:
+            self._on_continue()
+        return status
 
 
-class _Sending:
-    """A request whose body goes out while the answer comes in."""
+class _Upload:
+    """A request whose body is sent while the answer is read."""
 
     def __init__(
         self,
@@ -189,68 +190,68 @@ class _Sending:
             "Transfer-Encoding": "chunked",
             "Expect": "100-continue",
         }
-        self._wanted = Event()
+        self._may_send = Event()
         self._lock = Lock()
-        self._begun = self._withdrawn = False
+        self._is_sending = self._is_withdrawn = False
         self._response: HTTPResponse | None = None
-        self.failed: Exception | None = None  # what whoever makes the rows raised
+        self.failed: Exception | None = None  # raised by the iterator of rows
 
-    def answered(self) -> HTTPResponse:
-        """The answer, as soon as its status is known; rows are sent meanwhile."""
+    def start(self) -> HTTPResponse:
+        """Return the answer as soon as its status is known; rows are sent meanwhile."""
         self._connection.putrequest("POST", self._path)
         for name, value in self._headers.items():
             self._connection.putheader(name, value)
         self._connection.endheaders()
-        # Not through the connection, which would open another socket once this one is closed.
+        # Not by the connection, which would open another socket once this one is closed.
         Thread(target=self._send, args=[self._connection.sock], daemon=True).start()
-        response = self._response = _Expected(self._connection.sock, self._wanted.set)
+        response = self._response = _ContinuedResponse(self._connection.sock, self._may_send.set)
         response.begin()
         return response
 
     def close(self) -> None:
-        """Hang up: a socket stays open as long as an answer is read from it."""
+        """Close the connection; its socket stays open as long as an answer is read from it."""
         if self._response is not None:
             self._response.close()
         self._connection.close()
 
-    def withdrawn(self) -> bool:
-        """Send nothing, if nothing was sent yet; whether that is so."""
+    def withdraw(self) -> bool:
+        """Send nothing if nothing was sent yet; return whether that is so."""
         with self._lock:
-            self._withdrawn = not self._begun
-        self._wanted.set()
-        return self._withdrawn
+            self._is_withdrawn = not self._is_sending
+        self._may_send.set()
+        return self._is_withdrawn
 
-    def _send(self, to: socket) -> None:
-        self._wanted.wait(_HESITATION)  # servers in between may say nothing
+    def _send(self, sock: socket) -> None:
+        self._may_send.wait(_CONTINUE_SECONDS)  # proxies may not pass it on
         with self._lock:
-            if self._withdrawn:
+            if self._is_withdrawn:
                 return
-            self._begun = True
+            self._is_sending = True
         try:
-            for piece in self._body:
-                to.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
-            to.sendall(b"0\r\n\r\n")
-        except OSError:  # the server has answered already, or is gone: reading tells
+            for chunk in self._body:
+                sock.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            sock.sendall(b"0\r\n\r\n")
+        except OSError:  # the answer tells why, or reading it fails too
             pass
         except Exception as error:  # noqa: BLE001 - raised where the answers are read
             self.failed = error
             with suppress(OSError):
-                to.shutdown(SHUT_RDWR)
+                sock.shutdown(SHUT_RDWR)
 
 
-def _wait_of(response: HTTPResponse) -> float:
-    """Seconds after which a server wants to be asked again: a number of them, or a date."""
-    said = response.headers.get("Retry-After", "")
-    if said.strip().isdecimal():
-        return float(said)
+def _retry_after(response: HTTPResponse) -> float:
+    """Seconds until the time in Retry-After, which is a number of seconds or a date."""
+    value = response.headers.get("Retry-After", "")
+    if value.strip().isdecimal():
+        return float(value)
     try:
-        date = parsedate_to_datetime(said)
+        date = parsedate_to_datetime(value)
     except (TypeError, ValueError):
         return 1.0
     return max(date.timestamp() - time.time(), 0.0)
 
 
-def _sentence(response: HTTPResponse) -> str:
+def _error_of(response: HTTPResponse) -> str:
     try:
         return str(json.load(response)["error"])
     except (ValueError, KeyError, TypeError):

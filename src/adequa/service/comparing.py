@@ -1,16 +1,17 @@
-"""What `/v1/compare` and `/v1/rank` do: long work in threads of its own.
+"""Comparisons and rankings for `/v1/compare` and `/v1/rank`, each in a thread of its own.
 
-Its scoring goes through the lanes, in turns with all other requests; what is left to the threads is
-arithmetic on what came back, which a few of them do at a time.
+Scoring goes through the queues, in turns with all other requests. What is left to the threads is
+arithmetic on the statistics, which a few of them do at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from adequa.agreement.sources import Source
@@ -18,7 +19,7 @@ from adequa.comparison.compare import compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.comparison.systems import Outputs
+from adequa.comparison.systems import Outputs, outputs_from_batches, outputs_of
 from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
@@ -26,201 +27,284 @@ from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
-from adequa.service.delegating import Asked
-from adequa.service.lane import Lane
 from adequa.service.limits import Limits, Refusal
-from adequa.service.shapes import CompareRequest, RankRequest
+from adequa.service.queue import MetricQueue, Submission
+from adequa.service.schemas import CompareRequest, RankRequest, TextsRequest
+from adequa.service.scoring import segments_by_system
 
-_AT_ONCE = 2  # pieces that compute; more of them would only make each one slower
-_LOOK = 0.1  # seconds between two looks at how far a piece is
+_COMPUTING = 2  # tasks that compute at a time; with more of them, each would only be slower
+_POLL = 0.1  # seconds between two looks at the progress of a task
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class Piece(Generic[Result]):
-    """A piece of work, and how far it is."""
+class TaskCancelled(Exception):  # noqa: N818 - nothing went wrong
+    """Nobody waits for the result of a task any more."""
 
-    asked: Asked
-    total: int  # texts to score
-    done: Future[Result]
+
+class BackgroundTask(Generic[T]):
+    """Long work for one request: its progress, its result, and how to cancel it.
+
+    Of the threads that run tasks, only those compute that hold one of a few `slots`.
+    """
+
+    def __init__(self, total: int, slots: threading.Semaphore) -> None:
+        self.total = total  # texts to score
+        self.stage = "Waiting"
+        self.result: Future[T] = Future()
+        self._slots = slots
+        self._lock = threading.Lock()
+        self._submission: Submission | None = None
+        self._scored = 0
+        self._is_cancelled = False
 
     @property
-    def told(self) -> dict[str, Any]:
-        """How far it is, in words and numbers."""
-        return {"stage": self.asked.stage, "scored": self.asked.scored, "total": self.total}
+    def progress(self) -> dict[str, Any]:
+        """The stage of the task, and how many of its texts are scored."""
+        with self._lock:
+            submission = self._submission
+            scored = self._scored + (0 if submission is None else submission.position)
+        return {"stage": self.stage, "scored": scored, "total": self.total}
 
-    async def wait(self) -> Result:
-        """What came of it."""
-        return await asyncio.wrap_future(self.done)
+    async def wait(self) -> T:
+        """The result, once it is complete."""
+        return await asyncio.wrap_future(self.result)
 
-    async def moves(self) -> AsyncGenerator[dict[str, Any], None]:
-        """How far it is, whenever that is something else, until it is done."""
-        waited = asyncio.wrap_future(self.done)
-        # What went wrong is told where the result is asked for, and logged nowhere.
-        waited.add_done_callback(lambda each: each.cancelled() or each.exception())
-        said = None
-        while not (await asyncio.wait({waited}, timeout=_LOOK))[0]:
-            if self.told != said:
-                said = self.told
-                yield said
+    async def progress_updates(self) -> AsyncGenerator[dict[str, Any], None]:
+        """The progress whenever it changes, until the task ends."""
+        waiting = asyncio.wrap_future(self.result)
+        # An error is raised where the result is awaited; asyncio shall not log it here.
+        waiting.add_done_callback(lambda each: each.cancelled() or each.exception())
+        last = None
+        while not (await asyncio.wait({waiting}, timeout=_POLL))[0]:
+            progress = self.progress
+            if progress != last:
+                last = progress
+                yield progress
 
-    def stop(self) -> None:
-        """Nobody waits for it."""
-        self.asked.stop()
-        self.done.cancel()
+    def cancel(self) -> None:
+        """Drop what waits in a queue, and end the task at its next step."""
+        with self._lock:
+            self._is_cancelled = True
+            if self._submission is not None:
+                self._submission.cancel()
+        self.result.cancel()
+
+    def check(self, *_: object) -> None:
+        """Raise if the task was cancelled; called between the steps of its work."""
+        if self._is_cancelled:
+            raise TaskCancelled
+
+    def enter(self, stage: str) -> None:
+        """Begin a stage of the work."""
+        self.check()
+        self.stage = stage
+
+    @contextmanager
+    def slot_released(self) -> Iterator[None]:
+        """Let another task compute while this one waits for something."""
+        self._slots.release()
+        try:
+            yield
+        finally:
+            self._slots.acquire()
+
+    def score(self, queue: MetricQueue, segments: Segments) -> FloatArray:
+        """Statistics of segments, computed by the queue of a metric."""
+        with self._lock:
+            self.check()
+            submission = self._submission = queue.submit(segments, admitted=True)
+        try:
+            with self.slot_released():
+                return submission.result.result()
+        except CancelledError:
+            raise TaskCancelled from None
+        finally:
+            with self._lock:
+                self._submission = None
+                self._scored += len(segments)
+
+    def run(self, work: Callable[[BackgroundTask[T]], T]) -> None:
+        """Do the work as soon as there is a slot."""
+        if not self.result.set_running_or_notify_cancel():
+            return
+        try:
+            with self._slots:
+                self.check()
+                self.result.set_result(work(self))
+        except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
+            self.result.set_exception(error)
 
 
-class Pieces:
-    """Threads for long work; so much of it is taken on, and no more."""
+class TaskPool:
+    """Threads for long work; a bounded number of tasks may run or wait."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._pool = ThreadPoolExecutor(limits.comparisons, thread_name_prefix="comparing")
-        self._turns = threading.Semaphore(_AT_ONCE)
-        self._going: set[Asked] = set()  # pieces that are made or wait
+        self._slots = threading.Semaphore(_COMPUTING)
+        self._tasks: set[BackgroundTask[Any]] = set()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         with self._lock:
-            return len(self._going)
+            return len(self._tasks)
 
-    def begin(self, work: Callable[[Asked], Result], total: int) -> Piece[Result]:
-        """Begin a piece of work; it computes when it is its turn."""
+    def start(self, work: Callable[[BackgroundTask[T]], T], total: int) -> BackgroundTask[T]:
+        """Start a task that scores `total` texts."""
         with self._lock:
-            count = len(self._going)
+            count = len(self._tasks)
             if count >= self._limits.comparisons:
                 raise Refusal(
                     429,
                     f"{count} comparisons are being made or wait; try again later.",
                     retry_after="5",
                 )
-            asked = Asked(self._turns)
-            self._going.add(asked)
-        done = self._pool.submit(self._in_turn, work, asked)
-        done.add_done_callback(lambda _: self._ended(asked))
-        return Piece(asked, total, done)
-
-    def _in_turn(self, work: Callable[[Asked], Result], asked: Asked) -> Result:
-        with self._turns:
-            asked.check()
-            return work(asked)
+            task: BackgroundTask[T] = BackgroundTask(total, self._slots)
+            self._tasks.add(task)
+        running = self._pool.submit(task.run, work)
+        running.add_done_callback(lambda _: self._remove(task))
+        return task
 
     def close(self) -> None:
-        """End what was begun: requests that wait for it have ended before."""
+        """Cancel all tasks: the requests that waited for them have ended before."""
         with self._lock:
-            going = list(self._going)
-        for asked in going:
-            asked.stop()
+            tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ended(self, asked: Asked) -> None:
+    def _remove(self, task: BackgroundTask[Any]) -> None:
         with self._lock:
-            self._going.remove(asked)
+            self._tasks.remove(task)
 
 
-def settings_of(
-    asked: CompareRequest, limits: Limits, outputs: Outputs, metrics: int
+def outputs_by_system(request: TextsRequest, limits: Limits) -> Outputs:
+    """The outputs of all systems of a request, side by side."""
+    systems = segments_by_system(request, limits)
+    if request.rows is None and request.systems is not None:
+        first = next(iter(systems.values()))
+        return outputs_of(
+            request.systems,
+            list(first.references),
+            sources=request.sources,
+            documents=request.documents,
+        )
+    return outputs_from_batches(
+        replace(segments, ids={**segments.ids, "system": (name,) * len(segments)})
+        for name, segments in systems.items()
+    )
+
+
+def comparison_settings(
+    request: CompareRequest, limits: Limits, outputs: Outputs, metrics: int
 ) -> ComparisonSettings:
-    """How a request wants systems compared."""
+    """The settings of a comparison; raises if it would take too long."""
+    systems = len(outputs.names)
     settings = ComparisonSettings(
-        resamples=asked.resamples,
-        swaps=asked.swaps,
-        confidence=asked.confidence,
-        alpha=asked.alpha,
-        clusters=asked.clusters,
-        seed=asked.seed,
-        like_sacrebleu=asked.like_sacrebleu,
-    ).for_systems(len(outputs.names))
-    limits.check_tests(settings.swap_count, systems=len(outputs.names), width=1, metrics=metrics)
+        resamples=request.resamples,
+        swaps=request.swaps,
+        confidence=request.confidence,
+        alpha=request.alpha,
+        clusters=request.clusters,
+        seed=request.seed,
+        like_sacrebleu=request.like_sacrebleu,
+    ).for_systems(systems)
+    swaps = settings.swap_count
+    limits.check_tests(swaps, systems=systems, width=1, metrics=metrics)
     limits.check_draws(
-        settings.resamples,
-        settings.swap_count,
-        segments=len(outputs),
-        systems=len(outputs.names),
-        metrics=metrics,
+        settings.resamples, swaps, segments=len(outputs), systems=systems, metrics=metrics
     )
     return settings
 
 
-def comparison(
+def compare_queued(
     outputs: Outputs,
-    lanes: Mapping[str, Lane],
+    queues: Mapping[str, MetricQueue],
     settings: ComparisonSettings,
     limits: Limits,
-    asked: Asked,
+    task: BackgroundTask[Any],
 ) -> Comparison:
-    """The comparison, as `adequa compare` makes it."""
-
-    by_metric = {id(lane.metric): lane for lane in lanes.values()}
+    """The comparison, as `adequa compare` computes it."""
+    queue_of = {id(queue.metric): queue for queue in queues.values()}
 
     def compute(metric: Metric, segments: Segments) -> FloatArray:
-        statistics = asked.wait(by_metric[id(metric)], segments)
-        # How wide they are is not known before.
+        statistics = task.score(queue_of[id(metric)], segments)
         limits.check_tests(
             settings.swap_count,
             systems=len(outputs.names),
-            width=statistics.shape[1],
-            metrics=len(lanes),
+            width=statistics.shape[1],  # which is not known before
+            metrics=len(queues),
         )
         return statistics
 
     sources = [
-        Source(label, lane.metric.higher_is_better, metric=lane.metric)
-        for label, lane in lanes.items()
+        Source(label, queue.metric.higher_is_better, metric=queue.metric)
+        for label, queue in queues.items()
     ]
-    progress = Progress(stage=asked.begin, step=asked.check)
-    found = compare_outputs(outputs, sources, settings, progress=progress, compute=compute)
-    said = [text for texts in outputs.hypotheses for text in texts]
-    found = replace(found, notes=(*found.notes, *remarks(said, lanes)))
-    asked.begin("Looking where they differ")
-    _ = found.dimensions  # which are part of every answer
-    return found
+    progress = Progress(stage=task.enter, step=task.check)
+    comparison = compare_outputs(outputs, sources, settings, progress=progress, compute=compute)
+    hypotheses = [text for texts in outputs.hypotheses for text in texts]
+    notes = (*comparison.notes, *language_remarks(hypotheses, queues))
+    comparison = replace(comparison, notes=notes)
+    task.enter("Looking where they differ")
+    _ = comparison.dimensions  # computed here, because every answer holds them
+    return comparison
 
 
-def remarks(hypotheses: Sequence[str], lanes: Mapping[str, Lane]) -> list[str]:
-    """What metrics for one language say of others; they count themselves, but over all requests."""
+def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue]) -> list[str]:
+    """Remarks of metrics for English on other languages.
+
+    The metrics count too, but over all requests.
+    """
     english = [
-        label for label, lane in lanes.items() if isinstance(lane.metric, (Adequa, PackedPair))
+        label for label, queue in queues.items() if isinstance(queue.metric, (Adequa, PackedPair))
     ]
     if not english:
         return []
-    foreign, seen = count_foreign(hypotheses)
-    return [str(foreign_remark(label, foreign, seen)) for label in english if foreign]
+    foreign, total = count_foreign(hypotheses)
+    return [str(foreign_remark(label, foreign, total)) for label in english if foreign]
 
 
-class Rankers:
-    """The ranker that comes along, which has no lane: it sees all outputs of a segment at once."""
+class RankingService:
+    """Rankings by a metric, or by the ranker that comes with adequa.
+
+    A ranker has no queue: it compares all outputs of a segment at once.
+    """
 
     def __init__(self) -> None:
-        self._using = threading.Lock()
-        self._shipped: Metric | None = None
+        self._lock = threading.Lock()
+        self._ranker: Metric | None = None
 
-    def ranking(
-        self, systems: Mapping[str, Segments], lane: Lane | None, wanted: RankRequest, asked: Asked
+    def rank(
+        self,
+        systems: Mapping[str, Segments],
+        queue: MetricQueue | None,
+        request: RankRequest,
+        task: BackgroundTask[Any],
     ) -> dict[str, Any]:
         """The ranking, in the shape of `adequa rank --format json`."""
         outputs = list(systems.values())
-        training = Progress(stage=asked.begin)
-        if lane is None or isinstance(lane.metric, PairwiseRanker):
-            # One at a time, and not in the turns of those that compute with what was scored.
-            with asked.aside(), self._using if lane is None else lane.using:
-                metric = self._opened() if lane is None else lane.metric
-                won = win_probabilities(metric, outputs, training)
+        progress = Progress(stage=task.enter)
+        if queue is None or isinstance(queue.metric, PairwiseRanker):
+            # One at a time, and beside the tasks that compute with statistics.
+            with task.slot_released(), self._lock if queue is None else queue.metric_lock:
+                metric = self._load() if queue is None else queue.metric
+                wins = win_probabilities(metric, outputs, progress)
         else:
-            metric, queue = lane.metric, lane
-            won = win_probabilities(
-                metric, outputs, training, lambda _, segments: asked.wait(queue, segments)
+            metric, scorer = queue.metric, queue
+            wins = win_probabilities(
+                metric, outputs, progress, lambda _, segments: task.score(scorer, segments)
             )
-        asked.begin("Resampling")
+        task.enter("Resampling")
         settings = ComparisonSettings(
-            resamples=wanted.resamples, confidence=wanted.confidence, seed=wanted.seed
+            resamples=request.resamples, confidence=request.confidence, seed=request.seed
         )
         signature = str(metric.segment_signature(outputs[0].reference_count))
-        ranking = rank_by_wins(list(systems), won, settings, signature=signature, done=asked.check)
-        return ranking.to_dict(segments=wanted.segments)
+        ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
+        return ranking.to_dict(segments=request.segments)
 
-    def _opened(self) -> Metric:
-        if self._shipped is None:
-            self._shipped = load_metric(ranker_folder())
-        return self._shipped
+    def _load(self) -> Metric:
+        if self._ranker is None:
+            self._ranker = load_metric(ranker_folder())
+        return self._ranker

@@ -1,18 +1,27 @@
-"""How much a request may ask for, and what it is told where it asks for more."""
+"""Limits of requests, and the reading of bodies within them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
 
 from adequa.errors import AdequaError
+
+JSON = "application/json"
+LINES = "application/x-ndjson"
 
 LONGEST_METRIC = 500  # characters of a metric's name and settings
 LONGEST_NAME = 200  # characters of the name of a system or a document
 MOST_SYSTEMS = 100  # of a request that is not a stream
-MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: what is read at once
+MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: it is parsed at once
 
-_HELD = 200_000  # segments that may wait, where requests are small
+_SMALLEST_BACKLOG = 200_000  # segments that may wait, where requests are small
 
 
 class Refusal(Exception):  # noqa: N818 - not all are errors: a full queue is none
@@ -24,9 +33,13 @@ class Refusal(Exception):  # noqa: N818 - not all are errors: a full queue is no
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
+class ClientDisconnected(Exception):  # noqa: N818 - nothing went wrong here
+    """The client has closed the connection, so that no answer can be sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server takes; each refusal names the limit."""
+    """What a server accepts; each refusal names the limit."""
 
     body: int = 16_000_000  # bytes of a request that is not a stream
     bodies: int = 128_000_000  # bytes of all requests that are not answered yet
@@ -34,27 +47,27 @@ class Limits:
     characters: int = 4_000  # of one text
     references: int = 16  # of one segment
     metrics: int = 12  # of one request
-    resamples: int = 10_000  # of intervals
-    swaps: int = 1_000_000  # of tests
-    drawn: int = 10_000_000_000  # outputs that are drawn for them and for tests, in all
-    tested: int = 10_000_000_000  # numbers that tests between all pairs of systems score
-    beaten: int = 50_000_000  # times that a system meets another, in all resamples of a ranking
-    queue: int = 1_024  # segments that a newcomer may have to wait for
-    comparisons: int = 8  # comparisons and rankings that are made or wait
+    resamples: int = 10_000  # of the bootstrap
+    swaps: int = 1_000_000  # of significance tests
+    draws: int = 10_000_000_000  # outputs drawn by all resamples and swaps of a request
+    test_values: int = 10_000_000_000  # statistics scored by tests between all pairs of systems
+    ranking_pairs: int = 50_000_000  # pairs of systems, over all resamples of a ranking
+    queue: int = 1_024  # segments that a new request may have to wait for
+    comparisons: int = 8  # comparisons and rankings that run or wait
     patience: float = 30.0  # seconds that a client may let the server wait for its next bytes
-    pace: int = 10_000  # bytes a second that a body comes with at least, after that time
+    pace: int = 10_000  # bytes a second of a body at least, once that time is over
 
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= MOST_ROWS:
             raise AdequaError(f"A request may have 1 to {MOST_ROWS:,} segments at most.")
 
     @property
-    def held(self) -> int:
-        """Segments that may wait, of all metrics; one request alone never keeps others out."""
-        return max(_HELD, 2 * self.metrics * self.segments)
+    def backlog(self) -> int:
+        """Segments that may wait for all metrics; one request alone never shuts out others."""
+        return max(_SMALLEST_BACKLOG, 2 * self.metrics * self.segments)
 
     def check_body(self, size: int) -> None:
-        """Raise where a body is too large, as far as it was read."""
+        """Raise if a body is too large."""
         if size > self.body:
             raise Refusal(
                 413,
@@ -63,34 +76,8 @@ class Limits:
                 connection="close",
             )
 
-    def check_systems(self, count: int) -> None:
-        """Raise where there are too many systems."""
-        if count > MOST_SYSTEMS:
-            raise Refusal(
-                422, f"There are {count:,} systems, and this server takes {MOST_SYSTEMS}."
-            )
-
-    def check_segments(self, count: int) -> None:
-        """Raise where there are too many hypotheses."""
-        if count > self.segments:
-            raise Refusal(
-                413,
-                f"There are {count:,} hypotheses, and this server takes {self.segments:,} in one "
-                "request at most; send fewer, or a stream of them to /v1/score.",
-            )
-
-    def check_texts(self, place: str, texts: Iterable[str], first: int) -> None:
-        """Raise where a text is too long; `first` is the number of the first of them."""
-        for row, text in enumerate(texts, first):
-            if len(text) > self.characters:
-                raise Refusal(
-                    422,
-                    f"{place} {row:,} has {len(text):,} characters, and this server takes "
-                    f"{self.characters:,} at most; cut it into shorter segments.",
-                )
-
     def check_pace(self, size: int, seconds: float) -> None:
-        """Raise where so much of a body took so long that the client must be stalling."""
+        """Raise if a client sends so slowly that it must be stalling."""
         if seconds > self.patience + size / self.pace:
             raise Refusal(
                 408,
@@ -99,44 +86,158 @@ class Limits:
                 connection="close",
             )
 
+    def check_systems(self, count: int) -> None:
+        """Raise if there are too many systems."""
+        if count > MOST_SYSTEMS:
+            raise Refusal(
+                422, f"There are {count:,} systems, and this server takes {MOST_SYSTEMS}."
+            )
+
+    def check_segments(self, count: int) -> None:
+        """Raise if there are too many hypotheses."""
+        if count > self.segments:
+            raise Refusal(
+                413,
+                f"There are {count:,} hypotheses, and this server takes {self.segments:,} in one "
+                "request at most; send fewer, or a stream of them to /v1/score.",
+            )
+
+    def check_texts(self, field: str, texts: Iterable[str], first: int) -> None:
+        """Raise if a text is too long; `first` is the number of the first segment."""
+        for number, text in enumerate(texts, first):
+            if len(text) > self.characters:
+                raise Refusal(
+                    422,
+                    f"{field} {number:,} has {len(text):,} characters, and this server takes "
+                    f"{self.characters:,} at most; cut it into shorter segments.",
+                )
+
     def check_draws(
         self, resamples: int, swaps: int, *, segments: int, systems: int = 1, metrics: int = 1
     ) -> None:
-        """Raise where to draw from so many segments so often would take too long."""
+        """Raise if resampling so many segments so often would take too long."""
         for name, count in (("resamples", resamples), ("swaps", swaps)):
             most = getattr(self, name)
             if count > most:
                 raise Refusal(422, f"{name} is {count:,}, and this server takes {most:,} at most.")
-        drawn = {
-            "resamples": resamples * segments * systems * metrics,
-            "swaps": swaps * segments * systems * metrics,  # which all pairs share
-        }
-        if sum(drawn.values()) > self.drawn:
-            many = max(drawn, key=lambda name: drawn[name])
+        draws = (resamples + swaps) * segments * systems * metrics  # all pairs share the swaps
+        if draws > self.draws:
+            larger = "resamples" if resamples >= swaps else "swaps"
             raise Refusal(
                 422,
-                f"This would draw {sum(drawn.values()):,} outputs, and this server draws "
-                f"{self.drawn:,} at most; ask for fewer {many}, systems, segments or metrics.",
+                f"This would draw {draws:,} outputs, and this server draws {self.draws:,} at most; "
+                f"ask for fewer {larger}, systems, segments or metrics.",
             )
 
     def check_tests(self, swaps: int, *, systems: int, width: int, metrics: int = 1) -> None:
-        """Raise where tests between all pairs, by statistics so wide, would take too long."""
+        """Raise if tests between all pairs, by statistics of this width, would take too long."""
         count = swaps * (systems * (systems - 1) // 2) * width * metrics
-        if count > self.tested:
+        if count > self.test_values:
             raise Refusal(
                 422,
                 f"Tests between all pairs of {systems:,} systems would score {count:,} numbers "
-                f"in {swaps:,} swaps, and this server scores {self.tested:,} at most; ask for "
+                f"in {swaps:,} swaps, and this server scores {self.test_values:,} at most; ask for "
                 "fewer swaps, systems or metrics.",
             )
 
     def check_ranking(self, resamples: int, *, systems: int, segments: int) -> None:
-        """Raise where a ranking of so many systems so often would take too long."""
+        """Raise if so many resamples of a ranking would take too long."""
         self.check_draws(resamples, 0, segments=segments, systems=systems)
         count = resamples * systems**2
-        if count > self.beaten:
+        if count > self.ranking_pairs:
             raise Refusal(
                 422,
                 f"{resamples:,} resamples of {systems:,} systems are {count:,} pairs, and this "
-                f"server looks at {self.beaten:,} at most; ask for fewer resamples or systems.",
+                f"server looks at {self.ranking_pairs:,} at most; ask for fewer resamples or "
+                "systems.",
             )
+
+
+class BodyReader:
+    """Reads bodies, and bounds the memory that those of unanswered requests take together."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._bytes = 0
+
+    async def read(self, request: Request, resources: ExitStack) -> bytes:
+        """Read a whole body; its bytes count until the `resources` of the request are released."""
+        limits, body, start = self._limits, bytearray(), time.monotonic()
+        length = request.headers.get("content-length", "")
+        if length.isdecimal():
+            limits.check_body(int(length))
+        try:
+            async for chunk in _chunks(request, limits):
+                self._reserve(len(chunk))
+                body += chunk
+                limits.check_body(len(body))
+                limits.check_pace(len(body), time.monotonic() - start)
+        except BaseException:
+            self._release(len(body))
+            raise
+        resources.callback(self._release, len(body))
+        return bytes(body)
+
+    def _reserve(self, count: int) -> None:
+        limit = self._limits.bodies
+        if self._bytes and self._bytes + count > limit:
+            raise Refusal(
+                429,
+                f"Requests of more than {limit:,} bytes together are being answered; try again "
+                "later.",
+                retry_after="2",
+                connection="close",
+            )
+        self._bytes += count
+
+    def _release(self, count: int) -> None:
+        self._bytes -= count
+
+
+def content_type(request: Request) -> str:
+    """The content type of a request: JSON, or lines of it; any other is refused."""
+    declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if declared not in {JSON, LINES}:
+        raise Refusal(
+            415, f"The content type of a request is {JSON}, or {LINES} for a stream to /v1/score."
+        )
+    return declared
+
+
+async def read_lines(request: Request, limits: Limits) -> AsyncIterator[list[bytes]]:
+    """The lines of a body, as many as have arrived at a time, without empty ones."""
+    # A line holds a row: texts, escaped at worst as six bytes a character, and their references.
+    longest = 12 * limits.characters * (limits.references + 2)
+    rest = bytearray()
+    async for chunk in _chunks(request, limits):
+        rest += chunk
+        *complete, rest = rest.split(b"\n")
+        if len(rest) > longest:
+            raise Refusal(
+                422,
+                f"A line is longer than {longest:,} bytes, the most that this server takes.",
+                connection="close",
+            )
+        lines = [bytes(line) for line in complete if line.strip()]
+        if lines:
+            yield lines
+    if rest.strip():
+        yield [bytes(rest)]
+
+
+async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """A body as it arrives; raises if the client stalls or disconnects."""
+    more = True
+    while more:
+        try:
+            message: Any = await asyncio.wait_for(request.receive(), limits.patience)
+        except asyncio.TimeoutError:
+            raise Refusal(
+                408,
+                f"Nothing has come for {limits.patience:g} seconds, and the request is not whole.",
+                connection="close",
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnected
+        more = message.get("more_body", False)
+        yield message.get("body", b"")

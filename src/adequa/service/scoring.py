@@ -1,82 +1,191 @@
-"""What `/v1/score` does: texts of a request go to the lanes of its metrics, and are summed up."""
+"""Scoring for `/v1/score`: texts of a request go to the queues of its metrics and are summed up."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
+from adequa.scoring.api import as_segments
 from adequa.scoring.results import Results
-from adequa.scoring.stream import RunningScores
+from adequa.scoring.stream import UNNAMED, RunningScores
 from adequa.segments import FloatArray, Segments
-from adequa.service.lane import Job, Lane
-from adequa.service.limits import Limits, Refusal
-from adequa.service.offered import Offered, Place
-from adequa.service.shapes import Row, ScoreRequest, parsed
-from adequa.service.texts import by_system, check_row, systems_of
+from adequa.service.limits import LONGEST_NAME, Limits, Refusal
+from adequa.service.queue import MetricQueue, Submission
+from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
 
-WINDOW = 256  # rows of a stream that are scored at a time
-MANY = 250  # segments that are not looked through between other requests
-_MOST_OF_STREAM = 1_000  # systems
+_WINDOW = 256  # rows of a stream that are scored at a time
+_SMALL = 250  # segments that the event loop may process without holding up other requests
+_MOST_STREAMED_SYSTEMS = 1_000
 
-
-async def lanes_of(
-    offered: Offered, metrics: Sequence[str], limits: Limits, held: ExitStack
-) -> dict[str, Lane]:
-    """The lanes of metrics by the name of their column: as short as tells them apart.
-
-    They stay open as long as what is `held`.
-    """
-    if len(metrics) > limits.metrics:
-        raise Refusal(
-            422, f"There are {len(metrics)} metrics, and this server takes {limits.metrics}."
-        )
-    for name in metrics:
-        if metrics.count(name) > 1:
-            raise AdequaError(f'"{name[:40]}" is given more than once; name each metric once.')
-    places = [held.enter_context(offered.using(name)) for name in metrics]
-    lanes = [await _opened(place) for place in places]
-    names = [lane.metric.name for lane in lanes]
-    return {
-        name if names.count(name) == 1 else asked: lane
-        for asked, name, lane in zip(metrics, names, lanes, strict=True)
-    }
+T = TypeVar("T")
 
 
-async def _opened(place: Place) -> Lane:
-    """To open a metric may take a while; one that is open waits for no thread."""
-    if place.lane is not None:
-        return place.lane
-    return await asyncio.to_thread(place.opened)
+async def off_loop(segments: int, work: Callable[..., T], *arguments: Any) -> T:
+    """Run work on so many segments: in a thread, unless they are few."""
+    return work(*arguments) if segments < _SMALL else await asyncio.to_thread(work, *arguments)
 
 
-async def scored(asked: ScoreRequest, lanes: Mapping[str, Lane], limits: Limits) -> Results:
-    """The results of a request, as `adequa score` has them."""
-    if _count(asked) < MANY:
-        systems = systems_of(asked, limits)
-    else:
-        systems = await asyncio.to_thread(systems_of, asked, limits)
-    found = await _statistics(list(systems.values()), lanes)
-    running = RunningScores(_metrics(lanes), keep_segments=asked.segments, by=asked.by)
+def segment_count(request: TextsRequest) -> int:
+    """The number of hypotheses of a request."""
+    return len(request.rows or ()) + sum(map(len, (request.systems or {}).values()))
 
-    def summed() -> Results:
+
+async def score_request(
+    request: ScoreRequest, queues: Mapping[str, MetricQueue], limits: Limits
+) -> Results:
+    """The results of a request, as `adequa score` computes them."""
+    count = segment_count(request)
+    systems = await off_loop(count, segments_by_system, request, limits)
+    statistics = await _statistics(list(systems.values()), queues)
+    running = RunningScores(_metrics(queues), keep_segments=request.segments, by=request.by)
+
+    def add_up() -> Results:
         for index, (name, segments) in enumerate(systems.items()):
-            running.add_statistics(name, segments, _of_system(found, index))
+            running.add_statistics(name, segments, _of_system(statistics, index))
         return running.results()
 
-    if sum(map(len, systems.values())) < MANY:
-        return summed()
-    return await asyncio.to_thread(summed)
+    return await off_loop(count, add_up)
 
 
-def _metrics(lanes: Mapping[str, Lane]) -> dict[str, Metric]:
-    return {label: lane.metric for label, lane in lanes.items()}
+async def score_lines(
+    lines: AsyncIterator[list[bytes]], queues: Mapping[str, MetricQueue], limits: Limits
+) -> AsyncGenerator[list[dict[str, Any]] | Results, None]:
+    """One answer for each row of a stream in its order, and at last the results of all.
+
+    What was read of the stream is scored before more is read, so that memory does not grow with it.
+    """
+    for queue in queues.values():
+        if queue.metric.needs_whole_corpus:
+            raise Refusal(
+                422,
+                f"{queue.metric.name} looks at a whole corpus, and a stream has no end in sight; "
+                "send it in one request.",
+            )
+    running = RunningScores(_metrics(queues))
+    count = 0
+    async for window in _windows(lines, limits):
+        rows_of = rows_by_system(window)
+        systems = {name: _segments(window, rows) for name, rows in rows_of.items()}
+        # The stream as a whole was admitted, and takes its turns.
+        statistics = await _statistics(list(systems.values()), queues, admitted=True)
+        for index, (name, segments) in enumerate(systems.items()):
+            running.add_statistics(name, segments, _of_system(statistics, index))
+        scores = {}
+        for label, queue in queues.items():
+            column = np.empty(len(window))
+            for rows, of_system in zip(rows_of.values(), statistics[label], strict=True):
+                column[rows] = queue.metric.segment_scores(of_system)
+            scores[label] = column.tolist()
+        yield [
+            {
+                "segment": count + row + 1,
+                "scores": {label: column[row] for label, column in scores.items()},
+            }
+            for row in range(len(window))
+        ]
+        count += len(window)
+    yield running.results()
+
+
+async def _windows(
+    batches: AsyncIterator[list[bytes]], limits: Limits
+) -> AsyncIterator[list[RequestRow]]:
+    """Rows that arrived together, so that a client may wait for answers before it sends more.
+
+    The rows before a wrong line are scored.
+    """
+    count = 0
+    has_source: dict[str | None, bool] = {}  # by system
+    async for lines in batches:
+        window: list[RequestRow] = []
+        for line in lines:
+            count += 1
+            try:
+                row = parse(RequestRow, line)
+                _check_texts([row.mt], [row.ref], [row.src], limits, count)
+                _check_streamed_system(row, has_source)
+            except Refusal as error:
+                if window:
+                    yield window
+                raise Refusal(error.status, f"Line {count:,}: {error.sentence}") from None
+            window.append(row)
+            if len(window) == _WINDOW:
+                yield window
+                window = []
+        if window:
+            yield window
+
+
+def _check_streamed_system(row: RequestRow, has_source: dict[str | None, bool]) -> None:
+    """Raise if a row differs from earlier ones of its system, or there are too many systems.
+
+    A row is compared with all rows before it, so that the way in which a stream is cut into packets
+    makes no difference.
+    """
+    if has_source.setdefault(row.system, row.src is not None) != (row.src is not None):
+        raise Refusal(
+            422,
+            "Some rows of a system have src and others have none; give it to all, or to none.",
+        )
+    if len(has_source) > _MOST_STREAMED_SYSTEMS:
+        raise Refusal(
+            422, f"This server takes {_MOST_STREAMED_SYSTEMS:,} systems in one stream at most."
+        )
+
+
+def _segments(window: Sequence[RequestRow], rows: Sequence[int]) -> Segments:
+    """Checked rows of one system; a stream has no scores by document."""
+    selected = [window[row] for row in rows]
+    sources = tuple(row.src for row in selected if row.src is not None)
+    return Segments(
+        tuple(row.mt for row in selected),
+        tuple(tuple(row.ref) for row in selected),
+        sources or None,
+    )
+
+
+async def _statistics(
+    systems: Sequence[Segments], queues: Mapping[str, MetricQueue], *, admitted: bool = False
+) -> dict[str, list[FloatArray]]:
+    """Statistics of each system by each metric; all are dropped if one queue refuses."""
+    together = _concatenate(systems)
+    ends = np.cumsum([0, *map(len, systems)]).tolist()
+    submissions: dict[str, list[Submission]] = {label: [] for label in queues}
+    try:
+        for label, queue in queues.items():
+            for part in systems if queue.metric.needs_whole_corpus else [together]:
+                submissions[label].append(queue.submit(part, admitted=admitted))
+        pending = [each for of_queue in submissions.values() for each in of_queue]
+        await asyncio.gather(*(asyncio.wrap_future(each.result) for each in pending))
+    finally:
+        for of_queue in submissions.values():
+            for each in of_queue:
+                each.cancel()  # which does nothing to finished ones
+    statistics = {}
+    for label, of_queue in submissions.items():
+        results = [each.result.result() for each in of_queue]
+        if not queues[label].metric.needs_whole_corpus:
+            results = [results[0][start:end] for start, end in pairwise(ends)]
+        statistics[label] = results
+    return statistics
+
+
+def _metrics(queues: Mapping[str, MetricQueue]) -> dict[str, Metric]:
+    return {label: queue.metric for label, queue in queues.items()}
 
 
 def _of_system(statistics: Mapping[str, Sequence[FloatArray]], index: int) -> dict[str, FloatArray]:
@@ -84,146 +193,128 @@ def _of_system(statistics: Mapping[str, Sequence[FloatArray]], index: int) -> di
     return {label: of_systems[index] for label, of_systems in statistics.items()}
 
 
-def _count(asked: ScoreRequest) -> int:
-    systems = asked.systems or {}
-    return len(asked.rows or ()) + len(systems) + sum(map(len, systems.values()))
-
-
-async def scored_lines(
-    given: AsyncIterator[list[bytes]], lanes: Mapping[str, Lane], limits: Limits
-) -> AsyncGenerator[list[dict[str, Any]] | Results, None]:
-    """Lines, one for each row of a stream in its order, and in the end the results of all.
-
-    What is read of the stream is scored before more of it is, so that it never fills the memory.
-    """
-    for lane in lanes.values():
-        if lane.metric.needs_whole_corpus:
-            raise Refusal(
-                422,
-                f"{lane.metric.name} looks at a whole corpus, and a stream has no end in sight; "
-                "send it in one request.",
-            )
-    metrics = _metrics(lanes)
-    running = RunningScores(metrics)
-    count = 0
-    async for window in _windows(given, limits):
-        systems = _parted(window)
-        # The stream as a whole was let in, and takes its turns.
-        parts = [part for _, part in systems.values()]
-        found = await _statistics(parts, lanes, admitted=True)
-        scores: dict[str, FloatArray] = {}
-        for label, metric in metrics.items():
-            scores[label] = np.empty(len(window))
-            for (places, _), rows in zip(systems.values(), found[label], strict=True):
-                scores[label][places] = metric.segment_scores(rows)
-        for index, (name, (_, part)) in enumerate(systems.items()):
-            running.add_statistics(name, part, _of_system(found, index))
-        columns = {label: column.tolist() for label, column in scores.items()}
-        yield [
-            {
-                "segment": count + place + 1,
-                "scores": {label: column[place] for label, column in columns.items()},
-            }
-            for place in range(len(window))
-        ]
-        count += len(window)
-    yield running.results()
-
-
-async def _windows(given: AsyncIterator[list[bytes]], limits: Limits) -> AsyncIterator[list[Row]]:
-    """Rows that have come together, so that a client may wait for answers before it sends more.
-
-    Those before a line that is wrong are scored.
-    """
-    count = 0
-    has_source: dict[str | None, bool] = {}  # by system
-    async for lines in given:
-        window: list[Row] = []
-        for line in lines:
-            count += 1
-            try:
-                row = parsed(Row, line)
-                check_row(row, limits, count)
-                _check_system(row, has_source)
-            except Refusal as error:
-                if window:
-                    yield window
-                raise Refusal(error.status, f"Line {count:,}: {error.sentence}") from None
-            window.append(row)
-            if len(window) == WINDOW:
-                yield window
-                window = []
-        if window:
-            yield window
-
-
-def _check_system(row: Row, has_source: dict[str | None, bool]) -> None:
-    """Raise where a row is not like those of its system before it, or there are many systems.
-
-    Rows are held against all before them, not those that came with them: how the bytes of a stream
-    arrive makes no difference.
-    """
-    if has_source.setdefault(row.system, row.src is not None) != (row.src is not None):
-        raise Refusal(
-            422,
-            "Some rows of a system have src and others have none; give it to all, or to none.",
-        )
-    if len(has_source) > _MOST_OF_STREAM:
-        raise Refusal(422, f"This server takes {_MOST_OF_STREAM:,} systems in one stream at most.")
-
-
-def _parted(window: Sequence[Row]) -> dict[str, tuple[list[int], Segments]]:
-    """The rows of a window by system: which they are, and their segments."""
-    return {
-        name: (places, _segments([window[place] for place in places]))
-        for name, places in by_system(window).items()
-    }
-
-
-def _segments(rows: Sequence[Row]) -> Segments:
-    """Rows of one system that were checked; a stream has no scores by document."""
-    sources = tuple(row.src for row in rows if row.src is not None)
-    return Segments(
-        tuple(row.mt for row in rows), tuple(tuple(row.ref) for row in rows), sources or None
-    )
-
-
-async def _statistics(
-    systems: Sequence[Segments], lanes: Mapping[str, Lane], *, admitted: bool = False
-) -> dict[str, list[FloatArray]]:
-    """Statistics of each system from each lane; all is dropped where one of them refuses."""
-    together = _joined(systems)
-    ends = np.cumsum([0, *map(len, systems)]).tolist()
-    jobs: dict[str, list[Job]] = {}
-    try:
-        for label, lane in lanes.items():
-            parts = systems if lane.metric.needs_whole_corpus else [together]
-            jobs[label] = []
-            for part in parts:
-                jobs[label].append(lane.submit(part, admitted=admitted))
-        waiting = [job for of_lane in jobs.values() for job in of_lane]
-        await asyncio.gather(*(asyncio.wrap_future(job.done) for job in waiting))
-    finally:
-        for of_lane in jobs.values():
-            for job in of_lane:
-                job.cancel()  # which does nothing to those that are done
-    found = {}
-    for label, of_lane in jobs.items():
-        results = [job.done.result() for job in of_lane]
-        if lanes[label].metric.needs_whole_corpus:
-            found[label] = results
-        else:
-            found[label] = [results[0][start:end] for start, end in pairwise(ends)]
-    return found
-
-
-def _joined(systems: Sequence[Segments]) -> Segments:
-    """All systems one after the other, with what lanes read of them."""
+def _concatenate(systems: Sequence[Segments]) -> Segments:
+    """The texts of all systems, one after the other; columns that differ are left out."""
     if len(systems) == 1:
         return systems[0]
     has_sources = all(part.sources is not None for part in systems)
     return Segments(
         tuple(text for part in systems for text in part.hypotheses),
-        tuple(several for part in systems for several in part.references),
+        tuple(references for part in systems for references in part.references),
         tuple(text for part in systems for text in part.sources or ()) if has_sources else None,
     )
+
+
+def segments_by_system(request: TextsRequest, limits: Limits) -> dict[str, Segments]:
+    """The segments of each system of a request, in the order of the request."""
+    _check_alternatives(request)
+    if request.rows is not None:
+        rows = request.rows
+        limits.check_segments(len(rows))
+        systems = {
+            name: _segments_of_rows([rows[index] for index in selected], limits)
+            for name, selected in rows_by_system(rows).items()
+        }
+    else:
+        _check_names(request.systems or {}, limits)
+        systems = _segments_of_columns(request, limits)
+    if not systems:
+        raise AdequaError("There is nothing to score: the request has no segments.")
+    _check_names(systems, limits)
+    return systems
+
+
+def rows_by_system(rows: Sequence[RequestRow]) -> dict[str, list[int]]:
+    """The indices of the rows of each system, in the order of the request."""
+    indices: dict[str, list[int]] = {}
+    for index, row in enumerate(rows):
+        indices.setdefault(UNNAMED if row.system is None else row.system, []).append(index)
+    return indices
+
+
+def _check_alternatives(request: TextsRequest) -> None:
+    columns = (request.systems, request.references, request.sources, request.documents)
+    if request.rows is not None and any(column is not None for column in columns):
+        raise AdequaError("Give rows, or systems with their references, and not both.")
+    if request.rows is None and (request.systems is None or request.references is None):
+        raise AdequaError("There are no texts: give rows, or systems with their references.")
+
+
+def _segments_of_rows(rows: Sequence[RequestRow], limits: Limits) -> Segments:
+    hypotheses = [row.mt for row in rows]
+    references = [tuple(row.ref) for row in rows]
+    sources = [row.src for row in rows]
+    _check_texts(hypotheses, references, sources, limits, 1)
+    documents = _all_or_none("doc", [row.doc for row in rows])
+    return Segments(
+        tuple(hypotheses),
+        tuple(references),
+        _all_or_none("src", sources),
+        {} if documents is None else {"doc": documents},
+    )
+
+
+def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Segments]:
+    limits.check_segments(segment_count(request))
+    references = [tuple(each) for each in request.references or ()]
+    documents = request.documents
+    if documents is not None and len(documents) != len(references):
+        raise AdequaError(
+            f"There are references for {len(references)} segments but {len(documents)} documents."
+        )
+    ids = {} if documents is None else {"doc": tuple(documents)}
+    systems = {}
+    for name, texts in (request.systems or {}).items():
+        _check_texts(texts, references, request.sources or [], limits, 1)
+        try:
+            part = as_segments(texts, references, request.sources)
+        except AdequaError as error:
+            raise AdequaError(f"{name}: {error}") from None
+        systems[name] = Segments(part.hypotheses, part.references, part.sources, ids)
+    return systems
+
+
+def _check_texts(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    sources: Iterable[str | None],
+    limits: Limits,
+    first: int,
+) -> None:
+    """Raise if texts exceed the limits or a reference is empty; segments count from `first`."""
+    limits.check_texts("The hypothesis of segment", hypotheses, first)
+    for number, texts in enumerate(references, first):
+        if len(texts) > limits.references:
+            raise Refusal(
+                422,
+                f"Segment {number:,} has {len(texts)} references, and this server takes "
+                f"{limits.references} at most.",
+            )
+        if not texts or not all(map(str.strip, texts)):
+            raise Refusal(
+                422,
+                f"Segment {number:,} has an empty reference; every segment needs reference text.",
+            )
+    longest = (max(texts, key=len) for texts in references)
+    limits.check_texts("A reference of segment", longest, first)
+    limits.check_texts("The source of segment", (text or "" for text in sources), first)
+
+
+def _all_or_none(field: str, cells: Sequence[str | None]) -> tuple[str, ...] | None:
+    values = tuple(cell for cell in cells if cell is not None)
+    if values and len(values) < len(cells):
+        raise AdequaError(
+            f"Some rows have {field} and others have none; give it to all, or to none."
+        )
+    return values or None
+
+
+def _check_names(systems: Collection[str], limits: Limits) -> None:
+    limits.check_systems(len(systems))
+    for name in systems:
+        if len(name) > LONGEST_NAME:
+            raise Refusal(
+                422,
+                f"The name of a system has {len(name):,} characters, and this server takes "
+                f"{LONGEST_NAME} at most.",
+            )

@@ -11,18 +11,18 @@ const KINDS = {
 
 const ofKind = (kind) => boxes.filter((box) => box.kind === kind);
 
-// Lines of a text; the end of the last one begins no other.
+// The lines of a text; a line break at the end starts no further line.
 function textLines(text) {
-  const found = text.replace(/^\ufeff/, "").split(/\r?\n/);
-  if (found[found.length - 1] === "") found.pop();
-  return found;
+  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
+  if (lines[lines.length - 1] === "") lines.pop();
+  return lines;
 }
 
 // The lowest number that no box of a kind has, nor any name.
 function freeNumber(kind) {
-  const taken = ofKind(kind);
+  const others = ofKind(kind);
   for (let number = 1; ; number += 1)
-    if (!taken.some((box) => box.number === number || box.field.value === `system-${number}`)) return number;
+    if (!others.some((box) => box.number === number || box.field.value === `system-${number}`)) return number;
 }
 
 function addBox(kind, name = "", text = "") {
@@ -36,7 +36,7 @@ function addBox(kind, name = "", text = "") {
     rows: 6,
     spellcheck: "false",
     dir: "auto",
-    placeholder: "one segment a line",
+    placeholder: "one segment per line",
     "aria-describedby": `${id}-count`,
   });
   const field = element("input", {
@@ -81,9 +81,11 @@ function showAdding() {
   byId("add-source").disabled = ofKind("source").length > 0;
 }
 
+const lineCount = (count) => `${whole(count)} ${count === 1 ? "line" : "lines"}`;
+
 function countLines(box) {
   const count = textLines(box.area.value).length;
-  box.count.textContent = count ? `${whole(count)} ${count === 1 ? "line" : "lines"}` : "empty";
+  box.count.textContent = count ? lineCount(count) : "empty";
 }
 
 async function fillBox(box, file) {
@@ -91,12 +93,12 @@ async function fillBox(box, file) {
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
-    return problem(`${file.name} is no text in UTF-8.`);
+    return showProblem(`${file.name} is not text in UTF-8.`);
   }
   box.area.value = text;
   if (box.kind === "system") box.field.value = stemOf(file.name);
   countLines(box);
-  told(`${file.name} was read.`);
+  showStatus(`${file.name} was read.`);
 }
 
 const stemOf = (name) => name.replace(/\.[^.]+$/, "").slice(0, 200) || name;
@@ -113,16 +115,16 @@ const hasFiles = (event) => event.dataTransfer.types.includes("Files");
 
 // Files may be dropped anywhere, since a browser that is left to itself would open them in place of
 // the page; a text only into a field, where the browser puts it.
-function draggedOver(event) {
-  const form = byId("ask");
+function dragFiles(event) {
+  const form = byId("inputs");
   if (!hasFiles(event) && event.target.closest?.("textarea, input")) return;
   if (hasFiles(event) && !form.hidden) form.classList.add("over");
   else event.dataTransfer.dropEffect = "none";
   event.preventDefault();
 }
 
-async function dropped(event) {
-  const form = byId("ask");
+async function dropFiles(event) {
+  const form = byId("inputs");
   form.classList.remove("over");
   if (!hasFiles(event)) return;
   event.preventDefault();
@@ -147,9 +149,9 @@ function prepareInputs() {
       addBox(kind).area.focus();
       showAdding();
     });
-  addEventListener("dragover", draggedOver);
-  addEventListener("dragleave", () => byId("ask").classList.remove("over"));
-  addEventListener("drop", dropped);
+  addEventListener("dragover", dragFiles);
+  addEventListener("dragleave", () => byId("inputs").classList.remove("over"));
+  addEventListener("drop", dropFiles);
   byId("example").addEventListener("click", fillExample);
 }
 
@@ -183,39 +185,39 @@ const EXAMPLE = {
 function fillExample() {
   for (const box of boxes) box.node.remove();
   boxes = [];
-  for (const [name, said] of Object.entries(EXAMPLE))
-    addBox(name === "reference" ? "reference" : "system", name, `${said.join("\n")}\n`);
+  for (const [name, texts] of Object.entries(EXAMPLE))
+    addBox(name === "reference" ? "reference" : "system", name, `${texts.join("\n")}\n`);
   showAdding();
-  told("The example is filled in.");
+  showStatus("The example is filled in.");
   byId("go").focus();
 }
 
-// What the boxes say, in the shape of the API; an error where something is missing.
+// The texts of all boxes, in the shape of the API; an error if something is missing.
 function texts() {
   const [references, systems] = ["reference", "system"].map((kind) =>
     ofKind(kind).filter((box) => !isEmpty(box)),
   );
   if (!references.length) throw new Error("There is no reference: paste it, or drop a file.");
-  if (!systems.length) throw new Error("There is no system: paste what it said, or drop a file.");
+  if (!systems.length) throw new Error("There is no system: paste its output, or drop a file.");
   const columns = references.map((box) => textLines(box.area.value));
   const count = columns[0].length;
   const source = ofKind("source").find((box) => !isEmpty(box));
-  const said = new Map();
+  const columnOf = new Map();
   for (const box of systems) {
     const name = box.field.value.trim() || "system";
-    if (said.has(name)) throw new Error(`Two systems are named ${name}; give each its own name.`);
-    said.set(name, textLines(box.area.value));
+    if (columnOf.has(name)) throw new Error(`Two systems are named ${name}; give each its own name.`);
+    columnOf.set(name, textLines(box.area.value));
   }
-  const all = [...said, ...columns.map((column, place) => [`Reference ${place + 1}`, column])];
+  const all = [...columnOf, ...columns.map((column, place) => [`Reference ${place + 1}`, column])];
   if (source) all.push(["The source", textLines(source.area.value)]);
   for (const [name, column] of all)
     if (column.length !== count)
       throw new Error(
-        `${name} has ${whole(column.length)} lines, and the reference has ${whole(count)}: ` +
-          "line by line they must be of the same segments.",
+        `${name} has ${lineCount(column.length)}, and the reference has ${lineCount(count)}: ` +
+          "every line must be the same segment in all of them.",
       );
   return {
-    systems: said,
+    systems: columnOf,
     references: columns[0].map((_, row) => columns.map((column) => column[row])),
     ...(source ? { sources: textLines(source.area.value) } : {}),
   };

@@ -1,22 +1,22 @@
-// The page at /: from texts to a comparison, and back to one that the server keeps.
+// The page at /: from texts to a comparison, or to one that the server has stored.
 
-const KEPT = /^\/c\/([\w-]+)$/;
-const ASKED_TITLE = "How good are these translations?";
-const ASKED_ABOUT = byId("about").textContent;
+const STORED = /^\/c\/([\w-]+)$/;
+const INPUT_TITLE = "How good are these translations?";
+const INPUT_ABOUT = byId("about").textContent;
 let shownId = null; // the comparison that is shown
-let shownPath = null; // the address whose view that is, without its fragment
-let stopping = null; // what ends the request that is being made
+let shownPath = null; // the path of the current view
+let request = null; // the AbortController of the current request
 
 async function loadMetrics() {
-  const found = await (await ask("/v1/metrics")).json();
+  const answer = await (await callApi("/v1/metrics")).json();
   replace(
     byId("metric-list"),
-    found.metrics.map((metric, place) => {
+    answer.metrics.map((metric, place) => {
       const box = element("input", {
         type: "checkbox",
         id: `metric-${place}`,
         value: metric.name,
-        checked: found.defaults.includes(metric.name),
+        checked: answer.defaults.includes(metric.name),
       });
       return element(
         "label",
@@ -27,29 +27,29 @@ async function loadMetrics() {
     }),
   );
   byId("limits").textContent =
-    `Up to ${whole(found.limits.segments)} outputs of ${whole(found.limits.characters)} characters each.`;
+    `Up to ${whole(answer.limits.segments)} outputs of ${whole(answer.limits.characters)} characters each.`;
 }
 
 const chosenMetrics = () =>
   [...byId("metric-list").querySelectorAll("input:checked")].map((box) => box.value);
 
-function asIt(view) {
-  byId("ask").hidden = view === "result";
+function showView(view) {
+  byId("inputs").hidden = view === "result";
   byId("result").hidden = view !== "result";
   if (view !== "single") byId("single").hidden = true;
 }
 
-// Show a comparison by its name; the address of the page is its link, and becomes it for a new one.
+// Show a comparison by its name; `link` becomes the address of the page.
 async function open(id, link = "") {
-  const response = await ask(`/v1/comparisons/${encodeURIComponent(id)}/page`);
+  const response = await callApi(`/v1/comparisons/${encodeURIComponent(id)}/page`);
   const shown = await response.json();
   if (link) history.pushState(null, "", link);
   shownPath = location.pathname;
   const minutes = Math.max(1, Math.round(response.headers.get("adequa-expires-in") / 60));
   const unit = minutes === 1 ? "minute" : "minutes";
-  byId("expires").textContent = `The server keeps it for ${whole(minutes)} ${unit} at most.`;
+  byId("expires").textContent = `The server stores it for ${whole(minutes)} ${unit} at most.`;
   shownId = id;
-  asIt("result");
+  showView("result");
   byId("title").textContent = shown.title;
   document.title = `${shown.title} – adequa`;
   byId("link").href = `/c/${id}`;
@@ -60,47 +60,47 @@ async function open(id, link = "") {
 }
 
 async function compareAll(content, signal) {
-  const settings = asking({ ...content, keep: true }, signal);
+  const settings = postOptions({ ...content, keep: true }, signal);
   settings.headers.Accept = "application/x-ndjson";
-  const response = await ask("/v1/compare", settings);
-  for await (const line of linesOf(response)) {
+  const response = await callApi("/v1/compare", settings);
+  for await (const line of readLines(response)) {
     if (line.error) throw new Error(line.error);
     if (line.progress) showProgress(line.progress);
     if (line.result) return open(line.result.id, line.result.link);
   }
-  throw new Error("The server broke off; try again.");
+  throw new Error("The server ended the connection; try again.");
 }
 
 async function submit(event) {
   event.preventDefault();
-  problem("");
-  told("");
-  byId("single").hidden = true; // what was found before is not of these texts
+  showProblem("");
+  showStatus("");
+  byId("single").hidden = true; // earlier scores are not of these texts
   let content;
   try {
     content = { ...texts(), metrics: chosenMetrics() };
     if (!content.metrics.length) throw new Error("Choose at least one metric.");
   } catch (error) {
-    return problem(error.message);
+    return showProblem(error.message);
   }
-  stopping = new AbortController();
-  busy(true);
-  told("Sending …");
+  request = new AbortController();
+  setBusy(true);
+  showStatus("Sending …");
   try {
-    if (content.systems.size > 1) await compareAll(content, stopping.signal);
+    if (content.systems.size > 1) await compareAll(content, request.signal);
     else {
-      const response = await ask("/v1/score", asking(content, stopping.signal));
-      asIt("single");
+      const response = await callApi("/v1/score", postOptions(content, request.signal));
+      showView("single");
       const notes = JSON.parse(response.headers.get("adequa-notes") ?? "[]");
-      showSingle(await response.json(), content, notes);
+      showScores(await response.json(), content, notes);
     }
-    told("Done.");
+    showStatus("Done.");
   } catch (error) {
-    told("");
-    problem(error.name === "AbortError" ? "Cancelled." : error.message);
+    showStatus("");
+    showProblem(error.name === "AbortError" ? "Cancelled." : error.message);
   } finally {
-    busy(false);
-    stopping = null;
+    setBusy(false);
+    request = null;
   }
 }
 
@@ -108,7 +108,7 @@ async function save(file) {
   const paths = { json: ["", "json"], "pairs.tsv": ["/pairs.tsv", "tsv"], "report.html": ["/report.html", "html"] };
   const [path, ending] = paths[file];
   try {
-    const response = await ask(`/v1/comparisons/${encodeURIComponent(shownId)}${path}`);
+    const response = await callApi(`/v1/comparisons/${encodeURIComponent(shownId)}${path}`);
     download(await response.blob(), `comparison.${ending}`);
   } catch (error) {
     byId("expires").textContent = error.message;
@@ -125,45 +125,45 @@ async function copyLink() {
   }
 }
 
-// What the address of the page asks for.
+// Show the view of the current address.
 async function route() {
-  const asked = KEPT.exec(location.pathname);
-  if (asked && asked[1] === shownId) return;
+  const match = STORED.exec(location.pathname);
+  if (match && match[1] === shownId) return;
   shownPath = location.pathname;
-  problem("");
-  if (!asked) {
+  showProblem("");
+  if (!match) {
     shownId = null;
-    asIt("ask");
-    byId("title").textContent = ASKED_TITLE;
-    byId("about").textContent = ASKED_ABOUT;
+    showView("inputs");
+    byId("title").textContent = INPUT_TITLE;
+    byId("about").textContent = INPUT_ABOUT;
     document.title = "adequa";
     return;
   }
   try {
-    await open(asked[1]);
+    await open(match[1]);
   } catch (error) {
-    asIt("ask");
-    problem(error.message);
+    showView("inputs");
+    showProblem(error.message);
   }
 }
 
 async function startPage() {
   prepareTheme();
   prepareInputs();
-  byId("ask").addEventListener("submit", submit);
-  byId("cancel").addEventListener("click", () => stopping?.abort());
+  byId("inputs").addEventListener("submit", submit);
+  byId("cancel").addEventListener("click", () => request?.abort());
   byId("copy").addEventListener("click", copyLink);
-  byId("token").addEventListener("change", () => loadMetrics().then(route, (error) => problem(error.message)));
+  byId("token").addEventListener("change", () => loadMetrics().then(route, (error) => showProblem(error.message)));
   for (const button of document.querySelectorAll("[data-file]"))
     button.addEventListener("click", () => save(button.dataset.file));
   addEventListener("popstate", () => {
-    if (location.pathname !== shownPath) route(); // a fragment is a place within the same view
+    if (location.pathname !== shownPath) route(); // a fragment stays in the same view
   });
   try {
     await loadMetrics();
     await route();
   } catch (error) {
-    problem(error.message);
+    showProblem(error.message);
   }
   document.documentElement.dataset.page = "ready";
 }

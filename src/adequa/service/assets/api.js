@@ -1,13 +1,13 @@
-// Asking the server: JSON, lines as they come, and the token where it wants one.
+// Requests to the server: JSON, streams of lines, and the token if the server needs one.
 
 const TOKEN = "adequa-token";
 
-function tokenNow() {
+function currentToken() {
   return byId("token").value.trim() || sessionStorage.getItem(TOKEN) || "";
 }
 
-// What went wrong, as a sentence for people.
-async function sentenceOf(response) {
+// The error of an answer, as one sentence.
+async function errorOf(response) {
   try {
     return (await response.json()).error;
   } catch {
@@ -15,56 +15,56 @@ async function sentenceOf(response) {
   }
 }
 
-// Shows the field of the token, and says why.
-function asksForToken(words) {
+// Shows the field for the token; the error says why.
+function tokenError(message) {
   byId("token-part").hidden = false;
   byId("token").focus();
-  return new Error(words);
+  return new Error(message);
 }
 
-async function ask(path, settings = {}) {
-  const token = tokenNow();
-  const headers = { ...settings.headers };
+async function callApi(path, options = {}) {
+  const token = currentToken();
+  const headers = { ...options.headers };
   if (/[^!-~]/.test(token)) // which no header can carry
-    throw asksForToken("A token has ASCII letters, digits and signs alone; enter it again.");
+    throw tokenError("A token consists of ASCII letters, digits and punctuation; enter it again.");
   if (token) headers.Authorization = `Bearer ${token}`;
   let response;
   try {
-    response = await fetch(path, { ...settings, headers });
+    response = await fetch(path, { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer. Is it still running?");
   }
   if (response.status === 401)
-    throw asksForToken(
-      token ? "This is not the token of this server; enter it again." : "This server wants a token; enter it above.",
+    throw tokenError(
+      token ? "This is not the token of this server; enter it again." : "This server needs a token; enter it above.",
     );
   if (token && response.ok) {
     sessionStorage.setItem(TOKEN, token);
     if (document.activeElement === byId("token")) byId("go").focus();
     byId("token-part").hidden = true;
   }
-  if (!response.ok) throw new Error(await sentenceOf(response));
+  if (!response.ok) throw new Error(await errorOf(response));
   return response;
 }
 
-// Systems in the order in which they stand: an object would put names that are numbers first.
-function bodyOf({ systems, ...others }) {
-  const said = [...systems].map((each) => each.map((part) => JSON.stringify(part)).join(":"));
-  return `{"systems":{${said.join(",")}},${JSON.stringify(others).slice(1)}`;
+// Systems keep their order: an object would put names that are numbers first.
+function requestBody({ systems, ...others }) {
+  const columns = [...systems].map((each) => each.map((part) => JSON.stringify(part)).join(":"));
+  return `{"systems":{${columns.join(",")}},${JSON.stringify(others).slice(1)}`;
 }
 
-function asking(content, signal) {
+function postOptions(content, signal) {
   return {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "application/json" },
-    body: bodyOf(content),
+    body: requestBody(content),
     signal,
   };
 }
 
-// Lines of a stream, parsed, as they come.
-async function* linesOf(response) {
+// The lines of a stream, parsed, as they arrive.
+async function* readLines(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

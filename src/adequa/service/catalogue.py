@@ -1,0 +1,329 @@
+"""The metrics of a server: those that its operator named, or all that come with adequa.
+
+No path comes from a request. An operator may offer any metric, with any settings, and folders of
+trained ones; a request names one of these, or adds settings to a bare name. Settings are allowed
+one by one, so that a new one that takes a path, or threads, is not open to everyone by accident.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from adequa.comparison.settings import METRICS as DEFAULTS
+from adequa.errors import AdequaError, UnknownSettingError, nearest
+from adequa.learned.pairwise.metric import PairwiseRanker
+from adequa.metrics.base import Metric
+from adequa.metrics.edit_rates import TOKENIZERS
+from adequa.metrics.registry import (
+    METRICS,
+    clear_text_caches,
+    load_metric,
+    metric_class,
+    named_metric,
+    parsed_settings,
+    settings_of,
+)
+from adequa.service.limits import LONGEST_METRIC, Limits, Refusal
+from adequa.service.queue import Backlog, MetricQueue
+
+# Settings that are texts, but take one of a few words.
+_WORD_SETTINGS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
+_OPERATOR_SETTINGS = {"threads", "device", "tables"}
+_MOST_QUEUES = 32  # metrics with settings of requests that stay loaded
+_CACHED_CHARACTERS = 8_000_000  # characters scored before the text caches of metrics are cleared
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """A metric that requests may name."""
+
+    name: str
+    specification: str  # as the operator wrote it
+    summary: str
+    settings: Mapping[str, object] | None = None  # that requests may change, with their defaults
+    only_ranks: bool = False  # a pairwise ranker, which cannot score one hypothesis alone
+
+
+@dataclass(eq=False, slots=True)
+class LoadedMetric:
+    """A metric in use, from before it is loaded until nobody uses it any more."""
+
+    load: Callable[[], MetricQueue]
+    users: int = 0
+    queue: MetricQueue | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def loaded(self) -> MetricQueue:
+        """The queue of the metric; while it loads, only requests for the same metric wait."""
+        with self._lock:
+            if self.queue is None:
+                self.queue = self.load()
+            return self.queue
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody uses it and nothing waits in its queue."""
+        return not self.users and (self.queue is None or self.queue.is_idle)
+
+    def close(self) -> None:
+        """Score what was accepted, and end."""
+        if self.queue is not None:
+            self.queue.close()
+
+
+class TextCacheLimit:
+    """Counts the characters that all metrics read, and clears their text caches now and then."""
+
+    def __init__(self, limit: int = _CACHED_CHARACTERS) -> None:
+        self._limit, self._count = limit, 0
+        self._lock = threading.Lock()
+
+    def count(self, characters: int) -> None:
+        """Count scored characters."""
+        with self._lock:
+            self._count += characters
+            if self._count < self._limit:
+                return
+            self._count = 0
+        clear_text_caches()
+
+
+class Catalogue:
+    """The metrics of a server, each with its queue.
+
+    `on_batch` is called with the name of a metric, and the segments and seconds of each batch.
+    """
+
+    def __init__(
+        self,
+        specifications: Sequence[str],
+        limits: Limits,
+        *,
+        workers: int | None = None,
+        on_batch: Callable[[str, int, float], None] = lambda *_: None,
+    ) -> None:
+        self.entries = {entry.name: entry for entry in map(_entry, specifications or METRICS)}
+        if len(self.entries) < len(specifications):
+            raise AdequaError("Two metrics of this server have one name; leave one of them out.")
+        self.backlog = Backlog(limits.backlog)
+        self._limits, self._workers, self._on_batch = limits, workers, on_batch
+        self._text_cache = TextCacheLimit()
+        self._metrics: OrderedDict[str, LoadedMetric] = OrderedDict()  # least recently used first
+        self._lock = threading.Lock()  # never held while a metric loads
+
+    @contextmanager
+    def use(self, specification: str) -> Iterator[LoadedMetric]:
+        """The metric that a request names, which stays loaded while it is used.
+
+        Raises if the server does not have the metric, or too many are in use.
+        """
+        entry, settings = self._resolve(specification)
+        key = f"{entry.name}:{settings}" if settings else entry.name
+        metric = self._acquire(key, lambda: self._load(entry, settings))
+        try:
+            yield metric
+        finally:
+            self._release(key, metric)
+
+    def queue(self, specification: str) -> MetricQueue:
+        """The queue of a metric; one with settings of a request may close at any time."""
+        with self.use(specification) as metric:
+            return metric.loaded()
+
+    async def queues(
+        self, specifications: Sequence[str], resources: ExitStack
+    ) -> dict[str, MetricQueue]:
+        """The queues of metrics, by the shortest names that tell them apart.
+
+        The metrics stay loaded until the `resources` of the request are released.
+        """
+        if len(specifications) > self._limits.metrics:
+            raise Refusal(
+                422,
+                f"There are {len(specifications)} metrics, and this server takes "
+                f"{self._limits.metrics}.",
+            )
+        for name in specifications:
+            if specifications.count(name) > 1:
+                raise AdequaError(f'"{name[:40]}" is given more than once; name each metric once.')
+        metrics = [resources.enter_context(self.use(name)) for name in specifications]
+        # A metric that is loaded already does not wait for a thread.
+        queues = [
+            await asyncio.to_thread(each.loaded) if each.queue is None else each.queue
+            for each in metrics
+        ]
+        names = [queue.metric.name for queue in queues]
+        return {
+            name if names.count(name) == 1 else specification: queue
+            for specification, name, queue in zip(specifications, names, queues, strict=True)
+        }
+
+    def close(self) -> None:
+        """Score what was accepted, and end."""
+        with self._lock:
+            metrics = list(self._metrics.values())
+        for metric in metrics:
+            metric.close()
+
+    @property
+    def defaults(self) -> list[str]:
+        """The default metrics: those of the command line, if the server has them."""
+        scoring = [name for name, entry in self.entries.items() if not entry.only_ranks]
+        return [name for name in DEFAULTS if name in scoring] or scoring[:1]
+
+    def describe(self) -> list[dict[str, Any]]:
+        """All metrics as answered by the API; they are loaded for it."""
+        return [_description(entry, self.queue(name)) for name, entry in self.entries.items()]
+
+    def _resolve(self, specification: str) -> tuple[CatalogueEntry, str]:
+        """The metric that a request names, and the settings that it changes."""
+        if specification in self.entries:
+            return self.entries[specification], ""
+        if len(specification) > LONGEST_METRIC:
+            raise AdequaError(
+                f"A metric with its settings has {LONGEST_METRIC} characters at most, and "
+                f'"{_shortened(specification)}" has {len(specification):,}.'
+            )
+        name, _, settings = specification.partition(":")
+        entry = self.entries.get(name.strip())
+        if entry is None:
+            raise AdequaError(
+                f'This server has no metric "{_shortened(name)}".{nearest(name, self.entries)} It '
+                f"has: {', '.join(self.entries)}."
+            )
+        return entry, _normalized_settings(entry, settings) if settings.strip() else ""
+
+    def _load(self, entry: CatalogueEntry, settings: str) -> MetricQueue:
+        def on_batch(segments: int, characters: int, seconds: float) -> None:
+            self._text_cache.count(characters)
+            self._on_batch(entry.name, segments, seconds)
+
+        metric = _load_metric(entry, settings, self._workers)
+        return MetricQueue(metric, self._limits, self.backlog, on_batch=on_batch)
+
+    def _acquire(self, key: str, load: Callable[[], MetricQueue]) -> LoadedMetric:
+        with self._lock:
+            metric = self._metrics.get(key)
+            evicted = self._evict(room=1) if metric is None else []
+            if metric is None:
+                if len(self._metrics) >= _MOST_QUEUES + len(self.entries):
+                    raise Refusal(
+                        429,
+                        "Too many metrics with settings are in use; try again later.",
+                        retry_after="5",
+                    )
+                metric = self._metrics[key] = LoadedMetric(load)
+            metric.users += 1
+            self._metrics.move_to_end(key)
+        for each in evicted:
+            each.close()
+        return metric
+
+    def _release(self, key: str, metric: LoadedMetric) -> None:
+        with self._lock:
+            metric.users -= 1
+            if not metric.users and metric.queue is None:  # it could not be loaded
+                del self._metrics[key]
+            evicted = self._evict(room=0)
+        for each in evicted:
+            each.close()
+
+    def _evict(self, room: int) -> list[LoadedMetric]:
+        """Remove the least recently used metrics with settings, if there are many."""
+        idle = [
+            key
+            for key, metric in self._metrics.items()
+            if key not in self.entries and metric.is_idle
+        ]
+        surplus = len(self._metrics) + room - _MOST_QUEUES
+        return [self._metrics.pop(key) for key in idle[: max(surplus, 0)]]
+
+
+def _entry(specification: str) -> CatalogueEntry:
+    if specification in METRICS:
+        return CatalogueEntry(
+            specification,
+            specification,
+            METRICS[specification].summary,
+            settings_of(metric_class(specification)),
+        )
+    name = specification.partition(":")[0]
+    metric = load_metric(specification)  # an error is reported when the server starts
+    if name in METRICS:
+        return CatalogueEntry(specification, specification, METRICS[name].summary)
+    return CatalogueEntry(
+        metric.name,
+        specification,
+        "a trained metric of this server",
+        only_ranks=isinstance(metric, PairwiseRanker),
+    )
+
+
+def _load_metric(entry: CatalogueEntry, settings: str, workers: int | None) -> Metric:
+    """Load a metric, with `workers` threads if it has that setting and the operator gave none."""
+    # What a request wrote is a name and settings, and never looked up as a path.
+    load = load_metric if entry.settings is None else named_metric
+    specification = ":".join(filter(None, [entry.specification, settings]))
+    if workers is None or "threads=" in specification:
+        return load(specification)
+    try:
+        return load(specification, threads=workers)
+    except UnknownSettingError as error:
+        if error.key != "threads":
+            raise
+    return load(specification)
+
+
+def _normalized_settings(entry: CatalogueEntry, text: str) -> str:
+    """Settings of a request in one spelling, so that a metric is not loaded once for each."""
+    if entry.settings is None:
+        raise AdequaError(f"{entry.name} has the settings that this server gives it, and no other.")
+    settings = parsed_settings(f"{entry.name}:{text}")
+    for key, value in settings.items():
+        _check_setting(entry, key, value)
+    changed = {key: value for key, value in settings.items() if value != entry.settings[key]}
+    return ",".join(f"{key}={value}" for key, value in sorted(changed.items()))
+
+
+def _check_setting(entry: CatalogueEntry, key: str, value: object) -> None:
+    if not _is_open(key, (entry.settings or {})[key]):
+        raise AdequaError(
+            f"{entry.name}: {key} is for whoever runs the server, and not for a request."
+        )
+    # Other tokenizers download what they need, or need further packages.
+    if key == "tokenize" and value not in TOKENIZERS:
+        raise AdequaError(
+            f'{entry.name}: "{_shortened(str(value))}" is not a value of tokenize that a request '
+            f"may give; choose one of {', '.join(TOKENIZERS)}."
+        )
+
+
+def _is_open(key: str, default: object) -> bool:
+    """Whether requests may change a setting: a number, a switch, or one of a few words."""
+    is_free_text = isinstance(default, str) and key not in _WORD_SETTINGS
+    return key not in _OPERATOR_SETTINGS and not is_free_text
+
+
+def _description(entry: CatalogueEntry, queue: MetricQueue) -> dict[str, Any]:
+    metric = queue.metric
+    lowest, highest = (None if abs(bound) == float("inf") else bound for bound in metric.range)
+    settings = entry.settings or {}
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "higher_is_better": metric.higher_is_better,
+        "lowest": lowest,
+        "highest": highest,
+        "settings": {key: value for key, value in settings.items() if _is_open(key, value)},
+        "signature": str(metric.signature(1)),
+    }
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "…"  # noqa: PLR2004 - enough to recognise it

@@ -1,0 +1,416 @@
+"""Requests and answers as pydantic models: requests are checked by them, the API documented.
+
+Answers come from `to_dict()` of results and are not built from these models; a test generates
+requests from the OpenAPI document and checks every answer against it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+
+from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
+from adequa.service.limits import LONGEST_METRIC, LONGEST_NAME, MOST_ROWS, Limits, Refusal
+
+_MOST_KEYS = 50  # of an object other than `systems`; more of them are not checked one by one
+
+# Lists fail at the first fault, so that a long wrong one costs no more than a short one.
+_References = Annotated[
+    list[str],
+    Field(min_length=1, max_length=100, fail_fast=True),
+    BeforeValidator(
+        lambda value: [value] if isinstance(value, str) else value,
+        json_schema_input_type=str | list[str],
+    ),
+]
+_Texts = Annotated[list[str], Field(max_length=MOST_ROWS, fail_fast=True)]
+_Metric = Annotated[str, Field(max_length=LONGEST_METRIC)]
+_Metrics = Annotated[
+    list[_Metric],
+    Field(
+        min_length=1,
+        max_length=100,
+        fail_fast=True,
+        description="Names of metrics, with settings if any: `chrf`, `bleu:lowercase=true`.",
+    ),
+]
+_Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+_Count = Annotated[int, Field(ge=1, le=10_000_000)]
+_Confidence = Annotated[
+    float, Field(gt=0, lt=1, allow_inf_nan=False, description="Confidence level of intervals.")
+]
+_Seed = Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of all random draws.")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class RequestRow(_Strict):
+    """One hypothesis with its references, as `adequa score -i` reads it from JSON."""
+
+    mt: Annotated[str, Field(description="The hypothesis.")]
+    ref: Annotated[_References, Field(description="The reference, or a list of references.")]
+    src: Annotated[str | None, Field(description="The source.")] = None
+    system: Annotated[_Name | None, Field(description="Name of the system.")] = None
+    doc: Annotated[_Name | None, Field(description="Name of the document.")] = None
+
+
+class TextsRequest(_Strict):
+    """Texts of a request: row by row, or as columns of all systems."""
+
+    rows: Annotated[
+        Annotated[list[RequestRow], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
+        Field(description="One object a hypothesis. Either this, or systems and references."),
+    ] = None
+    systems: Annotated[
+        dict[str, _Texts] | None,
+        Field(description="Outputs of each system, one a segment. The first is the baseline."),
+    ] = None
+    references: Annotated[
+        Annotated[list[_References], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
+        Field(description="One reference a segment, or a list of references."),
+    ] = None
+    sources: Annotated[_Texts | None, Field(description="One source a segment.")] = None
+    documents: Annotated[
+        Annotated[list[_Name], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
+        Field(description="Name of the document of each segment."),
+    ] = None
+
+
+def _examples(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
+_EXAMPLE: dict[str, Any] = {
+    "systems": {
+        "old": ["The cat sat on mat.", "He have gone to home."],
+        "new": ["The cat sat on the mat.", "He went home."],
+    },
+    "references": ["The cat sat on a mat.", "He has gone home."],
+}
+_CHRF = "chrf|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0"
+
+
+class ScoreRequest(TextsRequest):
+    """A request for scores, as `adequa score` computes them."""
+
+    model_config = _examples(
+        {
+            "rows": [{"mt": "The cat sat on a mat.", "ref": "The cat sat on the mat."}],
+            "metrics": ["chrf"],
+        },
+        {**_EXAMPLE, "metrics": ["chrf", "ter"], "segments": False},
+    )
+    metrics: _Metrics
+    segments: Annotated[bool, Field(description="Include a score for each segment.")] = True
+    by: Annotated[
+        Literal["doc"] | None, Field(description="`doc` adds a score for each document.")
+    ] = None
+
+
+class CompareRequest(TextsRequest):
+    """A request for a comparison, with the options of `adequa compare`."""
+
+    model_config = _examples({**_EXAMPLE, "metrics": ["chrf"], "resamples": 100})
+    metrics: _Metrics
+    resamples: Annotated[_Count, Field(description="Number of bootstrap resamples.")] = RESAMPLES
+    swaps: Annotated[
+        _Count | None, Field(description="Number of swaps of approximate randomisation.")
+    ] = None
+    confidence: _Confidence = CONFIDENCE
+    alpha: Annotated[
+        float, Field(gt=0, lt=1, allow_inf_nan=False, description="Level of significance.")
+    ] = ALPHA
+    clusters: Annotated[
+        str,
+        Field(max_length=LONGEST_NAME, description="How ranks are formed: greedy or separated."),
+    ] = "greedy"
+    seed: _Seed = SEED
+    like_sacrebleu: Annotated[bool, Field(description="Compute p-values as sacreBLEU does.")] = (
+        False
+    )
+    segments: Annotated[bool, Field(description="Include all segments.")] = False
+    keep: Annotated[
+        bool,
+        Field(description="Store the comparison for a while; the answer then has a link to it."),
+    ] = False
+    title: Annotated[str, Field(max_length=200, description="Title of the report.")] = ""
+
+
+class RankRequest(TextsRequest):
+    """A request for a ranking, as `adequa rank` computes it."""
+
+    model_config = _examples({**_EXAMPLE, "metric": "chrf", "resamples": 100})
+    metric: Annotated[
+        _Metric | None,
+        Field(description="A metric; without one, the ranker that comes with adequa."),
+    ] = None
+    resamples: Annotated[_Count, Field(description="Number of resamples for intervals.")] = 1000
+    confidence: _Confidence = CONFIDENCE
+    seed: _Seed = SEED
+    segments: Annotated[
+        bool, Field(description="For every segment, the probability that each system wins.")
+    ] = False
+
+
+REQUESTS: tuple[type[BaseModel], ...] = (RequestRow, ScoreRequest, CompareRequest, RankRequest)
+
+
+class ErrorAnswer(BaseModel):
+    """An error: one sentence."""
+
+    error: str
+
+
+class StatusAnswer(BaseModel):
+    """The state of the server."""
+
+    status: str
+
+
+class GroupScore(BaseModel):
+    """The score of one document."""
+
+    name: str
+    score: float | None
+
+
+class SystemScores(BaseModel):
+    """The scores of one system; groups and segments if they were requested."""
+
+    name: str
+    score: float
+    groups: list[GroupScore] = Field(default_factory=list)
+    segments: list[float] = Field(default_factory=list)
+
+
+class MetricScores(BaseModel):
+    """The scores of one metric."""
+
+    name: str
+    signature: str
+    segment_signature: str = Field("", description="If it differs from that of systems.")
+    higher_is_better: bool
+    systems: list[SystemScores]
+
+
+class ScoresAnswer(BaseModel):
+    """Scores, in the shape of `adequa score --format json`."""
+
+    model_config = _examples(
+        {
+            "metrics": [
+                {
+                    "name": "chrf",
+                    "signature": _CHRF,
+                    "higher_is_better": True,
+                    "systems": [{"name": "system", "score": 71.42, "segments": [71.42]}],
+                }
+            ]
+        }
+    )
+    by: str = Field("", description="The column by which groups were formed, if any.")
+    metrics: list[MetricScores]
+
+
+class ComparedSystem(BaseModel):
+    """The score of one system, its interval and its rank."""
+
+    name: str
+    score: float | None
+    low: float | None
+    high: float | None
+    rank: int
+
+
+class ComparedMetric(BaseModel):
+    """All systems by one metric, and tests between all pairs of them."""
+
+    name: str
+    signature: str
+    segment_signature: str
+    higher_is_better: bool
+    systems: list[ComparedSystem]
+    pairs: list[dict[str, Any]]
+
+
+class ComparisonAnswer(BaseModel):
+    """A comparison, in the shape of `adequa compare --format json`."""
+
+    model_config = _examples(
+        {
+            "systems": ["old", "new"],
+            "baseline": "old",
+            "segment_count": 2,
+            "settings": {"resamples": 100},
+            "metrics": [],
+            "buckets": [],
+            "notes": [],
+        }
+    )
+    systems: list[str]
+    baseline: str
+    segment_count: int
+    settings: dict[str, Any]
+    metrics: list[ComparedMetric]
+    buckets: list[dict[str, Any]]
+    notes: list[str]
+    segments: list[dict[str, Any]] = Field(default_factory=list, description="If requested.")
+    disagreements: list[dict[str, Any]] = Field(default_factory=list, description="If requested.")
+    id: str = Field("", description="With `keep`: the name of the stored comparison.")
+    link: str = Field("", description="With `keep`: the path of its page.")
+    expires_in: float = Field(0.0, description="With `keep`: seconds until it is dropped.")
+
+
+class Estimate(BaseModel):
+    """A value and its interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class RankedSystem(BaseModel):
+    """One system of a ranking."""
+
+    rank: int
+    system: str
+    expected_wins: Estimate
+    strength: Estimate
+    better_than: dict[str, float]
+    segments: list[float] = Field(default_factory=list, description="If requested.")
+
+
+class RankingAnswer(BaseModel):
+    """A ranking, in the shape of `adequa rank --format json`."""
+
+    model_config = _examples(
+        {
+            "signature": _CHRF,
+            "confidence": 0.95,
+            "systems": [
+                {
+                    "rank": 1,
+                    "system": "new",
+                    "expected_wins": {"value": 0.5, "low": 0.0, "high": 1.0},
+                    "strength": {"value": 0.0, "low": -1.0, "high": 1.0},
+                    "better_than": {"old": 0.5},
+                }
+            ],
+        }
+    )
+    signature: str
+    confidence: float
+    systems: list[RankedSystem]
+
+
+class ServedMetric(BaseModel):
+    """A metric of the server, with the settings that requests may change."""
+
+    name: str
+    summary: str
+    higher_is_better: bool
+    lowest: float | None
+    highest: float | None
+    settings: dict[str, Any]
+    signature: str
+
+
+class MetricsAnswer(BaseModel):
+    """The metrics of the server, those it uses by default, and its limits."""
+
+    model_config = _examples(
+        {
+            "metrics": [
+                {
+                    "name": "chrf",
+                    "summary": "character n-gram F-score",
+                    "higher_is_better": True,
+                    "lowest": 0,
+                    "highest": 100,
+                    "settings": {"char_order": 6, "word_order": 0, "beta": 2},
+                    "signature": _CHRF,
+                }
+            ],
+            "defaults": ["chrf"],
+            "limits": {"segments": 20000},
+        }
+    )
+    metrics: list[ServedMetric]
+    defaults: list[str]
+    limits: dict[str, float]
+
+
+RequestModel = TypeVar("RequestModel", bound=BaseModel)
+
+
+def parse(model: type[RequestModel], body: bytes) -> RequestModel:
+    """A request from its JSON; one that cannot be read, or is wrong, is refused by a sentence."""
+    try:
+        request = model.model_validate_json(body)
+        if isinstance(request, TextsRequest) and request.systems is not None:
+            json.loads(body, object_pairs_hook=_refuse_duplicates)
+        return request
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            raise Refusal(400, f"This is not JSON: {_syntax_error(first)}.") from None
+        location = ", ".join(map(_location, first["loc"]))
+        sentence = f"{location}: {first['msg']}." if location else f"{first['msg']}."
+        raise Refusal(422, sentence) from None
+    except RecursionError:
+        raise Refusal(400, "This JSON is too deeply nested.") from None
+
+
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> None:
+    """Raise if an object has a key twice: of two systems of one name, one would be lost."""
+    if len(dict(pairs)) < len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Refusal(422, f'"{name[:40]}" is given more than once.')
+
+
+def check_sizes(body: bytes, limits: Limits) -> None:
+    """Raise if a large body has more keys or rows than any request.
+
+    Validation by the models would find that too, but only after seconds in which nothing else runs.
+    """
+    try:
+        content = from_json(body)
+    except (ValueError, RecursionError):
+        return  # `parse` reports it
+    if not isinstance(content, dict):
+        return
+    _check_keys(content)
+    rows, systems = content.get("rows"), content.get("systems")
+    if isinstance(systems, dict):
+        limits.check_systems(len(systems))
+        columns = [column for column in systems.values() if isinstance(column, list)]
+        limits.check_segments(sum(map(len, columns)))
+    if isinstance(rows, list):
+        limits.check_segments(len(rows))
+        for row in rows:
+            if isinstance(row, dict):
+                _check_keys(row)
+
+
+def _check_keys(content: dict[str, Any]) -> None:
+    if len(content) > _MOST_KEYS:
+        raise Refusal(422, f"An object has {len(content):,} keys, and no request has so many.")
+
+
+def _syntax_error(error: Any) -> str:
+    """What is wrong with JSON, in the words of its parser."""
+    reason = str((error.get("ctx") or {}).get("error") or error["msg"])
+    # An escape such as \\ud800 without its partner.
+    is_half = "surrogate" in reason or "hex escape" in reason
+    return reason + ("; half a character (a surrogate) is no text" if is_half else "")
+
+
+def _location(part: str | int) -> str:
+    """A part of a location in a request; items count from 1."""
+    return f"item {part + 1:,}" if isinstance(part, int) else part[:40]

@@ -1,0 +1,139 @@
+"""Stored comparisons, which a link reopens: in memory, and bounded in number, size and time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+from adequa.comparison.html import PageContent, page_content, render_page
+from adequa.comparison.results import Comparison
+from adequa.service.limits import Refusal
+
+_COMPRESSION = 6
+_ID_BYTES = 16  # random bytes of a name: too many to guess
+_CHUNK = 64_000  # bytes that are decompressed at a time
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """One comparison, compressed, in the forms in which it is served."""
+
+    expires: float  # by the clock of the store
+    page: bytes  # JSON of what the page and the report show
+    content: bytes  # JSON, with all segments
+    pairs: bytes  # TSV
+
+    @classmethod
+    def of(cls, comparison: Comparison, title: str, expires: float) -> StoredComparison:
+        """Compress a comparison."""
+        shown = page_content(comparison, title)
+        fields = {
+            "title": shown.title,
+            "summary": shown.summary,
+            "details": shown.details,
+            "plain": list(shown.plain),
+        }
+        content = comparison.to_dict(segments=True)
+        tsv = comparison.long_table().to_tsv()
+        return cls(expires, _compress_json(fields), _compress_json(content), _compress(tsv))
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return len(self.page) + len(self.content) + len(self.pairs)
+
+    def report(self) -> str:
+        """The report as one HTML file."""
+        fields: dict[str, Any] = json.loads(gzip.decompress(self.page))
+        return render_page(PageContent(**fields))
+
+
+class ComparisonStore:
+    """The comparisons that a server stores; the oldest make room for new ones."""
+
+    def __init__(
+        self,
+        *,
+        seconds: float,
+        count: int = 100,
+        size: int = 200_000_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.seconds = seconds
+        self._count, self._size, self._clock = count, size, clock
+        self._comparisons: OrderedDict[str, StoredComparison] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._evict()
+            return len(self._comparisons)
+
+    def add(self, comparison: Comparison, title: str = "") -> str:
+        """Store a comparison, and return its name, which nobody can guess."""
+        stored = StoredComparison.of(comparison, title, self._clock() + self.seconds)
+        if stored.size > self._size:
+            raise Refusal(
+                413,
+                f"The comparison takes {stored.size:,} bytes, and this server keeps "
+                f"{self._size:,} in all; ask without keep, or compare fewer segments.",
+            )
+        name = secrets.token_urlsafe(_ID_BYTES)
+        with self._lock:
+            self._comparisons[name] = stored
+            self._evict()
+        return name
+
+    def get(self, name: str) -> StoredComparison:
+        """The comparison of a name; raises if it is unknown or has expired."""
+        with self._lock:
+            self._evict()
+            stored = self._comparisons.get(name)
+        if stored is None:
+            raise Refusal(
+                404, "This server keeps no such comparison, or no longer; compare the texts again."
+            )
+        return stored
+
+    def seconds_left(self, stored: StoredComparison) -> int:
+        """Seconds until a comparison expires, unless others need its place before."""
+        return max(round(stored.expires - self._clock()), 0)
+
+    def _evict(self) -> None:
+        now = self._clock()
+        while self._comparisons and (
+            next(iter(self._comparisons.values())).expires <= now
+            or len(self._comparisons) > self._count
+            or sum(each.size for each in self._comparisons.values()) > self._size
+        ):
+            self._comparisons.popitem(last=False)
+
+
+async def decompress(compressed: bytes) -> AsyncGenerator[bytes, None]:
+    """The decompressed content in chunks, no faster than its reader takes them."""
+    with gzip.open(BytesIO(compressed)) as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def decompressed_size(compressed: bytes) -> int:
+    """The size of the content, which gzip writes at the end."""
+    return int.from_bytes(compressed[-4:], "little")
+
+
+def _compress_json(content: object) -> bytes:
+    return _compress(
+        json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    )
+
+
+def _compress(text: str) -> bytes:
+    return gzip.compress(text.encode(), compresslevel=_COMPRESSION, mtime=0)
