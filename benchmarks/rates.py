@@ -15,7 +15,7 @@ import random
 import time
 from pathlib import Path
 
-from adequa.scoring.manifest import loaded
+from adequa.scoring.manifest import load_with
 from adequa.segments import Segments
 
 SENTENCES = (
@@ -53,7 +53,7 @@ def main() -> None:
     words = sum(len(text.split()) for text in texts.hypotheses) / len(texts)
     print(f"{args.rows:,} rows of {words:.1f} words on the average")
     for name in args.metric:
-        metric, _ = loaded(name, {"device": args.device})
+        metric, _ = load_with(name, {"device": args.device})
         metric.score(segments(draw, _WARM))
         clock, processor = time.perf_counter(), time.process_time()
         metric.score(texts)

@@ -10,16 +10,16 @@ import signal
 import sys
 
 from adequa.io import shards
-from adequa.scoring.corpus import Tally, score_corpus
+from adequa.scoring.corpus import CorpusProgress, score_corpus
 
 
 def main(inputs: str, output: str, workers: str, rows: str) -> None:
-    def told(tally: Tally) -> None:
+    def report(tally: CorpusProgress) -> None:
         if tally.rows >= int(rows):
             os.kill(os.getpid(), signal.SIGKILL)
 
     setattr(shards, "UNIT_ROWS", 10)  # noqa: B010  # mypy knows it as another module's
-    score_corpus(inputs, output, "chrf", workers=int(workers), told=told)
+    score_corpus(inputs, output, "chrf", workers=int(workers), progress=report)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ from adequa.errors import AdequaError
 from adequa.io import parquet, shards
 from adequa.io.shards import find_shards
 from adequa.scoring import manifest
-from adequa.scoring.corpus import Tally, score_corpus
+from adequa.scoring.corpus import CorpusProgress, score_corpus
 from adequa.scoring.manifest import FOLDER
-from adequa.scoring.shard import sifted
+from adequa.scoring.shard import attempt_in_halves
 from corpora import SYSTEMS, contents, read_jsonl, rows_of, write_corpus, write_jsonl
 
 
@@ -248,7 +248,7 @@ def test_sifting_finds_exactly_the_bad_rows(bad: set[int], count: int) -> None:
             raise ValueError
         return len(rows)
 
-    parts, failed = sifted(range(count), attempt)
+    parts, failed = attempt_in_halves(range(count), attempt)
     assert {*failed} == {row for row in bad if row < count}
     assert [row for rows, _ in parts for row in rows] == [r for r in range(count) if r not in bad]
 
@@ -308,10 +308,10 @@ def test_a_shard_that_changes_while_it_is_read(
 ) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
 
-    def told(_: Tally) -> None:
+    def report(_: CorpusProgress) -> None:
         path.write_bytes(path.read_bytes() + b"\n")
 
-    refused(path, "a.jsonl has changed while it was read", tmp_path / "out", told=told)
+    refused(path, "a.jsonl has changed while it was read", tmp_path / "out", progress=report)
     assert not (tmp_path / "out" / "a.jsonl").exists()
 
 
@@ -356,12 +356,12 @@ def test_nothing_to_score_is_no_error(tmp_path: Path) -> None:
 
 
 def test_progress_adds_up(corpus: Path, tmp_path: Path) -> None:
-    told: list[Tally] = []
-    score_corpus(str(corpus), tmp_path / "out", "chrf", workers=2, told=told.append)
+    reports: list[CorpusProgress] = []
+    score_corpus(str(corpus), tmp_path / "out", "chrf", workers=2, progress=reports.append)
     size = sum(shard.size for shard in find_shards(str(corpus)))
-    assert told[-1] == Tally(rows=108, unscored=0, bytes=size)
-    score_corpus(str(corpus), tmp_path / "out", "chrf", told=told.append)
-    assert told[-1] == Tally(rows=108, unscored=0, bytes=size, kept=108)
+    assert reports[-1] == CorpusProgress(rows=108, unscored=0, bytes=size)
+    score_corpus(str(corpus), tmp_path / "out", "chrf", progress=reports.append)
+    assert reports[-1] == CorpusProgress(rows=108, unscored=0, bytes=size, resumed=108)
 
 
 def test_a_metric_is_loaded_once(
@@ -413,8 +413,8 @@ def test_settings_are_those_that_the_words_of_a_metric_assign(
     folder = tmp_path / "threads=2"
     folder.mkdir()
     (folder / "metric.json").touch()
-    manifest.loaded(str(folder), {"threads": 4, "device": None})
-    manifest.loaded(f"{folder}:threads=3", {"threads": 4, "device": "cpu"})
+    manifest.load_with(str(folder), {"threads": 4, "device": None})
+    manifest.load_with(f"{folder}:threads=3", {"threads": 4, "device": "cpu"})
     assert given == [{"threads": 4}, {"device": "cpu"}]
 
 
@@ -465,11 +465,11 @@ def test_stores_of_fsspec(corpus: Path, tmp_path: Path) -> None:
     try:
         for inputs in ("memory://corpora/in", "memory://corpora/in/**/*.jsonl"):
             assert score_corpus(inputs, "memory://corpora/out", ["chrf", "wer"]).rows == 108
-        kept: list[Tally] = []
+        reports: list[CorpusProgress] = []
         score_corpus(
-            "memory://corpora/in", "memory://corpora/out", ["chrf", "wer"], told=kept.append
+            "memory://corpora/in", "memory://corpora/out", ["chrf", "wer"], progress=reports.append
         )
-        assert kept[-1].kept == 108
+        assert reports[-1].resumed == 108
         score_corpus(corpus, tmp_path / "out", ["chrf", "wer"])
         written = memory.find("/corpora/out")
         found = {path.removeprefix("/corpora/out/"): memory.cat_file(path) for path in written}

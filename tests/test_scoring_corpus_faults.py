@@ -19,7 +19,7 @@ import pytest
 
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.atomic import locked
-from adequa.scoring.corpus import Tally, score_corpus
+from adequa.scoring.corpus import CorpusProgress, score_corpus
 from adequa.scoring.manifest import FOLDER
 from corpora import contents, rows_of, write_corpus, write_jsonl
 from dying_worker import die
@@ -60,21 +60,21 @@ def test_the_driver_is_killed(
 def test_workers_are_killed(corpus: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     victims: list[int] = []
 
-    def told(_: Tally) -> None:
+    def report(_: CorpusProgress) -> None:
         for worker in multiprocessing.active_children()[: 2 - len(victims)]:
             worker.kill()
             victims.append(worker.pid or 0)
 
-    score_corpus(str(corpus), tmp_path / "out", "chrf", workers=2, told=told)
+    score_corpus(str(corpus), tmp_path / "out", "chrf", workers=2, progress=report)
     assert len(victims) == 2
     assert contents(tmp_path / "out") == expected
 
 
 def test_interrupts_are_for_the_driver_alone() -> None:
-    from adequa.scoring.local import _interrupts_held
+    from adequa.scoring.local import _interrupts_blocked
 
     program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
-    with _interrupts_held():
+    with _interrupts_blocked():
         found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert found.stdout == b"True\n"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

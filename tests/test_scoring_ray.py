@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.scoring.corpus import Tally, score_corpus
+from adequa.scoring.corpus import CorpusProgress, score_corpus
 from corpora import contents, rows_of, write_corpus, write_german, write_jsonl
 
 pytest.importorskip("ray", reason="needs the extra [ray]")
@@ -75,12 +75,12 @@ def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def test_the_bytes_of_the_local_engine(
     cluster: Any, corpus: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    told: list[Tally] = []
+    reports: list[CorpusProgress] = []
     found = score_corpus(
-        str(corpus), tmp_path / "out", METRICS, engine="ray", workers=2, told=told.append
+        str(corpus), tmp_path / "out", METRICS, engine="ray", workers=2, progress=reports.append
     )
     assert contents(tmp_path / "out") == expected
-    assert found.rows == told[-1].rows == 3 * 36
+    assert found.rows == reports[-1].rows == 3 * 36
 
 
 def test_what_actors_notice_is_told(cluster: Any, tmp_path: Path) -> None:
@@ -135,25 +135,25 @@ def test_outputs_that_are_not_seen_from_here(
 
     where, out = tmp_path / "in", tmp_path / "out"
     write_jsonl(where / "a.jsonl", rows_of("fluent"))
-    monkeypatch.setattr(ray_engine, "_PATIENCE", 0.1)
+    monkeypatch.setattr(ray_engine, "_OUTPUT_TIMEOUT", 0.1)
 
-    def told(_: Tally) -> None:
+    def report(_: CorpusProgress) -> None:
         (out / "a.jsonl").unlink(missing_ok=True)
 
     with pytest.raises(AdequaError, match="not seen from here in .*Give a folder that all nodes"):
-        score_corpus(str(where), out, METRICS, engine="ray", workers=1, told=told)
+        score_corpus(str(where), out, METRICS, engine="ray", workers=1, progress=report)
     assert not (out / "_adequa" / "manifest.json").exists()
 
 
 def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from adequa.io.storage import Content
     from adequa.scoring import ray as ray_engine
-    from adequa.scoring.manifest import Job, Record
+    from adequa.scoring.manifest import CorpusJob, ShardRecord
 
     size = 3
-    outputs = ray_engine.SeenOutputs(Job(f"file://{tmp_path}/o u%20t", {}, {}))
+    outputs = ray_engine.VisibleOutputs(CorpusJob(f"file://{tmp_path}/o u t", {}, {}))
     outputs.expect(
-        Record(
+        ShardRecord(
             shard="a", rows=1, unscored=0, first_reason=None, empty=0,
             input=Content(1, ""), output=Content(size, ""), metrics={},
         )
@@ -177,7 +177,7 @@ def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: 
 
     ray = import_module("ray")
     (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
-    board = ray_engine._begun_board(ray, "board")
+    board = ray_engine._start_board(ray, "board")
     for _ in range(ray_engine._ATTEMPTS):
         ray.get(board.begin.remote(shard.name))
     job, _ = make_job(str(tmp_path / "out"), ("wer",), {})
@@ -187,7 +187,7 @@ def test_a_shard_that_costs_too_many_workers_is_told_of(cluster: Any, tmp_path: 
     assert not outcome.stops
     made = ShardScorer(job)(shard, lambda _: None).record
     kept = actor({"shard": asdict(shard)})["outcome"]  # however often it was begun
-    assert (kept.record, kept.kept) == (made, True)
+    assert (kept.record, kept.resumed) == (made, True)
 
 
 def test_the_board_is_lost(cluster: Any, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_the_board_is_lost(cluster: Any, tmp_path: Path) -> None:
 
     ray = import_module("ray")
     (shard,) = find_shards(str(write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))))
-    board = ray_engine._begun_board(ray, "another board")
+    board = ray_engine._start_board(ray, "another board")
     assert ray.get([board.begin.remote("a"), board.begin.remote("a")]) == [1, 2]
     ray.kill(board, no_restart=False)
     patience = monotonic() + 60
@@ -206,9 +206,9 @@ def test_the_board_is_lost(cluster: Any, tmp_path: Path) -> None:
         assert monotonic() < patience
     job, _ = make_job(str(tmp_path / "out"), ("wer",), {})
     actor = ray_engine._Actor(job, "another board")
-    assert actor._times_begun(shard) == 1
+    assert actor._attempts(shard) == 1
     ray.kill(board)
-    assert actor._times_begun(shard) == 0
+    assert actor._attempts(shard) == 0
     assert actor({"shard": asdict(shard)})["outcome"].record.rows == 36
 
 
@@ -243,7 +243,7 @@ def test_the_driver_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifest, "load_metric", loaded)
     job, metrics = manifest.make_job("/out", ("adequa",), {}, device="cuda", device_here="cpu")
     assert wished == [{"device": "cpu"}]
-    assert manifest.described(job, metrics)["devices"] == {"adequa": "cuda"}
+    assert job.describe(metrics)["devices"] == {"adequa": "cuda"}
     assert job.load()["adequa"].device == "cuda"  # type: ignore[attr-defined]
 
 
@@ -292,11 +292,11 @@ def actors() -> list[int]:
 DRIVER = """
 import os, signal, sys
 from adequa.scoring.corpus import score_corpus
-def told(tally):
+def report(tally):
     if tally.rows:
         os.kill(os.getpid(), signal.SIGKILL)
 score_corpus(sys.argv[1], sys.argv[2], "chrf", engine="ray", workers=1, address=sys.argv[3],
-             told=told)
+             progress=report)
 """
 
 
@@ -321,7 +321,7 @@ def test_workers_and_nodes_are_lost(
     """A worker is killed amid a shard, and then a node goes with all that is on it."""
     lost: list[str] = []
 
-    def told(tally: Tally) -> None:
+    def report(tally: CorpusProgress) -> None:
         if not lost and (found := actors()):
             os.kill(found[0], signal.SIGKILL)
             lost.append("worker")
@@ -330,7 +330,7 @@ def test_workers_and_nodes_are_lost(
             lost.append("node")
 
     out = tmp_path / "out"
-    score_corpus(str(long_corpus[0]), out, METRICS, engine="ray", workers=2, told=told)
+    score_corpus(str(long_corpus[0]), out, METRICS, engine="ray", workers=2, progress=report)
     assert lost == ["worker", "node"]
     # What is cut off from its cluster may write on for a while; the next job would clean up.
     found = {name: file for name, file in contents(out).items() if not name.endswith(".tmp")}

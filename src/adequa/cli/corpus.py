@@ -18,10 +18,10 @@ from adequa.errors import AdequaError, counted
 from adequa.progress import Progress
 
 if TYPE_CHECKING:
-    from adequa.scoring.corpus import CorpusScores, Tally
+    from adequa.scoring.corpus import CorpusProgress, CorpusScores
     from adequa.scoring.results import Results
 
-MAX_CHARACTERS = 100_000  # as scoring.job has it, without importing it for --help
+MAX_CHARACTERS = 100_000  # as scoring.manifest has it, without importing it for --help
 
 
 class EngineName(str, Enum):
@@ -120,24 +120,24 @@ def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> Results:
             device=None if corpus.device is None else corpus.device.value,
             prefix=way.prefix,
             max_characters=way.max_characters,
-            told=_shown(work),
+            progress=_display(work),
         )
     tell_notes(_notes(scored, corpus.output), quiet=quiet)
     return scored.results
 
 
-def _shown(work: Progress) -> Callable[[Tally], None]:
-    """Passes on how far the work is: rows, rows a second, rows without a score."""
-    began, seen = monotonic(), [0, 0]
+def _display(work: Progress) -> Callable[[CorpusProgress], None]:
+    """A callback that shows progress: rows, rows a second, rows without a score."""
+    start, seen = monotonic(), [0, 0]
 
-    def told(tally: Tally) -> None:
-        work.read(tally.bytes - seen[0])
-        work.scored(tally.rows - seen[1])
-        seen[:] = tally.bytes, tally.rows
-        rate = (tally.rows - tally.kept) / max(monotonic() - began, 1e-9)
-        work.status(f"{rate:,.0f} rows a second, {tally.unscored:,} not scored")
+    def update(corpus: CorpusProgress) -> None:
+        work.read(corpus.bytes - seen[0])
+        work.scored(corpus.rows - seen[1])
+        seen[:] = corpus.bytes, corpus.rows
+        rate = (corpus.rows - corpus.resumed) / max(monotonic() - start, 1e-9)
+        work.status(f"{rate:,.0f} rows a second, {corpus.unscored:,} not scored")
 
-    return told
+    return update
 
 
 def _notes(scored: CorpusScores, output: str) -> list[str]:

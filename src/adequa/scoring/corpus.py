@@ -1,9 +1,8 @@
-"""A corpus of shards in, the same rows with scores out: on this machine or on a cluster.
+"""Scores a corpus of shards into a folder, on this machine or on a cluster.
 
-Every shard is a piece of work by itself, done by one worker from its first row to its last. What
-the worker writes depends on the shard and the metrics alone, so that neither the engine nor the
-number of workers shows in it. Memory is that of a unit of rows for each worker, however large the
-corpus is.
+One worker scores a shard from its first row to its last. What it writes depends on the shard and
+the metrics alone, so that engine and number of workers change no byte. Memory is that of a unit of
+rows for each worker, however large the corpus is.
 """
 
 from __future__ import annotations
@@ -29,52 +28,51 @@ from adequa.metrics.registry import in_full, no_device
 from adequa.scoring.local import run_local
 from adequa.scoring.manifest import (
     MAX_CHARACTERS,
-    Job,
-    Record,
-    described,
+    CorpusJob,
+    ShardRecord,
+    begin,
     make_job,
-    settle,
     write_manifest,
 )
 from adequa.scoring.results import MetricResult, Results, SystemResult
-from adequa.scoring.shard import Outcome, Progress, check_works, checked_layout, opened
+from adequa.scoring.shard import ShardOutcome, ShardProgress, check_metric, checked_layout, opened
 
 Engine: TypeAlias = Literal["local", "ray"]
 
-CORPUS = "corpus"  # the name of all rows together, as of one system
-_DECIMALS = 10  # of corpus scores: how the corpus is cut moves the last bits of a sum
+CORPUS = "corpus"  # the name of the system that all rows are
+_DECIMALS = 10  # of corpus scores: the cut into shards moves the last bits of a sum
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CorpusProgress:
     """How far all shards are together."""
 
     rows: int
     unscored: int
     bytes: int  # of the shards as they are stored
-    kept: int = 0  # rows that were finished before this job
+    resumed: int = 0  # rows that an earlier run finished
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusScores:
-    """What came of a corpus."""
+    """The scores of a corpus, and the records of its shards."""
 
     results: Results  # of all rows together
-    records: tuple[Record, ...]  # by shard
+    records: tuple[ShardRecord, ...]
 
     @property
     def rows(self) -> int:
-        """All of them."""
+        """Number of rows."""
         return sum(record.rows for record in self.records)
 
     @property
     def unscored(self) -> int:
-        """Rows that lack a score of some metric."""
+        """Number of rows that lack a score of a metric."""
         return sum(record.unscored for record in self.records)
 
     @property
     def first_reason(self) -> str | None:
-        """Why the first row that lacks a score does."""
+        """Why the first row without a score has none."""
         reasons = (record.first_reason for record in self.records)
         return next((reason for reason in reasons if reason is not None), None)
 
@@ -86,10 +84,10 @@ class CorpusScores:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know of the scores, such as how many texts were cut."""
+        """Notes on the scores, such as how many texts were cut."""
         by_metric = (
             together(
-                remark for record in self.records for remark in record.metrics[each.name].noticed
+                remark for record in self.records for remark in record.metrics[each.name].remarks
             )
             for each in self.results.metrics
         )
@@ -109,16 +107,17 @@ def score_corpus(
     device: str | None = None,
     prefix: str = "",
     max_characters: int = MAX_CHARACTERS,
-    told: Callable[[Tally], None] | None = None,
+    progress: Callable[[CorpusProgress], None] | None = None,
 ) -> CorpusScores:
-    """Score the shards of a corpus into a folder; what is finished there already is kept.
+    """Score the shards of a corpus into a folder; what is finished there is not scored again.
 
     `inputs` is a pattern (`corpus/*.parquet`), a folder, a file or an address (`s3://...`).
     `workers` are processes, or on Ray actors; None takes as many as there are CPUs, or GPUs where
     `gpus` says how many of them each worker takes. With more than one worker of the local engine, a
     program of its own needs `if __name__ == "__main__":` around the call. `address` is that of a
     Ray cluster ("auto" for the one that runs here); without it, Ray starts on this machine. Trained
-    metrics run on `device`: on the CPU if none is named, or on `cuda` with `gpus`.
+    metrics run on `device`: on the CPU if none is named, or on `cuda` with `gpus`. `progress` is
+    called with a `CorpusProgress` while the shards are scored.
     """
     if engine not in get_args(Engine):
         raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
@@ -128,29 +127,29 @@ def score_corpus(
     if not target:
         raise AdequaError("The output is empty; name a folder for the scores.")
     target = target if is_address(target) else os.path.abspath(target)  # noqa: PTH100
-    given = os.fspath(inputs)
-    shards = find_shards(given)
-    named = {
-        part: (names,) if isinstance(names, str) else tuple(names)
-        for part, names in (columns or {}).items()
+    pattern = os.fspath(inputs)
+    shards = find_shards(pattern)
+    mapping = {
+        field: (names,) if isinstance(names, str) else tuple(names)
+        for field, names in (columns or {}).items()
     }
     specifications = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    chosen = device or ("cuda" if gpus else "cpu")
+    worker_device = device or ("cuda" if gpus else "cpu")
     job, loaded = make_job(
-        target, tuple(map(in_full, specifications)), named,
-        prefix=prefix, max_characters=max_characters, device=chosen,
-        device_here=chosen if engine == "local" else "cpu",  # a cluster's GPUs are elsewhere
+        target, tuple(map(in_full, specifications)), mapping,
+        prefix=prefix, max_characters=max_characters, device=worker_device,
+        device_here=worker_device if engine == "local" else "cpu",  # a cluster has its own GPUs
     )  # fmt: skip
     if device is not None and not job.devices:
         raise no_device(specifications)
-    _check(loaded)
-    _refuse_overlap(given, shards, job)
+    _check_metrics(loaded)
+    _refuse_overlap(pattern, shards, job)
     _check_shards(shards, job, loaded)
-    description = described(job, loaded)
-    # The folder is ours until the engine has ended, and all workers with it.
-    with _held(job), _engine(engine, workers, address, gpus, loaded) as run:
-        settle(job, description, shards)
-        records = _gathered(run(job, shards, _Counting(shards, told)), shards)
+    description = job.describe(loaded)
+    # The folder is locked until the engine and all of its workers have ended.
+    with _locked_output(job), _engine(engine, workers, address, gpus, loaded) as run:
+        begin(job, description, shards)
+        records = _gathered(run(job, shards, _ProgressSum(shards, progress)), shards)
         results = _results(loaded, records)
         write_manifest(
             job,
@@ -162,30 +161,36 @@ def score_corpus(
     return CorpusScores(results, records)
 
 
-class _Counting:
-    """Adds up what is told of single shards."""
+class _ProgressSum:
+    """Adds up the progress of single shards."""
 
-    def __init__(self, shards: Sequence[Shard], told: Callable[[Tally], None] | None) -> None:
+    def __init__(
+        self, shards: Sequence[Shard], progress: Callable[[CorpusProgress], None] | None
+    ) -> None:
         self._sizes = {shard.name: shard.size for shard in shards}
-        self._last: dict[str, Progress] = {}
-        self._rows = self._unscored = self._kept = 0
+        self._last: dict[str, ShardProgress] = {}
+        self._rows = self._unscored = self._resumed = 0
         self._bytes = 0.0
-        self._told = told
+        self._progress = progress
 
-    def __call__(self, progress: Progress) -> None:
-        """Count a shard anew: one that a lost worker had begun starts over."""
-        before = self._last.get(progress.shard, Progress(progress.shard, 0, 0, 0.0))
-        self._last[progress.shard] = progress
-        self._rows += progress.rows - before.rows
-        self._unscored += progress.unscored - before.unscored
-        self._kept += progress.rows * progress.kept - before.rows * before.kept
-        self._bytes += (progress.done - before.done) * self._sizes[progress.shard]
-        if self._told is not None:
-            self._told(Tally(self._rows, self._unscored, round(self._bytes), self._kept))
+    def __call__(self, new: ShardProgress) -> None:
+        """Replace the last report of a shard: one whose worker was lost starts again."""
+        old = self._last.get(new.shard, ShardProgress(new.shard, 0, 0, 0.0))
+        self._last[new.shard] = new
+        self._rows += new.rows - old.rows
+        self._unscored += new.unscored - old.unscored
+        self._resumed += new.rows * new.resumed - old.rows * old.resumed
+        self._bytes += (new.done - old.done) * self._sizes[new.shard]
+        if self._progress is not None:
+            self._progress(
+                CorpusProgress(self._rows, self._unscored, round(self._bytes), self._resumed)
+            )
 
 
-Outcomes: TypeAlias = Generator[Outcome, None, None]
-Run: TypeAlias = Callable[[Job, Sequence[Shard], Callable[[Progress], None]], Outcomes]
+ShardOutcomes: TypeAlias = Generator[ShardOutcome, None, None]
+EngineRun: TypeAlias = Callable[
+    [CorpusJob, Sequence[Shard], Callable[[ShardProgress], None]], ShardOutcomes
+]
 
 
 def _engine(
@@ -194,8 +199,8 @@ def _engine(
     address: str | None,
     gpus: float,
     loaded: dict[str, Metric],
-) -> AbstractContextManager[Run]:
-    """What runs the work, ready to do so; metrics that are loaded need not be so again."""
+) -> AbstractContextManager[EngineRun]:
+    """A context manager of the function that runs a job; `loaded` serves a local worker."""
     if engine == "local":
         if address is not None or gpus:
             raise AdequaError(
@@ -203,32 +208,34 @@ def _engine(
                 "metrics on a GPU with the device cuda."
             )
         return nullcontext(
-            lambda job, shards, told: run_local(job, shards, told, workers=workers, loaded=loaded)
+            lambda job, shards, report: run_local(
+                job, shards, report, workers=workers, loaded=loaded
+            )
         )
     from adequa.scoring.ray import ray_engine  # noqa: PLC0415  # an extra, and heavy
 
     return ray_engine(workers=workers, address=address, gpus=gpus)
 
 
-def _check(metrics: Mapping[str, Metric]) -> None:
-    """Raise what is wrong with a metric itself, before any row is blamed for it."""
+def _check_metrics(metrics: Mapping[str, Metric]) -> None:
+    """Raise where a metric cannot score a corpus, before any row is blamed for it."""
     for column, metric in metrics.items():
         if metric.needs_whole_corpus:
             raise AdequaError(
                 f"{column} weighs every segment by all others, so it cannot score a corpus shard "
                 "by shard; leave it out."
             )
-        check_works(column, metric)
+        check_metric(column, metric)
 
 
-def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
-    """Raise where scores would be written over shards, or be taken for shards the next time."""
+def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: CorpusJob) -> None:
+    """Raise where scores would overwrite shards, or be matched as shards the next time."""
     kind, folder = location(job.output)
     would_match = shard_matcher(inputs)
-    all_paths = {location(shard.path): shard for shard in shards}
-    for (its_kind, path), shard in all_paths.items():
-        within = kind == its_kind and folder in path.parents
-        if within or location(job.target(shard)) in all_paths:  # by links further down
+    shard_locations = {location(shard.path): shard for shard in shards}
+    for (shard_kind, path), shard in shard_locations.items():
+        within = kind == shard_kind and folder in path.parents
+        if within or location(job.target(shard)) in shard_locations:  # by links further down
             raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
         if would_match((kind, folder / shard.name)):
             raise AdequaError(
@@ -237,23 +244,23 @@ def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: Job) -> None:
             )
 
 
-def _check_shards(shards: Sequence[Shard], job: Job, metrics: dict[str, Metric]) -> None:
-    """Raise where shards lack a column, or differ in their columns, before work is begun.
+def _check_shards(shards: Sequence[Shard], job: CorpusJob, metrics: dict[str, Metric]) -> None:
+    """Raise where shards lack a column, or differ in their columns, before the work.
 
-    A file that cannot be read at all is told of in its turn, when the others are done.
+    A file that cannot be read at all is reported when the others are done.
     """
     first: tuple[str, Any] | None = None
     for shard in shards:
         with ExitStack() as stack:
             try:
-                found = stack.enter_context(opened(shard))
+                rows = stack.enter_context(opened(shard))
             except AdequaError:
                 continue
-            if isinstance(found, ParquetShard):
-                refuse_equal_names(found.table)  # by which columns are compared
-                first = first or (shard.name, found.schema)
-                _refuse_differences(first, shard.name, found.schema)
-            checked_layout(found, job, metrics)
+            if isinstance(rows, ParquetShard):
+                refuse_equal_names(rows.table)  # by which columns are compared
+                first = first or (shard.name, rows.schema)
+                _refuse_differences(first, shard.name, rows.schema)
+            checked_layout(rows, job, metrics)
 
 
 def _refuse_differences(first: tuple[str, Any], name: str, schema: Any) -> None:
@@ -261,7 +268,7 @@ def _refuse_differences(first: tuple[str, Any], name: str, schema: Any) -> None:
     if schema.equals(expected):
         return
     for column in dict.fromkeys([*expected.names, *schema.names]):
-        # Whether there may be nulls is the shard's own affair.
+        # Shards may differ in whether a column may hold nulls.
         kinds = [
             str(each.field(column).type).replace(" not null", "")
             if column in each.names
@@ -278,11 +285,11 @@ def _refuse_differences(first: tuple[str, Any], name: str, schema: Any) -> None:
 
 
 @contextmanager
-def _held(job: Job) -> Iterator[None]:
-    """The output folder, for one job at a time; what killed workers left half written goes."""
+def _locked_output(job: CorpusJob) -> Iterator[None]:
+    """Lock the output folder, and remove the incomplete files of killed workers."""
     storage, folder = storage_of(job.output)
     _, temporaries = storage_of(job.temporaries)
-    # By whatever address: only folders of this machine have locks.
+    # Only folders of this machine have locks, also by file:// addresses.
     with locked(Path(folder)) if storage.kind == LOCAL else nullcontext("us") as holder:
         if holder == "others":
             raise AdequaError(
@@ -297,11 +304,11 @@ def _held(job: Job) -> Iterator[None]:
                 storage.remove_folder(temporaries)
 
 
-def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]:
+def _gathered(outcomes: ShardOutcomes, shards: Sequence[Shard]) -> tuple[ShardRecord, ...]:
     """The records of all shards, or a sentence on those that could not be scored."""
-    records: dict[str, Record] = {}
+    records: dict[str, ShardRecord] = {}
     errors: dict[str, str] = {}
-    with closing(outcomes):  # workers end before what they leave is looked at
+    with closing(outcomes):  # so that workers end before their files are removed
         for outcome in outcomes:
             if outcome.record is not None:
                 records[outcome.shard] = outcome.record
@@ -319,7 +326,7 @@ def _gathered(outcomes: Outcomes, shards: Sequence[Shard]) -> tuple[Record, ...]
     return tuple(records[shard.name] for shard in shards)
 
 
-def _results(metrics: Mapping[str, Metric], records: Sequence[Record]) -> Results:
+def _results(metrics: Mapping[str, Metric], records: Sequence[ShardRecord]) -> Results:
     empty = sum(record.empty for record in records)
     return Results(
         metrics=tuple(_result(column, metric, records) for column, metric in metrics.items()),
@@ -328,7 +335,7 @@ def _results(metrics: Mapping[str, Metric], records: Sequence[Record]) -> Result
     )
 
 
-def _result(column: str, metric: Metric, records: Sequence[Record]) -> MetricResult:
+def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> MetricResult:
     of_metric = [record.metrics[column] for record in records]
     totals = [each.total for each in of_metric if each.scored]
     score = math.nan

@@ -1,7 +1,7 @@
-"""The local engine: shards one by one in this process, or several at a time in other processes.
+"""The local engine: scores shards one by one in this process, or in parallel processes.
 
-Each worker has a pipe to itself and shares no lock with others: a worker that is killed takes
-nothing with it. Its shard goes to another, from the beginning. Workers that lose us end too.
+Each worker has a pipe of its own and shares no lock with others, so that a worker may be killed at
+any time: its shard goes to another worker, from the beginning. Workers end with this process.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from adequa.errors import AdequaError
 from adequa.io.shards import Shard
 from adequa.metrics.base import Metric
 from adequa.runtime.threads import available_cpus
-from adequa.scoring.manifest import Job
-from adequa.scoring.shard import Outcome, Progress, ShardScorer, Told
+from adequa.scoring.manifest import CorpusJob
+from adequa.scoring.shard import Report, ShardOutcome, ShardProgress, ShardScorer
 
-_ATTEMPTS = 3  # workers that a shard may cost
+_ATTEMPTS = 3  # workers that may be lost with one shard
 
 
 def run_local(
-    job: Job,
+    job: CorpusJob,
     shards: Sequence[Shard],
-    told: Told,
+    report: Report,
     *,
     workers: int | None,
     loaded: dict[str, Metric],
-) -> Generator[Outcome, None, None]:
-    """What comes of each shard, in the order in which they are finished.
+) -> Generator[ShardOutcome, None, None]:
+    """The outcomes of shards, in the order in which they are finished.
 
-    `loaded` are the job's metrics, for a worker in this process.
+    `loaded` are the metrics of the job, for a worker in this process.
     """
     cpus = available_cpus()
     count = min(workers or cpus, len(shards))
     if count == 1:
         scorer = ShardScorer(job, loaded)
-        return (scorer(shard, told) for shard in shards)
-    return _by_processes(replace(job, threads=max(cpus // count, 1)), shards, told, count)
+        return (scorer(shard, report) for shard in shards)
+    return _by_processes(replace(job, threads=max(cpus // count, 1)), shards, report, count)
 
 
 @dataclass(slots=True)
@@ -53,9 +53,9 @@ class _Worker:
     pipe: Connection
     shard: Shard | None = None
 
-    def give(self, shard: Shard) -> None:
+    def assign(self, shard: Shard) -> None:
         self.shard = shard
-        with suppress(OSError):  # it is dead: its pipe tells so next
+        with suppress(OSError):  # it is dead, which reading from its pipe will show
             self.pipe.send(shard)
 
     def stop(self) -> None:
@@ -65,22 +65,22 @@ class _Worker:
 
 
 def _by_processes(
-    job: Job, shards: Sequence[Shard], told: Told, count: int
-) -> Generator[Outcome, None, None]:
+    job: CorpusJob, shards: Sequence[Shard], report: Report, count: int
+) -> Generator[ShardOutcome, None, None]:
     # Not forked: libraries that metrics use have threads, which a fork would lose.
     context = multiprocessing.get_context("spawn")
-    left, lost = deque(shards), Counter[str]()
+    waiting, lost = deque(shards), Counter[str]()
     workers = [_started(context, job) for _ in range(count)]
     try:
         for worker in workers:
-            worker.give(left.popleft())
+            worker.assign(waiting.popleft())
         while busy := [worker for worker in workers if worker.shard is not None]:
             by_pipe = {worker.pipe: worker for worker in busy}
             for pipe in wait(list(by_pipe)):
-                worker = by_pipe[pipe]  # type: ignore[index]  # they are the pipes we gave
-                outcome = _heard(worker, told)
+                worker = by_pipe[pipe]  # type: ignore[index]  # they are these pipes
+                outcome = _received(worker, report)
                 if outcome == "lost":
-                    _retry(worker, left, lost)
+                    _retry(worker, waiting, lost)
                     worker.stop()
                     workers[workers.index(worker)] = worker = _started(context, job)
                 elif outcome is None:
@@ -88,28 +88,28 @@ def _by_processes(
                 else:
                     yield outcome
                 worker.shard = None
-                if left:
-                    worker.give(left.popleft())
+                if waiting:
+                    worker.assign(waiting.popleft())
     finally:
         for worker in workers:
             worker.stop()
 
 
-def _heard(worker: _Worker, told: Told) -> Outcome | Literal["lost"] | None:
-    """What a worker says: how far it is, what came of its shard, or nothing any more."""
+def _received(worker: _Worker, report: Report) -> ShardOutcome | Literal["lost"] | None:
+    """The next message of a worker: None for progress, an outcome, or "lost"."""
     try:
         message = worker.pipe.recv()
     except (EOFError, OSError):
         return "lost"
-    if isinstance(message, Progress):
-        told(message)
+    if isinstance(message, ShardProgress):
+        report(message)
         return None
-    if isinstance(message, Outcome):
+    if isinstance(message, ShardOutcome):
         return message
-    raise message  # what no shard is to blame for, such as a metric that cannot be loaded
+    raise message  # an error of the worker, such as a metric that cannot be loaded
 
 
-def _retry(worker: _Worker, left: deque[Shard], lost: Counter[str]) -> None:
+def _retry(worker: _Worker, waiting: deque[Shard], lost: Counter[str]) -> None:
     shard = worker.shard
     if shard is None:
         return
@@ -121,25 +121,25 @@ def _retry(worker: _Worker, left: deque[Shard], lost: Counter[str]) -> None:
             f"{worker.process.exitcode}); if the system ends it for its memory, use fewer with "
             "--workers."
         )
-    left.appendleft(shard)
+    waiting.appendleft(shard)
 
 
-def _started(context: Any, job: Job) -> _Worker:
+def _started(context: Any, job: CorpusJob) -> _Worker:
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, job), daemon=True)
-    with _interrupts_held():
+    with _interrupts_blocked():
         process.start()
     theirs.close()  # so that it ends with the worker
     return _Worker(process, ours)
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C is for us alone: processes that are started meanwhile never hear of it."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in processes that are started meanwhile: only this process handles it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # It would be started on the way otherwise, and lets interrupts through again.
+    # It would be started on the way otherwise, and would unblock interrupts.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -148,8 +148,8 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(pipe: Connection, job: Job) -> None:
-    """A worker: takes shards until there are no more, or nobody who gives any."""
+def _work(pipe: Connection, job: CorpusJob) -> None:
+    """A worker: scores shards until the pipe is closed."""
     with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         try:
             scorer = ShardScorer(job)
@@ -157,5 +157,5 @@ def _work(pipe: Connection, job: Job) -> None:
                 pipe.send(scorer(pipe.recv(), pipe.send))
         except (EOFError, BrokenPipeError, ConnectionResetError):
             raise
-        except Exception as error:  # noqa: BLE001  # raised again where it can be told of
+        except Exception as error:  # noqa: BLE001  # raised again where it can be report of
             pipe.send(error)

@@ -1,34 +1,44 @@
-"""A job over a corpus: what is scored how, in plain values that any worker can be sent."""
+"""What a corpus job is, and what its output folder records of it.
+
+`job.json` describes the job, `shards/NAME.json` records a finished shard, and `manifest.json` is
+written when all are finished. A record holds the digests of what was read and of what was written:
+a shard is finished if both still hold, whatever its date. The record is written before the scores,
+so that scores without a record were written by someone else.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
 
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import Content, literal, storage_of
-from adequa.metrics.base import Metric, Remark
+from adequa.metrics.base import Metric, Remark, together
 from adequa.metrics.registry import load_metric, written_settings
 from adequa.scoring.results import labels
-from adequa.segments import Signature
+from adequa.segments import FloatArray, Segments, Signature
 
 MAX_CHARACTERS = 100_000  # of a text: what is longer is no segment, and takes some metrics hours
 REASON = "unscored"  # the column that says why a row has no score
-FOLDER = "_adequa"  # in the output; readers of datasets pass over names that begin so
-_FORMAT = 1  # of what is kept there; raised when it changes
+FOLDER = "_adequa"  # in the output; readers of datasets ignore names that begin so
+JOB, MANIFEST = "job.json", "manifest.json"
+_RECORD = ".json"  # ending of the names of records, after those of shards
+_FORMAT = 1  # of the files in the folder; raised when it changes
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What a worker needs to know: where to, with which metrics, from which columns."""
+class CorpusJob:
+    """What a worker needs to know, in plain values: output, metrics, columns."""
 
-    output: str  # a folder, in full, or an address
-    metrics: Mapping[str, str]  # by the name of the column, how to load it
-    columns: Mapping[str, tuple[str, ...]]  # where a part stands, if not under its own name
+    output: str  # an absolute path of a folder, or an address
+    metrics: Mapping[str, str]  # how to load each, by the name of its column
+    columns: Mapping[str, tuple[str, ...]]  # by field, where its column has another name
     reason: str = REASON
     max_characters: int = MAX_CHARACTERS
     devices: Mapping[str, str] = field(default_factory=dict)  # by column, of metrics that have one
@@ -37,23 +47,33 @@ class Job:
     def load(self) -> dict[str, Metric]:
         """The metrics, by the names of their columns."""
         metrics = {}
-        for column, words in self.metrics.items():
-            wishes = {"device": self.devices.get(column), "threads": self.threads}
-            metrics[column], _ = loaded(words, wishes)
+        for column, specification in self.metrics.items():
+            settings = {"device": self.devices.get(column), "threads": self.threads}
+            metrics[column], _ = load_with(specification, settings)
         return metrics
 
     def target(self, shard: Shard) -> str:
-        """Where the scored rows of a shard go."""
+        """Path of the scored rows of a shard."""
         return f"{self.output}/{shard.name}"
 
     def record(self, shard: Shard) -> str:
-        """Where it is kept that a shard is finished."""
-        return f"{self.output}/{FOLDER}/shards/{shard.name}.json"
+        """Path of the record of a finished shard."""
+        return f"{self.output}/{FOLDER}/shards/{shard.name}{_RECORD}"
 
     @property
     def temporaries(self) -> str:
-        """Where files are that are not yet whole: of this job and no other."""
+        """Folder of the incomplete files of this job."""
         return f"{self.output}/{FOLDER}/unfinished"
+
+    def describe(self, metrics: Mapping[str, Metric]) -> dict[str, Any]:
+        """All that decides what is written for a row: runs into one folder must share it."""
+        return {
+            "format": _FORMAT,
+            "metrics": {column: unsized_signature(metric) for column, metric in metrics.items()},
+            "columns": {name: list(columns) for name, columns in sorted(self.columns.items())},
+            "max_characters": self.max_characters,
+            **({"devices": dict(self.devices)} if self.devices else {}),
+        }
 
 
 def make_job(
@@ -65,79 +85,103 @@ def make_job(
     max_characters: int = MAX_CHARACTERS,
     device: str = "cpu",
     device_here: str = "cpu",
-) -> tuple[Job, dict[str, Metric]]:
-    """A job, and its metrics by their columns, loaded in this process to see that they can be.
+) -> tuple[CorpusJob, dict[str, Metric]]:
+    """A job, and its metrics by column, loaded in this process to check that they can be.
 
-    Workers may have another device than this process has. Metrics never choose one by themselves:
-    they might choose otherwise in each worker.
+    Workers may have another device than this process. Metrics never choose one by themselves, as
+    each worker might choose another.
     """
     if not specifications:
         raise AdequaError("There is no metric to score with.")
     if max_characters < 1:
         raise AdequaError(f"max_characters must be 1 or more, not {max_characters}.")
     metrics, devices = {}, {}
-    for words in specifications:
-        metrics[words], settings = loaded(words, {"device": device_here})
+    for specification in specifications:
+        metrics[specification], settings = load_with(specification, {"device": device_here})
         if "device" in settings:
-            devices[words] = written_settings(words).get("device", device)
-    columns_of = {words: prefix + label for words, label in labels(metrics).items()}
-    job = Job(
+            devices[specification] = written_settings(specification).get("device", device)
+    columns_of = {each: prefix + label for each, label in labels(metrics).items()}
+    job = CorpusJob(
         output=output,
-        metrics={column: words for words, column in columns_of.items()},
+        metrics={column: specification for specification, column in columns_of.items()},
         columns=columns,
         reason=prefix + REASON,
         max_characters=max_characters,
-        devices={columns_of[words]: where for words, where in devices.items()},
+        devices={columns_of[each]: device for each, device in devices.items()},
     )
-    return job, {columns_of[words]: metric for words, metric in metrics.items()}
+    return job, {columns_of[each]: metric for each, metric in metrics.items()}
 
 
-def loaded(words: str, wishes: Mapping[str, Any]) -> tuple[Metric, dict[str, Any]]:
-    """A metric, and what it was given: its words, and those of the wishes that it has room for."""
-    written = written_settings(words)
-    left = {k: wish for k, wish in wishes.items() if wish is not None and k not in written}
-    try:
-        return load_metric(words, **left), left | written
-    except UnknownSettingError as error:
-        if error.key not in left:
-            raise
-        return loaded(words, {key: wish for key, wish in left.items() if key != error.key})
-
-
-def described(job: Job, metrics: Mapping[str, Metric]) -> dict[str, Any]:
-    """All that decides what is written for a row: what runs into one folder must share."""
-    return {
-        "format": _FORMAT,
-        "metrics": {column: unsized(metric) for column, metric in metrics.items()},
-        "columns": {part: list(names) for part, names in sorted(job.columns.items())},
-        "max_characters": job.max_characters,
-        **({"devices": dict(job.devices)} if job.devices else {}),
+def load_with(specification: str, settings: Mapping[str, Any]) -> tuple[Metric, dict[str, Any]]:
+    """A metric with those of the settings that it has, less what its specification sets itself."""
+    written = written_settings(specification)
+    extra = {
+        key: value for key, value in settings.items() if value is not None and key not in written
     }
+    try:
+        return load_metric(specification, **extra), extra | written
+    except UnknownSettingError as error:
+        if error.key not in extra:
+            raise
+        others = {key: value for key, value in extra.items() if key != error.key}
+        return load_with(specification, others)
 
 
-def unsized(metric: Metric) -> str:
+def unsized_signature(metric: Metric) -> str:
     """The signature of segment scores, without the number of references, which rows may vary."""
     signature = metric.segment_signature(None)
-    kept = tuple(each for each in signature.fields if each[0] != "nrefs")
-    return str(Signature(signature.metric, kept))
+    fields = tuple(each for each in signature.fields if each[0] != "nrefs")
+    return str(Signature(signature.metric, fields))
 
 
-JOB, MANIFEST = "job.json", "manifest.json"
-_RECORD = ".json"  # how the names of records end, after those of shards
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MetricSums:
     """One metric over the rows of a shard: how many it scored, and its summed statistics."""
 
-    scored: int
-    total: tuple[float, ...]
-    reference_counts: tuple[int, ...]
-    noticed: tuple[Remark, ...] = ()  # what a user is told of its scores
+    scored: int = 0
+    total: tuple[float, ...] = ()
+    reference_counts: tuple[int, ...] = ()
+    remarks: tuple[Remark, ...] = ()  # notes on its scores
+
+    def add(
+        self, statistics: FloatArray, segments: Segments, remarks: Iterable[Remark] = ()
+    ) -> None:
+        """Add the statistics of more rows."""
+        added = statistics.sum(axis=0)
+        self.total = tuple((np.array(self.total) + added if self.total else added).tolist())
+        self.scored += len(statistics)
+        counts = {*self.reference_counts, *map(len, segments.references)}
+        self.reference_counts = tuple(sorted(counts))
+        self.remarks = together((*self.remarks, *remarks))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sums as a record holds them."""
+        return {
+            "scored": self.scored,
+            "total": self.total,
+            "reference_counts": self.reference_counts,
+            "noticed": [
+                {"several": each.several, "one": each.one, "counts": each.counts}
+                for each in self.remarks
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> MetricSums:
+        """The sums from a record."""
+        return cls(
+            int(values["scored"]),
+            tuple(values["total"]),
+            tuple(values["reference_counts"]),
+            tuple(
+                Remark(tuple(each["several"]), tuple(each["one"]), tuple(each["counts"]))
+                for each in values["noticed"]
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ShardRecord:
     """A finished shard."""
 
     shard: str
@@ -149,115 +193,114 @@ class Record:
     output: Content
     metrics: Mapping[str, MetricSums]
 
-    def as_json(self) -> dict[str, Any]:
-        """In plain values."""
-        return asdict(self)
+    def to_dict(self) -> dict[str, Any]:
+        """The record as it is written."""
+        return {
+            "shard": self.shard,
+            "rows": self.rows,
+            "unscored": self.unscored,
+            "first_reason": self.first_reason,
+            "empty": self.empty,
+            "input": asdict(self.input),
+            "output": asdict(self.output),
+            "metrics": {name: sums.to_dict() for name, sums in self.metrics.items()},
+        }
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Record:
-        """From plain values."""
+    def from_dict(cls, values: Mapping[str, Any]) -> ShardRecord:
+        """The record from what is written."""
         return cls(
-            shard=str(kept["shard"]),
-            rows=int(kept["rows"]),
-            unscored=int(kept["unscored"]),
-            first_reason=kept["first_reason"],
-            empty=int(kept["empty"]),
-            input=Content(**kept["input"]),
-            output=Content(**kept["output"]),
-            metrics={
-                name: MetricSums(
-                    int(each["scored"]),
-                    tuple(each["total"]),
-                    tuple(each["reference_counts"]),
-                    tuple(map(_remark, each["noticed"])),
-                )
-                for name, each in kept["metrics"].items()
-            },
+            shard=str(values["shard"]),
+            rows=int(values["rows"]),
+            unscored=int(values["unscored"]),
+            first_reason=values["first_reason"],
+            empty=int(values["empty"]),
+            input=Content(**values["input"]),
+            output=Content(**values["output"]),
+            metrics={name: MetricSums.from_dict(v) for name, v in values["metrics"].items()},
         )
 
 
-def _remark(kept: Mapping[str, Any]) -> Remark:
-    return Remark(tuple(kept["several"]), tuple(kept["one"]), tuple(kept["counts"]))
-
-
-def kept_record(path: str) -> Record | None:
+def read_record(path: str) -> ShardRecord | None:
     """The record at a path, or None where there is none that can be read."""
     storage, inner = storage_of(path)
     try:
-        kept = storage.read(inner)
-        return None if kept is None else Record.of(json.loads(kept))
+        content = storage.read(inner)
+        return None if content is None else ShardRecord.from_dict(json.loads(content))
     except (KeyError, TypeError, ValueError, AttributeError, OSError):
         return None  # damaged, or of another version: the shard is scored again
 
 
-def write_record(job: Job, shard: Shard, record: Record) -> None:
-    """Keep a record."""
-    _write(job, job.record(shard), record.as_json())
+def write_record(job: CorpusJob, shard: Shard, record: ShardRecord) -> None:
+    """Write the record of a shard."""
+    _write(job, job.record(shard), record.to_dict())
 
 
-def settle(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
-    """Say what the output folder is for, or hold to what was said before.
+def begin(job: CorpusJob, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
+    """Describe the job in its output folder, or check that it goes on with what was begun there.
 
-    The manifest goes until all is finished again: shards may have changed since it was written.
+    The manifest is removed until all shards are finished again, as they may have changed.
     """
     _settle_description(job, description, shards)
     storage, manifest = storage_of(f"{job.output}/{FOLDER}/{MANIFEST}")
     storage.remove(manifest)
 
 
-def _settle_description(job: Job, description: Mapping[str, Any], shards: Sequence[Shard]) -> None:
+def _settle_description(
+    job: CorpusJob, description: Mapping[str, Any], shards: Sequence[Shard]
+) -> None:
     path = f"{job.output}/{FOLDER}/{JOB}"
     storage, inner = storage_of(path)
-    kept = storage.read(inner)
+    content = storage.read(inner)
     recorded = _recorded(job)
-    _refuse_files_of_others(job, [shard for shard in shards if shard.name not in recorded])
-    if kept is None:
+    _refuse_unknown_files(job, [shard for shard in shards if shard.name not in recorded])
+    if content is None:
         _write(job, path, description)
         return
     try:
-        before = json.loads(kept)
+        before = json.loads(content)
     except ValueError as error:
         raise AdequaError(f"{path} is damaged; remove {job.output} and begin again.") from error
-    differing = _difference(before, description)
-    if differing is not None and not recorded:  # nothing came of what was asked before
+    difference = _difference(before, description)
+    if difference is not None and not recorded:  # nothing was finished under the old settings
         _write(job, path, description)
         return
+    if difference is not None:
+        raise AdequaError(
+            f"{job.output} holds scores that were made otherwise: {difference}. Give another "
+            "folder with -o, or the same settings to go on."
+        )
     gone = sorted(recorded - {shard.name for shard in shards})
-    if differing is None and gone:
+    if gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         raise AdequaError(
             f"{job.output} holds scores of {gone[0]}{more}, which the input has not any more. Give "
             "the input that the folder was begun with, or another folder with -o."
         )
-    if differing is not None:
-        raise AdequaError(
-            f"{job.output} holds scores that were made otherwise: {differing}. Give another folder "
-            "with -o, or the same settings to go on."
-        )
 
 
-def _refuse_files_of_others(job: Job, shards: Sequence[Shard]) -> None:
-    """Raise where something would be overwritten that has no record, as these shards have none."""
+def _refuse_unknown_files(job: CorpusJob, shards: Sequence[Shard]) -> None:
+    """Raise where a file would be overwritten, as these shards have no record."""
     storage, folder = storage_of(job.output)
     if not storage.is_folder(folder):
         return
     written = {entry.path for entry in storage.glob(f"{literal(folder)}/**/*", hidden=True)}
-    paths = (f"{folder}/{shard.name}" for shard in shards)
-    for path in filter(written.__contains__, paths):
-        raise AdequaError(
-            f"{path} is there already, and by its records no job of adequa has made it; give "
-            "another folder with -o, or remove the file."
-        )
+    for path in (f"{folder}/{shard.name}" for shard in shards):
+        if path in written:
+            raise AdequaError(
+                f"{path} is there already, and by its records no job of adequa has made it; give "
+                "another folder with -o, or remove the file."
+            )
 
 
-def _recorded(job: Job) -> set[str]:
+def _recorded(job: CorpusJob) -> set[str]:
     """The names of all shards with a record in the output folder."""
     storage, folder = storage_of(f"{job.output}/{FOLDER}/shards")
     if not storage.is_folder(folder):
         return set()
-    found = storage.glob(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
+    entries = storage.glob(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
     return {
-        path[len(folder) + 1 :].removesuffix(_RECORD) for path, size in found if size is not None
+        path[len(folder) + 1 :].removesuffix(_RECORD) for path, size in entries if size is not None
     }
 
 
@@ -265,39 +308,39 @@ def _difference(before: Any, now: Mapping[str, Any]) -> str | None:
     """The first thing that two descriptions differ in, in words."""
     if not isinstance(before, dict):
         return "its description is of another version"
-    for key in now:
-        was, is_ = before.get(key), now[key]
-        if key == "metrics" and was == is_ and [*was] != [*is_]:  # columns are written so
-            return _changed("the order of metrics", [*was], [*is_])
-        if was == is_:
+    for key, new in now.items():
+        old = before.get(key)
+        if key == "metrics" and old == new and [*old] != [*new]:  # the order of the columns
+            return _changed("the order of metrics", [*old], [*new])
+        if old == new:
             continue
-        if isinstance(was, dict | None) and isinstance(is_, dict):
-            was = was or {}  # an earlier version said nothing of it
-            for name in dict.fromkeys([*was, *is_]):
-                if was.get(name) != is_.get(name):
-                    return _changed(f"{key} {name}", was.get(name), is_.get(name))
-        return _changed(key, was, is_)
+        if isinstance(old, dict | None) and isinstance(new, dict):
+            old = old or {}  # an earlier version did not write it
+            for name in dict.fromkeys([*old, *new]):
+                if old.get(name) != new.get(name):
+                    return _changed(f"{key} {name}", old.get(name), new.get(name))
+        return _changed(key, old, new)
     return None
 
 
-def _changed(what: str, was: object, is_: object) -> str:
-    return f"{what} was {_shown(was)} then, and is {_shown(is_)} now"
+def _changed(what: str, old: object, new: object) -> str:
+    return f"{what} was {_in_words(old)} then, and is {_in_words(new)} now"
 
 
-def _shown(value: object) -> str:
-    return (
-        "absent" if value is None else ", ".join(value) if isinstance(value, list) else str(value)
-    )
+def _in_words(value: object) -> str:
+    if value is None:
+        return "absent"
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def write_manifest(
-    job: Job,
+    job: CorpusJob,
     description: Mapping[str, Any],
-    records: Sequence[Record],
+    records: Sequence[ShardRecord],
     scores: Mapping[str, float],
     signatures: Mapping[str, str],
 ) -> None:
-    """Keep the whole: what was asked, what came of it, and the record of every shard."""
+    """Write the manifest: the description, the scores of the corpus, and all records."""
     manifest = {
         **description,
         "corpus": {
@@ -306,12 +349,12 @@ def write_manifest(
         },
         "rows": sum(record.rows for record in records),
         "unscored": sum(record.unscored for record in records),
-        "shards": [record.as_json() for record in records],
+        "shards": [record.to_dict() for record in records],
     }
     _write(job, f"{job.output}/{FOLDER}/{MANIFEST}", manifest)
 
 
-def _write(job: Job, path: str, content: Mapping[str, Any]) -> None:
+def _write(job: CorpusJob, path: str, content: Mapping[str, Any]) -> None:
     storage, inner = storage_of(path)
     _, temporaries = storage_of(job.temporaries)
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

@@ -1,9 +1,8 @@
 """The Ray engine: shards as a Ray dataset, mapped by a pool of actors that load the metrics once.
 
-Ray Data gives an actor the next shard and at most one to go on with, so that nothing piles up,
-starts lost actors again and has their shards scored anew. An actor reads and writes its shard
-itself, a unit at a time: no rows travel, and the object store stays empty. No other file imports
-Ray.
+Ray Data gives an actor the next shard and at most one more to wait, restarts lost actors, and has
+their shards scored again. An actor reads and writes its shard itself, a unit at a time: no rows
+travel, and the object store stays empty. No other file imports Ray.
 """
 
 from __future__ import annotations
@@ -27,43 +26,44 @@ from adequa.errors import AdequaError
 from adequa.io.shards import Shard
 from adequa.io.storage import LOCAL, storage_of
 from adequa.runtime.threads import available_cpus
-from adequa.scoring.manifest import Job, Record
-from adequa.scoring.shard import Outcome, Progress, ShardScorer, Told, in_words
+from adequa.scoring.manifest import CorpusJob, ShardRecord
+from adequa.scoring.shard import Report, ShardOutcome, ShardProgress, ShardScorer, one_line
 
-_MOST_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
-_OBJECT_STORE = 256 << 20  # bytes, for what is told and no rows
-# Workers that a shard may cost: Ray would try for ever, and machines that are lent do get lost.
+_MAX_BLOCKS = 10_000  # of the dataset: Ray keeps something of each
+_OBJECT_STORE = 256 << 20  # bytes, for progress and no rows
+# Workers that may be lost with one shard: Ray would try for ever, and preemptible machines do go.
 _ATTEMPTS = 5
-_BETWEEN = 0.5  # seconds between looks at how far the actors are
-# Seconds without a board: its process would start beside those of the actors, and hold them up.
-_WITHOUT = 5.0
-# Shards by actor from which one waits at each: it is begun at once, where Ray takes a third of a
-# second to give the next. With few, it could be waiting at a busy actor while another has none.
-_MANY = 4
-_PATIENCE = 10.0  # seconds that the board may take to answer, which may be starting again
+_INTERVAL = 0.5  # seconds between reports of an actor, and between looks at the board or the disk
+# Seconds without a board: its process would start beside those of the actors, and slow them down.
+_BOARD_DELAY = 5.0
+_BOARD_TIMEOUT = 10.0  # seconds that the board may take to answer, as it may be restarting
+_OUTPUT_TIMEOUT = 90.0  # seconds: a shared file system may take a minute to show new files
+# Shards per actor from which one waits at each: it starts at once, where Ray takes a third of a
+# second to assign the next. With fewer, it might wait at a busy actor while another is idle.
+_MANY_SHARDS = 4
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_PLACES = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)
+_TRACEBACK = re.compile(r'^ *File ".*", line \d+', re.MULTILINE)
 
-Outcomes: TypeAlias = Generator[Outcome, None, None]
+Outcomes: TypeAlias = Generator[ShardOutcome, None, None]
 
 
 @contextmanager
 def ray_engine(
     *, workers: int | None, address: str | None, gpus: float
-) -> Iterator[Callable[[Job, Sequence[Shard], Told], Outcomes]]:
-    """What runs jobs on Ray, after a check that there is room for them."""
+) -> Iterator[Callable[[CorpusJob, Sequence[Shard], Report], Outcomes]]:
+    """A function that runs jobs on Ray, after a check that the cluster has room for them."""
     with _cluster(address) as ray:
-        room = _room(ray, gpus)
+        capacity = _capacity(ray, gpus)
 
-        def run(job: Job, shards: Sequence[Shard], told: Told) -> Outcomes:
-            """What comes of each shard, in the order in which they are finished."""
-            count = min(workers or room, len(shards))
+        def run(job: CorpusJob, shards: Sequence[Shard], report: Report) -> Outcomes:
+            """The outcomes of shards, in the order in which they are finished."""
+            count = min(workers or capacity, len(shards))
             board = f"adequa {uuid4()}"
-            known, outputs = _Known(told), SeenOutputs(job)
-            with _watched(ray, board, known.say):
+            reporter, outputs = _Reporter(report), VisibleOutputs(job)
+            with _watched(ray, board, reporter.update):
                 for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
-                    outcome: Outcome = row["outcome"]
-                    known.finish(outcome)
+                    outcome: ShardOutcome = row["outcome"]
+                    reporter.finish(outcome)
                     if outcome.record is not None:
                         outputs.expect(outcome.record)
                     yield outcome
@@ -72,62 +72,47 @@ def ray_engine(
         yield run
 
 
-def _begun_board(ray: Any, name: str) -> Any:
-    """A board on the driver's own node: it is lost only with the driver, or begun again."""
-    strategies: Any = import_module("ray.util.scheduling_strategies")
-    here = ray.get_runtime_context().get_node_id()
-    return (
-        ray.remote(_Board)
-        .options(
-            name=name,
-            num_cpus=0,
-            max_restarts=-1,
-            max_task_retries=-1,
-            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(here, soft=False),
-        )
-        .remote()
-    )
+class _Reporter:
+    """Reports progress from two threads; after a shard is finished, nothing older of it."""
 
-
-class _Known:
-    """Passes on how far shards are, from two threads; of a finished one nothing older is said."""
-
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._lock = Lock()
         self._finished: set[str] = set()
 
-    def say(self, progress: Progress) -> None:
-        """How far a shard is."""
+    def update(self, progress: ShardProgress) -> None:
+        """Report how far a shard is."""
         with self._lock:
             if progress.shard not in self._finished:
-                self._told(progress)
+                self._report(progress)
 
-    def finish(self, outcome: Outcome) -> None:
-        """What came of a shard."""
+    def finish(self, outcome: ShardOutcome) -> None:
+        """Report that a shard is finished."""
         with self._lock:
-            if outcome.record is not None:
-                record = outcome.record
-                self._told(Progress(outcome.shard, record.rows, record.unscored, 1.0, outcome.kept))
+            record = outcome.record
+            if record is not None:
+                self._report(
+                    ShardProgress(outcome.shard, record.rows, record.unscored, 1.0, outcome.resumed)
+                )
             self._finished.add(outcome.shard)
 
 
 def _mapped(
-    ray: Any, work: tuple[Job, str], shards: Sequence[Shard], count: int, gpus: float
+    ray: Any, arguments: tuple[CorpusJob, str], shards: Sequence[Shard], count: int, gpus: float
 ) -> Iterator[dict[str, Any]]:
-    """The rows that actors make of shards; `work` is what each of them is begun with."""
+    """The rows that actors return for shards; `arguments` are those of each actor."""
     ray_data: Any = import_module("ray.data")  # heavy
 
     for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what is wrong is raised, too
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised, too
     context = ray_data.DataContext.get_current()
     context.enable_progress_bars = False
     rows = [{"shard": asdict(shard)} for shard in shards]
-    blocks = min(len(rows), _MOST_BLOCKS)
-    waiting = int(blocks >= _MANY * count)
+    blocks = min(len(rows), _MAX_BLOCKS)
+    waiting = int(blocks >= _MANY_SHARDS * count)
     dataset = ray_data.from_items(rows, override_num_blocks=blocks).map(
         _Actor,
-        fn_constructor_args=work,
+        fn_constructor_args=arguments,
         compute=ray_data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=1 + waiting),
         num_cpus=1,
         num_gpus=gpus or None,
@@ -144,96 +129,111 @@ def _mapped(
 class _Actor:
     """A worker on Ray."""
 
-    def __init__(self, job: Job, board: str) -> None:
+    def __init__(self, job: CorpusJob, board: str) -> None:
         self._scorer: ShardScorer | None = None
-        self._fault = ""  # why there is no scorer
+        self._error = ""  # why there is no scorer
         try:
             self._scorer = ShardScorer(job)
-        except Exception as error:  # noqa: BLE001  # raised here, it would be pages of Ray's words
+        except Exception as error:  # noqa: BLE001  # raised here, Ray would wrap it in pages of text
             node = import_module("ray").util.get_node_ip_address()
-            self._fault = f"A worker on {node} cannot begin: {in_words(error)}"
-        self._name = board
-        self._found: Any = None
-        self._said = 0.0  # when the board was told last
+            self._error = f"A worker on {node} cannot begin: {one_line(error)}"
+        self._board_name = board
+        self._board: Any = None
+        self._last_report = 0.0
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         shard = Shard(**row["shard"])
         if self._scorer is None:
-            return {"outcome": Outcome(shard.name, error=self._fault, stops=True)}
-        return {"outcome": self._scorer(shard, self._say, self._allowed)}
+            return {"outcome": ShardOutcome(shard.name, error=self._error, stops=True)}
+        return {"outcome": self._scorer(shard, self._report, self._veto)}
 
-    def _say(self, progress: Progress) -> None:
-        """Tell the board, as often as the driver looks: a call costs as much as many rows do."""
+    def _report(self, progress: ShardProgress) -> None:
+        """Put progress on the board, at intervals: a call costs as much as many rows do."""
         now = monotonic()
-        if now - self._said >= _BETWEEN:
-            self._said = now
-            if (board := self._board()) is not None:
+        if now - self._last_report >= _INTERVAL:
+            self._last_report = now
+            if (board := self._find_board()) is not None:
                 board.put.remote(progress)
 
-    def _allowed(self, shard: Shard) -> str | None:
-        return _lost(shard) if self._times_begun(shard) > _ATTEMPTS else None
+    def _veto(self, shard: Shard) -> str | None:
+        if self._attempts(shard) <= _ATTEMPTS:
+            return None
+        return (
+            f"{shard.name}: the worker was lost {_ATTEMPTS} times; Ray's logs may say why, such as "
+            "too little memory for so many workers."
+        )
 
-    def _times_begun(self, shard: Shard) -> int:
-        """How often, as far as is known: the work does not hang on the board."""
+    def _attempts(self, shard: Shard) -> int:
+        """How often a shard was begun, or 0 where the board does not answer."""
         ray: Any = import_module("ray")
-        if (board := self._board()) is None:
+        if (board := self._find_board()) is None:
             return 0
         try:
-            return int(ray.get(board.begin.remote(shard.name), timeout=_PATIENCE))
+            return int(ray.get(board.begin.remote(shard.name), timeout=_BOARD_TIMEOUT))
         except ray.exceptions.RayError:
             return 0
 
-    def _board(self) -> Any:
-        """The board, or None before it is begun."""
-        if self._found is None:
+    def _find_board(self) -> Any:
+        """The board, or None before it is started."""
+        if self._board is None:
             with suppress(ValueError):
-                self._found = import_module("ray").get_actor(self._name)
-        return self._found
-
-
-def _lost(shard: Shard) -> str:
-    return (
-        f"{shard.name}: the worker was lost {_ATTEMPTS} times; Ray's logs may say why, such as too "
-        "little memory for so many workers."
-    )
+                self._board = import_module("ray").get_actor(self._board_name)
+        return self._board
 
 
 class _Board:
-    """Where actors say what they begin and how far they are, and the driver looks."""
+    """A Ray actor that collects what other actors begin and how far they are."""
 
     def __init__(self) -> None:
-        self._new: dict[str, Progress] = {}
-        self._begun = Counter[str]()
+        self._new: dict[str, ShardProgress] = {}
+        self._attempts = Counter[str]()
 
     def begin(self, shard: str) -> int:
-        """Say that a shard is begun; how often it was, this time included."""
-        self._begun[shard] += 1
-        return self._begun[shard]
+        """Count an attempt at a shard; return the number of attempts so far."""
+        self._attempts[shard] += 1
+        return self._attempts[shard]
 
-    def put(self, progress: Progress) -> None:
-        """Say how far a shard is."""
+    def put(self, progress: ShardProgress) -> None:
+        """Store how far a shard is."""
         self._new[progress.shard] = progress
 
-    def take(self) -> list[Progress]:
-        """What was said since the last look."""
+    def take(self) -> list[ShardProgress]:
+        """What was stored since the last call."""
         new, self._new = list(self._new.values()), {}
         return new
 
 
+def _start_board(ray: Any, name: str) -> Any:
+    """Start a board on the node of the driver, so that both are lost together or not at all."""
+    strategies: Any = import_module("ray.util.scheduling_strategies")
+    here = ray.get_runtime_context().get_node_id()
+    return (
+        ray.remote(_Board)
+        .options(
+            name=name,
+            num_cpus=0,
+            max_restarts=-1,
+            max_task_retries=-1,
+            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(here, soft=False),
+        )
+        .remote()
+    )
+
+
 @contextmanager
-def _watched(ray: Any, name: str, told: Told) -> Iterator[None]:
-    """Begin a board and pass on what it says, for as long as the context lasts."""
+def _watched(ray: Any, name: str, report: Report) -> Iterator[None]:
+    """Start a board and report what it collects, while the context lasts."""
     done = Event()
 
     def watch() -> None:
-        if done.wait(_WITHOUT):
+        if done.wait(_BOARD_DELAY):
             return
-        board = _begun_board(ray, name)
-        while not done.wait(_BETWEEN):
+        board = _start_board(ray, name)
+        while not done.wait(_INTERVAL):
             with suppress(ray.exceptions.RayError):
-                for progress in ray.get(board.take.remote(), timeout=_PATIENCE):
+                for progress in ray.get(board.take.remote(), timeout=_BOARD_TIMEOUT):
                     if not done.is_set():
-                        told(progress)
+                        report(progress)
 
     watcher = Thread(target=watch, daemon=True)
     watcher.start()
@@ -241,13 +241,13 @@ def _watched(ray: Any, name: str, told: Told) -> Iterator[None]:
         yield
     finally:
         done.set()
-        watcher.join(2 * _PATIENCE)  # by then it has given up too
+        watcher.join(2 * _BOARD_TIMEOUT)  # by then its call has timed out
 
 
 @contextmanager
 def _cluster(address: str | None) -> Iterator[Any]:
-    """Ray, on the cluster of an address or on this machine; what was begun here ends here."""
-    # Ray's own words on its affairs go to its log files.
+    """Ray, on the cluster of an address or on this machine; shut down if it was started here."""
+    # Ray's own messages go to its log files.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -257,14 +257,14 @@ def _cluster(address: str | None) -> Iterator[Any]:
         raise AdequaError(
             "The ray engine needs Ray; install it with: pip install 'adequa[ray]'"
         ) from error
-    begun = not ray.is_initialized()
-    if begun:
+    starts = not ray.is_initialized()
+    if starts:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         here = {"num_cpus": available_cpus(), "object_store_memory": _OBJECT_STORE}
         try:
-            with _hushed():
+            with _without_stderr():
                 if address is None:
-                    # Said outright: Ray would look for a cluster that runs, or is named outside.
+                    # "local", or Ray would look for a cluster that runs, or is named outside.
                     ray.init(address="local", include_dashboard=False, **here, **quiet)
                 else:
                     ray.init(address=address, **quiet)
@@ -276,44 +276,44 @@ def _cluster(address: str | None) -> Iterator[Any]:
     try:
         yield ray
     finally:
-        if begun:
+        if starts:
             ray.shutdown()
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
-    """Nothing on standard error: with the variable above set, Ray says so there."""
+def _without_stderr() -> Iterator[None]:
+    """Discard standard error, where Ray would announce the log level set above."""
     sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+    saved = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
 
 
-def _room(ray: Any, gpus: float) -> int:
+def _capacity(ray: Any, gpus: float) -> int:
     """How many workers the cluster has room for."""
-    there = ray.cluster_resources()
-    cpus = int(there.get("CPU", 1))
+    resources = ray.cluster_resources()
+    cpus = max(int(resources.get("CPU", 1)), 1)
     if not gpus:
-        return max(cpus, 1)
-    fitting = int(there.get("GPU", 0) / gpus)
+        return cpus
+    fitting = int(resources.get("GPU", 0) / gpus)
     if not fitting:
         raise AdequaError(f"The Ray cluster has no worker with {gpus:g} GPUs to give.")
-    return min(fitting, max(cpus, 1))
+    return min(fitting, cpus)
 
 
 def _cause(error: Exception) -> str:
-    """What is behind an error of Ray's, whose own words are pages of places in code."""
+    """The cause of an error of Ray, whose own text is pages of tracebacks."""
     cause = getattr(error, "cause", None) or error
     text = _COLOURS.sub("", str(cause)).strip()
     lines = text.splitlines() or [type(cause).__name__]
-    at = -1 if _PLACES.search(text) else 0  # behind places in code stands what was raised there
-    return lines[at].strip().rstrip(".:, ") + "."
+    line = lines[-1] if _TRACEBACK.search(text) else lines[0]
+    return line.strip().rstrip(".:, ") + "."
 
 
 def _last_line(error: Exception) -> str:
@@ -321,44 +321,40 @@ def _last_line(error: Exception) -> str:
     return lines[-1].strip().rstrip(".") + "."
 
 
-_PATIENCE = 90.0  # seconds: a shared file system may take a minute to show what others wrote
-_BETWEEN = 0.5  # seconds between looks
+class VisibleOutputs:
+    """Checks that the driver can see what workers write, and not only their own nodes."""
 
-
-class SeenOutputs:
-    """Looks for outputs from here; of those that never show up, a sentence is raised."""
-
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: CorpusJob) -> None:
         self._output = job.output
         # Every other store is the same for all.
         self._is_local = storage_of(job.output)[0].kind == LOCAL
-        self._missing: dict[str, tuple[int, float]] = {}  # how large it is, and since when
+        self._missing: dict[str, tuple[int, float]] = {}  # size, and when it was first missing
 
-    def expect(self, record: Record) -> None:
-        """Look for the output of a shard, and for those that were not seen before."""
+    def expect(self, record: ShardRecord) -> None:
+        """Look for the output of a shard, and for those that were not visible before."""
         if self._is_local:
             self._missing[record.shard] = record.output.bytes, monotonic()
             self._look()
 
     def await_all(self) -> None:
-        """Wait for the last of them to show up."""
+        """Wait until all outputs are visible."""
         while self._missing:
-            sleep(_BETWEEN)
+            sleep(_INTERVAL)
             self._look()
 
     def _look(self) -> None:
         now = monotonic()
         for shard, (size, since) in [*self._missing.items()]:
-            if self._is_seen(shard, size):
+            if self._is_visible(shard, size):
                 del self._missing[shard]
-            elif now - since >= _PATIENCE:
+            elif now - since >= _OUTPUT_TIMEOUT:
                 raise AdequaError(
                     f"{shard} is scored, and its scores are not seen from here in {self._output}: "
                     "they may be on the worker's own disk. Give a folder that all nodes share, or "
                     "an address, with -o."
                 )
 
-    def _is_seen(self, shard: str, size: int) -> bool:
+    def _is_visible(self, shard: str, size: int) -> bool:
         _, path = storage_of(f"{self._output}/{shard}")
         try:
             return Path(path).stat().st_size == size

@@ -160,7 +160,7 @@ def test_settings_that_are_not_there(saved: Path) -> None:
 def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What job.json says is what workers run on, also where a GPU could be chosen."""
     from adequa.learned import device as device_module
-    from adequa.scoring.manifest import described, make_job
+    from adequa.scoring.manifest import make_job
 
     asked: list[str] = []
 
@@ -172,9 +172,10 @@ def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.Mo
     job, metrics = make_job("/out", (str(saved),), {})
     job.load()
     assert asked == ["cpu", "cpu"]
-    assert described(job, metrics)["devices"] == {"tiny": "cpu"}
+    assert job.describe(metrics)["devices"] == {"tiny": "cpu"}
     words = f"{saved}:device=cuda:1"
-    assert described(*make_job("/out", (words,), {}))["devices"] == {"tiny": "cuda:1"}
+    job, metrics = make_job("/out", (words,), {})
+    assert job.describe(metrics)["devices"] == {"tiny": "cuda:1"}
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
