@@ -17,8 +17,8 @@ from adequa.comparison.significance import AGREEMENT_FILE, effect_size, read_agr
 from adequa.comparison.systems import (
     Outputs,
     metric_statistics,
-    outputs_from_batches,
     outputs_of,
+    segments_from_batches,
 )
 from adequa.metrics.edit_rates import WER
 from adequa.progress import NO_PROGRESS
@@ -254,13 +254,13 @@ def test_what_cannot_be_compared_gets_a_sentence() -> None:
 def test_tables_must_have_the_same_segments() -> None:
     ids = {"system": ("a", "b", "a", "b")}
     good = Segments(("1", "2", "3", "4"), (("x",), ("x",), ("y",), ("y",)), ids=ids)
-    assert outputs_from_batches([good]).hypotheses == (("1", "3"), ("2", "4"))
+    assert Outputs.of(segments_from_batches([good])).hypotheses == (("1", "3"), ("2", "4"))
     for wrong, sentence in (
         (replace(good, references=(("x",), ("x",), ("y",), ("z",))), "segment 2 of b has another"),
         (replace(good, ids={"system": ("a", "b", "a", "a")}), "a has 3 and b has 1"),
     ):
         with pytest.raises(AdequaError, match=sentence):
-            outputs_from_batches([wrong])
+            Outputs.of(segments_from_batches([wrong]))
 
 
 def test_many_pairs_need_many_swaps() -> None:

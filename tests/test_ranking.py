@@ -84,7 +84,7 @@ def test_any_metric_ranks_by_its_scores() -> None:
     references = (("the cat sat on the mat",), ("a dog ran far away",))
     good = Segments(("the cat sat on the mat", "a dog ran"), references)
     bad = Segments(("mat", "a dog ran"), references)
-    won = win_probabilities(load_metric("ter"), [bad, good])  # where lower is better
+    won = win_probabilities(load_metric("ter"), {"bad": bad, "good": good})  # where lower is better
     assert won[:, 1, 0].tolist() == [1.0, 0.5]
     assert won[:, 0, 1].tolist() == [0.0, 0.5]
 
@@ -92,9 +92,10 @@ def test_any_metric_ranks_by_its_scores() -> None:
 def test_systems_that_cannot_be_ranked() -> None:
     one = Segments(("a",), (("x",),))
     with pytest.raises(AdequaError, match="at least two systems"):
-        win_probabilities(load_metric("chrf"), [one])
-    with pytest.raises(AdequaError, match="on the same segments"):
-        win_probabilities(load_metric("chrf"), [one, Segments(("a",), (("y",),))])
+        win_probabilities(load_metric("chrf"), {"a": one})
+    other = Segments(("a",), (("y",),))
+    with pytest.raises(AdequaError, match="segment 1 of b has another reference than that of a"):
+        win_probabilities(load_metric("chrf"), {"a": one, "b": other})
 
 
 @pytest.mark.parametrize(("segments", "ranks"), [(5, (1, 1)), (6, (1, 2))])

@@ -17,6 +17,8 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 # How the scores of a hypothesis with each of its references become one score.
 Reduction: TypeAlias = Literal["best", "mean"]
 
+UNNAMED = "system"  # the name of a system that has none in the input
+
 # Larger numbers are not accepted as scores: their squares and sums would overflow.
 LARGEST_SCORE = 1e100
 

@@ -193,7 +193,7 @@ def compare_files(
     """Read, score and compare, with progress on a terminal."""
     from adequa.agreement.sources import sources
     from adequa.comparison.compare import compare_outputs
-    from adequa.comparison.systems import outputs_from_batches
+    from adequa.comparison.systems import Outputs, segments_from_batches
     from adequa.io.read import total_bytes
     from adequa.io.text import lines
 
@@ -201,7 +201,7 @@ def compare_files(
     loading.check_device()
     words = None if known_words is None else lines(known_words)
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:
-        outputs = outputs_from_batches(read(advance=work.read))
+        outputs = Outputs.of(segments_from_batches(read(advance=work.read)))
         return compare_outputs(
             outputs, loaded, settings, known_words=words, people=people, progress=work
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -28,11 +27,7 @@ from adequa.cli.output import FormatOption, check_output, chosen_format, write_r
 from adequa.cli.progress import tell_notes
 from adequa.cli.training import training_progress
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
-from adequa.errors import AdequaError
 from adequa.tables import TABLE_FORMATS, Format
-
-if TYPE_CHECKING:
-    from adequa.segments import Segments
 
 
 def rank(
@@ -72,6 +67,7 @@ def rank(
     Systems of one rank do not differ significantly, as in `adequa compare`.
     """
     from adequa.comparison.ranking import rank_segments
+    from adequa.comparison.systems import segments_from_batches
     from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.pretrained import ranker_folder
 
@@ -89,24 +85,8 @@ def rank(
     )
     if output is not None:
         check_output(output, paths)
-    systems = _by_system(read(advance=None))
+    systems = segments_from_batches(read(advance=None))
     with training_progress(quiet) as training:
         ranking = rank_segments(systems, loaded, settings, training)
     tell_notes(loaded.remarks(), quiet=quiet)
     write_result(ranking.by_segment() if segments else ranking, chosen, output)
-
-
-def _by_system(batches: Iterator[Segments]) -> dict[str, Segments]:
-    """All segments of each system, in the order of the input."""
-    from adequa.segments import concatenate
-
-    parts: dict[str, list[Segments]] = {}
-    for batch in batches:
-        names = batch.ids.get("system")
-        if names is None:
-            raise AdequaError("A ranking needs to know which system a row is of: a column system.")
-        for name in dict.fromkeys(names):
-            rows = [row for row, system in enumerate(names) if system == name]
-            whole = len(rows) == len(batch)
-            parts.setdefault(name, []).append(batch if whole else batch.select(rows))
-    return {name: concatenate(batches) for name, batches in parts.items()}

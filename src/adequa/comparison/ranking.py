@@ -20,7 +20,7 @@ import numpy as np
 
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
-from adequa.comparison.systems import segments_by_system
+from adequa.comparison.systems import check_same_segments, segments_from_lists
 from adequa.errors import AdequaError
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
@@ -63,7 +63,7 @@ def rank(
     chosen = load_metric(chosen) if isinstance(chosen, str) else chosen
     if not isinstance(chosen, Metric):
         raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
-    return rank_segments(segments_by_system(systems, references, sources), chosen, settings)
+    return rank_segments(segments_from_lists(systems, references, sources), chosen, settings)
 
 
 def rank_segments(
@@ -73,9 +73,9 @@ def rank_segments(
     progress: Progress = NO_PROGRESS,
 ) -> Ranking:
     """Rank systems by their segments, which have the same references."""
-    outputs = list(systems.values())
-    wins = win_probabilities(metric, outputs, progress)
-    signature = str(metric.segment_signature(outputs[0].reference_count))
+    wins = win_probabilities(metric, systems, progress)
+    first = next(iter(systems.values()))
+    signature = str(metric.segment_signature(first.reference_count))
     return rank_by_wins(list(systems), wins, settings, signature=signature)
 
 
@@ -244,7 +244,7 @@ def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
 
 def win_probabilities(
     metric: Metric,
-    outputs: Sequence[Segments],
+    systems: Mapping[str, Segments],
     progress: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> FloatArray:
@@ -254,8 +254,15 @@ def win_probabilities(
     pairs are decided in one batch. Of any other metric the better score wins; `compute` may score
     elsewhere, such as in the queue of a server.
     """
-    _check_outputs(outputs)
+    if len(systems) < MIN_SYSTEMS:
+        raise AdequaError(
+            "A ranking needs at least two systems; add another one (-t on the command line)."
+        )
+    check_same_segments(systems)
+    outputs = list(systems.values())
     count, rows = len(outputs), len(outputs[0])
+    if not rows:
+        raise AdequaError("There are no segments to rank systems by.")
     wins = np.full((rows, count, count), TIE)
     pairs = list(combinations(range(count), 2))
     if isinstance(metric, PairwiseRanker):
@@ -291,22 +298,6 @@ def _score_decisions(
     sign = 1.0 if metric.higher_is_better else -1.0
     scores = [sign * metric.segment_scores(compute(metric, output)) for output in outputs]
     return np.stack([(1 + np.sign(scores[one] - scores[other])) / 2 for one, other in pairs])
-
-
-def _check_outputs(outputs: Sequence[Segments]) -> None:
-    if len(outputs) < MIN_SYSTEMS:
-        raise AdequaError(
-            "A ranking needs at least two systems; add another one (-t on the command line)."
-        )
-    first = outputs[0]
-    if not len(first):
-        raise AdequaError("There are no segments to rank systems by.")
-    for output in outputs[1:]:
-        if output.references != first.references:
-            raise AdequaError(
-                "Systems are ranked on the same segments, and these have different references or "
-                "another number of segments."
-            )
 
 
 # Statistics

@@ -7,7 +7,7 @@ statistics, which add up over segments.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from adequa.io.score_files import ScoreFile
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import Progress
 from adequa.scoring.api import as_segments
-from adequa.scoring.stream import UNNAMED
-from adequa.segments import FloatArray, Segments
+from adequa.segments import UNNAMED, FloatArray, Segments, concatenate
 from adequa.statistics.arrays import check_finite
 
 MIN_SYSTEMS = 2
@@ -50,6 +49,19 @@ class Outputs:
                 f"A comparison needs two segments or more, and there is {len(self)}: nothing can "
                 "be said of how sure a difference is."
             )
+
+    @classmethod
+    def of(cls, systems: Mapping[str, Segments]) -> Outputs:
+        """The outputs of systems, which must have the same segments in the same order."""
+        check_same_segments(systems)
+        first = next(iter(systems.values()), Segments((), ()))
+        return cls(
+            tuple(systems),
+            tuple(segments.hypotheses for segments in systems.values()),
+            first.references,
+            first.sources,
+            first.ids.get("doc"),
+        )
 
     def __len__(self) -> int:
         return len(self.references)
@@ -83,21 +95,16 @@ def outputs_of(
     >>> outputs_of(systems, ["a cat", "a dog"]).names
     ('old', 'new')
     """
-    segments = segments_by_system(systems, references, sources)
-    first = next(iter(segments.values()), None)
-    ids = None if documents is None else tuple(map(str, documents))
-    if ids is not None and first is not None and len(ids) != len(first):
-        raise AdequaError(f"There are {len(first)} segments but {len(ids)} documents' names.")
-    return Outputs(
-        tuple(segments),
-        tuple(each.hypotheses for each in segments.values()),
-        () if first is None else first.references,
-        None if first is None else first.sources,
-        ids,
-    )
+    outputs = Outputs.of(segments_from_lists(systems, references, sources))
+    if documents is None:
+        return outputs
+    names = tuple(map(str, documents))
+    if len(names) != len(outputs):
+        raise AdequaError(f"There are {len(outputs)} segments but {len(names)} documents' names.")
+    return replace(outputs, documents=names)
 
 
-def segments_by_system(
+def segments_from_lists(
     systems: Mapping[str, Iterable[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
     sources: Iterable[str] | None = None,
@@ -122,73 +129,39 @@ def segments_by_system(
     return segments
 
 
-def outputs_from_batches(batches: Iterable[Segments]) -> Outputs:
-    """Outputs from batches of segments, as readers of files yield them.
-
-    The segments of every system come in the same order; where the input repeats references, sources
-    or documents for each system, they must be equal.
-    """
-    rows_of: dict[str, list[tuple[Segments, int]]] = {}
+def segments_from_batches(batches: Iterable[Segments]) -> dict[str, Segments]:
+    """All segments of each system, from batches as readers of files yield them."""
+    parts: dict[str, list[Segments]] = {}
     for batch in batches:
         names = batch.ids.get("system", (UNNAMED,) * len(batch))
-        for row, name in enumerate(names):
-            rows_of.setdefault(name, []).append((batch, row))
-    columns = {name: _SystemColumns.of(rows) for name, rows in rows_of.items()}
-    first_name = next(iter(columns), "")
-    for name, column in columns.items():
-        _check_same_segments(first_name, columns[first_name], name, column)
-    first = columns.get(first_name, _SystemColumns((), (), None, None))
-    return Outputs(
-        tuple(columns),
-        tuple(column.hypotheses for column in columns.values()),
-        first.references,
-        first.sources,
-        first.documents,
-    )
+        for name in dict.fromkeys(names):
+            rows = [row for row, system in enumerate(names) if system == name]
+            whole = len(rows) == len(batch)
+            parts.setdefault(name, []).append(batch if whole else batch.select(rows))
+    return {name: concatenate(batches) for name, batches in parts.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _SystemColumns:
-    """The columns of one system in the input, segment by segment."""
-
-    hypotheses: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]
-    sources: tuple[str, ...] | None
-    documents: tuple[str, ...] | None
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[Segments, int]]) -> _SystemColumns:
-        sources = [batch.sources[row] for batch, row in rows if batch.sources]
-        documents = [batch.ids["doc"][row] for batch, row in rows if "doc" in batch.ids]
-        return cls(
-            tuple(batch.hypotheses[row] for batch, row in rows),
-            tuple(batch.references[row] for batch, row in rows),
-            tuple(sources) or None,
-            tuple(documents) or None,
-        )
-
-
-def _check_same_segments(
-    first_name: str, first: _SystemColumns, name: str, column: _SystemColumns
-) -> None:
+def check_same_segments(systems: Mapping[str, Segments]) -> None:
     """Raise where a system does not have the same segments as the first one."""
-    if len(column.hypotheses) != len(first.hypotheses):
-        raise AdequaError(
-            f"All systems need the same segments, but {first_name} has {len(first.hypotheses)} "
-            f"and {name} has {len(column.hypotheses)}."
-        )
-    for what, cells, first_cells in (
-        ("reference", column.references, first.references),
-        ("source", column.sources, first.sources),
-        ("document", column.documents, first.documents),
-    ):
-        if cells != first_cells:
-            pairs = enumerate(zip(cells or (), first_cells or (), strict=False), 1)
-            row = next((row for row, (one, other) in pairs if one != other), 1)
+    first_name, first = next(iter(systems.items()), ("", Segments((), ())))
+    for name, segments in systems.items():
+        if len(segments) != len(first):
             raise AdequaError(
-                f"All systems need the same segments in the same order, but segment {row} of "
-                f"{name} has another {what} than that of {first_name}."
+                f"All systems need the same segments, but {first_name} has {len(first)} "
+                f"and {name} has {len(segments)}."
             )
+        for what, cells, first_cells in (
+            ("reference", segments.references, first.references),
+            ("source", segments.sources, first.sources),
+            ("document", segments.ids.get("doc"), first.ids.get("doc")),
+        ):
+            if cells != first_cells:
+                pairs = enumerate(zip(cells or (), first_cells or (), strict=False), 1)
+                row = next((row for row, (one, other) in pairs if one != other), 1)
+                raise AdequaError(
+                    f"All systems need the same segments in the same order, but segment {row} of "
+                    f"{name} has another {what} than that of {first_name}."
+                )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,9 +15,7 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
 from adequa.scoring.results import MetricResult, Results, SystemResult
-from adequa.segments import FloatArray, Segments, concatenate
-
-UNNAMED = "system"  # the name of a system that came without one
+from adequa.segments import UNNAMED, FloatArray, Segments, concatenate
 
 
 def score_stream(

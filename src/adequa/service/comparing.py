@@ -19,7 +19,7 @@ from adequa.comparison.compare import compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.comparison.systems import Outputs, outputs_from_batches, outputs_of
+from adequa.comparison.systems import Outputs
 from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
@@ -181,19 +181,7 @@ class TaskPool:
 
 def outputs_by_system(request: TextsRequest, limits: Limits) -> Outputs:
     """The outputs of all systems of a request, side by side."""
-    systems = segments_by_system(request, limits)
-    if request.rows is None and request.systems is not None:
-        first = next(iter(systems.values()))
-        return outputs_of(
-            request.systems,
-            list(first.references),
-            sources=request.sources,
-            documents=request.documents,
-        )
-    return outputs_from_batches(
-        replace(segments, ids={**segments.ids, "system": (name,) * len(segments)})
-        for name, segments in systems.items()
-    )
+    return Outputs.of(segments_by_system(request, limits))
 
 
 def comparison_settings(
@@ -284,23 +272,23 @@ class RankingService:
         task: BackgroundTask[Any],
     ) -> dict[str, Any]:
         """The ranking, in the shape of `adequa rank --format json`."""
-        outputs = list(systems.values())
         progress = Progress(stage=task.enter)
         if queue is None or isinstance(queue.metric, PairwiseRanker):
             # One at a time, and beside the tasks that compute with statistics.
             with task.slot_released(), self._lock if queue is None else queue.metric_lock:
                 metric = self._load() if queue is None else queue.metric
-                wins = win_probabilities(metric, outputs, progress)
+                wins = win_probabilities(metric, systems, progress)
         else:
             metric, scorer = queue.metric, queue
             wins = win_probabilities(
-                metric, outputs, progress, lambda _, segments: task.score(scorer, segments)
+                metric, systems, progress, lambda _, segments: task.score(scorer, segments)
             )
         task.enter("Resampling")
         settings = ComparisonSettings(
             resamples=request.resamples, confidence=request.confidence, seed=request.seed
         )
-        signature = str(metric.segment_signature(outputs[0].reference_count))
+        first = next(iter(systems.values()))
+        signature = str(metric.segment_signature(first.reference_count))
         ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
         return ranking.to_dict(segments=request.segments)
 

@@ -21,8 +21,8 @@ from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
 from adequa.scoring.api import as_segments
 from adequa.scoring.results import Results
-from adequa.scoring.stream import UNNAMED, RunningScores
-from adequa.segments import FloatArray, Segments
+from adequa.scoring.stream import RunningScores
+from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, Refusal
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
