@@ -13,7 +13,7 @@ from typing import Any
 
 import uvicorn
 
-from adequa.service.app import Service, Settings
+from adequa.service.app import Service, ServiceSettings
 from adequa.service.server import Address, create_server
 
 JSON = {"Content-Type": "application/json"}
@@ -87,7 +87,7 @@ def until(come: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def served(settings: Settings) -> Iterator[Live]:
+def served(settings: ServiceSettings) -> Iterator[Live]:
     """A server for the length of a test."""
     server, listening = create_server(settings, Address("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

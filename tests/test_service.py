@@ -24,7 +24,7 @@ from adequa.errors import AdequaError
 from adequa.pretrained import ranker_folder
 from adequa.scoring.stream import RunningScores
 from adequa.service import app, catalogue, server
-from adequa.service.app import Settings
+from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
 from adequa.service.comparing import BackgroundTask
 from adequa.service.limits import Limits
@@ -48,7 +48,7 @@ ROW = {"mt": "The cat sat.", "ref": "A cat sat."}
 @pytest.fixture(scope="module")
 def live() -> Iterator[Live]:
     metrics = ("chrf", "wer", "nist", "bleu", "meteor", "adequa")
-    with served(Settings(metrics=metrics, workers=1, limits=LIMITS)) as server:
+    with served(ServiceSettings(metrics=metrics, workers=1, limits=LIMITS)) as server:
         yield server
 
 
@@ -389,7 +389,7 @@ def test_metrics_that_would_be_downloaded_are_not_for_requests(live: Live) -> No
 
 
 def test_bodies_count_until_they_are_answered() -> None:
-    with served(Settings(metrics=("wer",), limits=Limits(bodies=1_000))) as live:
+    with served(ServiceSettings(metrics=("wer",), limits=Limits(bodies=1_000))) as live:
         queue = live.service.catalogue.queue("wer")
         body = {"rows": [ROW] * 20, "metrics": ["wer"]}
         answers: list[Any] = []
@@ -467,7 +467,7 @@ def test_many_systems_have_limits(live: Live) -> None:
 
 def test_comparisons_that_wait_for_scores_hold_up_no_other() -> None:
     answers: list[Any] = []
-    with served(Settings(metrics=("wer", "chrf"))) as live:
+    with served(ServiceSettings(metrics=("wer", "chrf"))) as live:
         queue = live.service.catalogue.queue("wer")
         queue.metric_lock.acquire()  # nothing is scored with it until it is released
         asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
@@ -615,22 +615,11 @@ def test_other_addresses_and_methods(live: Live) -> None:
     assert (head.status, head.body) == (200, b"")
 
 
-def test_the_documentation_needs_no_network(live: Live) -> None:
-    """It shows every operation and every schema, and loads nothing from elsewhere."""
-    answer = live.get("/docs")
-    assert answer.status == 200
-    page = answer.body.decode()
-    document = live.get("/openapi.json").json
-    for path in document["paths"]:
-        assert f" {path}</code></h2>" in page
-    references = set(re.findall(r'href="#(\w+)"', page)) - {"main"}
-    assert references <= set(document["components"]["schemas"])
-    for name in document["components"]["schemas"]:
-        assert f'id="{name}"' in page
-    assert f"curl -s {live.url}/v1/score" in page
-    loaded = re.findall(r'(?:src|href)="([^#"][^"]*)"', page)
-    assert all(path.startswith("/") for path in loaded)
-    for path in loaded:
+def test_the_documentation_loads_nothing_from_elsewhere(live: Live) -> None:
+    page = live.get("/docs").body.decode()
+    paths = re.findall(r'(?:src|href)="([^#"][^"]*)"', page)
+    assert {"/assets/docs.js", "/assets/page.css", "/openapi.json"} <= set(paths)
+    for path in paths:
         assert live.get(path).status == 200
     assert live.get("/assets/none.js").status == 404
 
@@ -721,7 +710,7 @@ def test_progress_is_told_line_by_line(live: Live) -> None:
 
 def test_a_client_that_leaves_stops_costing() -> None:
     """A request that waits behind others is dropped with its connection."""
-    with served(Settings(metrics=("wer",))) as live:
+    with served(ServiceSettings(metrics=("wer",))) as live:
         queue = live.service.catalogue.queue("wer")
         queue.metric_lock.acquire()  # nothing is scored until it is released
         body = json.dumps({"rows": [ROW] * 300, "metrics": ["wer"]}).encode()
@@ -823,7 +812,7 @@ def _head(path: str, body: bytes, accept: str) -> bytes:
 def test_a_full_server_refuses_and_ends_well() -> None:
     """What was accepted is finished while the server ends; what is too much may come back."""
     answers: list[Any] = []
-    with served(Settings(metrics=("wer",), limits=Limits(queue=4))) as live:
+    with served(ServiceSettings(metrics=("wer",), limits=Limits(queue=4))) as live:
         queue = live.service.catalogue.queue("wer")
         queue.metric_lock.acquire()
         body = {"rows": [ROW] * 2 * BATCH, "metrics": ["wer"]}
@@ -848,7 +837,7 @@ def test_a_full_server_refuses_and_ends_well() -> None:
 
 def test_a_token_opens_the_server() -> None:
     token = "correct horse battery".replace(" ", "-")
-    with served(Settings(metrics=("wer",), token=token, only_local=False)) as live:
+    with served(ServiceSettings(metrics=("wer",), token=token, only_local=False)) as live:
         body = {"rows": [ROW], "metrics": ["wer"]}
         for header in ("", "Bearer wrong", f"Basic {token}", f"Bearer {token}x", "Bearer"):
             refused = live.post("/v1/score", body, {**JSON, "Authorization": header})
@@ -900,7 +889,7 @@ def test_a_server_may_have_a_ranker_alone(caplog: pytest.LogCaptureFixture) -> N
     """It scores no single hypothesis, so that it cannot be tried, nor be a default for scoring."""
     with (
         caplog.at_level(logging.INFO, "adequa.service"),
-        served(Settings(metrics=(ranker_folder(),))) as live,
+        served(ServiceSettings(metrics=(ranker_folder(),))) as live,
     ):
         assert f"adequa serves at {live.url}" in caplog.text
         assert live.get("/v1/metrics").json["defaults"] == []
@@ -918,7 +907,7 @@ def test_a_metric_that_cannot_be_tried_is_served(
         raise AdequaError("Every segment needs a source.")
 
     monkeypatch.setattr(MetricQueue, "warm_up", refused)
-    with served(Settings(metrics=("wer",))) as live:
+    with served(ServiceSettings(metrics=("wer",))) as live:
         assert live.post("/v1/score", {"rows": [ROW], "metrics": ["wer"]}).status == 200
     assert "wer was not tried before the first request: Every segment needs" in caplog.text
 
@@ -937,7 +926,7 @@ def test_what_cannot_be_served_is_told(live: Live) -> None:
         (("wer",), "256.0.0.1", "cannot be listened"),
     ):
         with pytest.raises(AdequaError, match=re.escape(sentence)):
-            create_server(Settings(metrics=metrics), Address(host, 0))
+            create_server(ServiceSettings(metrics=metrics), Address(host, 0))
 
 
 def test_without_its_packages_it_says_which() -> None:

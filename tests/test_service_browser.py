@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adequa.service.app import Settings
+from adequa.service.app import ServiceSettings
 from adequa.service.limits import Limits
 from browser import Watched, browser, needs_browser
 from live_service import Live, served, until
@@ -35,7 +35,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def live() -> Iterator[Live]:
-    with served(Settings(metrics=METRICS, limits=Limits(characters=1_000))) as server:
+    with served(ServiceSettings(metrics=METRICS, limits=Limits(characters=1_000))) as server:
         yield server
 
 
@@ -247,7 +247,10 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
 
 
 def test_a_metric_for_english_says_so_of_other_languages(chromium: Browser) -> None:
-    with served(Settings(metrics=("adequa",), workers=1)) as live, visited(chromium, live) as seen:
+    with (
+        served(ServiceSettings(metrics=("adequa",), workers=1)) as live,
+        visited(chromium, live) as seen,
+    ):
         page = seen.page
         note = page.locator("#single-remarks")
         paste(page, {"mine": "Das ist nicht so gut, wie wir es alle erwartet haben."}, "It is so.")
@@ -387,7 +390,7 @@ def test_nothing_stands_in_the_way_of_anybody(chromium: Browser, live: Live, sch
 def test_a_token_is_asked_for(chromium: Browser) -> None:
     token = "0123456789abcdef"
     with (
-        served(Settings(metrics=("wer",), token=token, only_local=False)) as live,
+        served(ServiceSettings(metrics=("wer",), token=token, only_local=False)) as live,
         visited(chromium, live) as seen,
     ):
         page = seen.page
@@ -426,3 +429,43 @@ def test_a_comparison_can_be_cancelled(chromium: Browser, live: Live) -> None:
             until(lambda: len(live.service.tasks) == 0)  # nothing is done for nobody
     finally:
         queue.metric_lock.release()
+
+
+def test_the_documentation_sends_its_examples(chromium: Browser, live: Live) -> None:
+    document = live.get("/openapi.json").json
+    with visited(chromium, live, "/docs") as seen:
+        page = seen.page
+        labels = seen.texts(".operation h2")
+        assert labels == [
+            f"{method.upper()} {path}"
+            for path, methods in document["paths"].items()
+            for method in methods
+        ]
+        assert seen.texts(".schema h3") == list(document["components"]["schemas"])
+        links = page.locator("main a").evaluate_all("all => all.map(each => each.hash.slice(1))")
+        assert set(links) <= set(document["components"]["schemas"])
+        for path in ("/v1/score", "/v1/compare", "/v1/rank"):
+            card = page.locator(".operation").nth(labels.index(f"POST {path}"))
+            assert f"curl -s {live.url}{path} -H" in card.locator("pre").first.inner_text()
+            card.locator("button").click()
+            answer = card.locator("form pre")
+            answer.filter(has_text="systems").wait_for()
+            assert answer.inner_text().startswith("200\n{")
+        stored = page.locator(".operation").nth(labels.index("GET /v1/comparisons/{name}"))
+        stored.locator("input").fill("none/such")
+        stored.locator("button").click()
+        stored.locator("form pre").filter(has_text="There is nothing here").wait_for()
+        assert violations(page) == []
+
+
+def test_the_documentation_sends_a_token(chromium: Browser) -> None:
+    token = "0123456789abcdef"
+    settings = ServiceSettings(metrics=("wer",), token=token, only_local=False)
+    with served(settings) as live, visited(chromium, live, "/docs") as seen:
+        page = seen.page
+        card = page.locator(".operation").filter(has_text="GET /v1/metrics")
+        card.locator("button").click()
+        card.locator("form pre").filter(has_text="wants a token").wait_for()
+        page.fill("#token", token)
+        card.locator("button").click()
+        card.locator("form pre").filter(has_text="word edits per reference word").wait_for()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adequa.service.app import Settings
+from adequa.service.app import ServiceSettings
 from live_service import Live, served
 from test_cli import ROOT, adequa
 
@@ -25,7 +25,7 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def live() -> Iterator[Live]:
-    with served(Settings(workers=1)) as server:
+    with served(ServiceSettings(workers=1)) as server:
         yield server
 
 

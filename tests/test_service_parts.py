@@ -27,7 +27,7 @@ from adequa.metrics.meteor.words import stem
 from adequa.metrics.registry import METRICS, clear_text_caches, metric_class, settings_of
 from adequa.segments import Segments
 from adequa.service import catalogue, server
-from adequa.service.app import Settings
+from adequa.service.app import ServiceSettings
 from adequa.service.catalogue import Catalogue, TextCacheLimit
 from adequa.service.comparing import BackgroundTask, TaskCancelled, TaskPool
 from adequa.service.limits import Limits, Refusal
@@ -268,7 +268,7 @@ def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "PATIENCE", 0.2)
-    with served(Settings(metrics=("wer",))) as live:
+    with served(ServiceSettings(metrics=("wer",))) as live:
         for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
             with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
                 raw.sendall(begun)

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from adequa.service.app import Settings, create_app
+from adequa.service.app import ServiceSettings, create_app
 from adequa.service.limits import Limits
 from live_service import Live, served
 
 LIMITS = Limits(segments=20, characters=60, resamples=50, draws=20_000)
-SETTINGS = Settings(metrics=("wer", "chrf"), limits=LIMITS)
+SETTINGS = ServiceSettings(metrics=("wer", "chrf"), limits=LIMITS)
 
 # A schema cannot say that columns have the same length, nor which metrics there are.
 BEYOND_SCHEMAS: Any = [positive_data_acceptance]

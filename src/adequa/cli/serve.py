@@ -76,7 +76,7 @@ def serve(
 ) -> None:
     """Serve an API over HTTP, and a web page at /."""
     try:
-        from adequa.service.app import Settings
+        from adequa.service.app import ServiceSettings
         from adequa.service.limits import Limits
         from adequa.service.server import Address, check_access, read_token, run_server
     except ImportError as error:
@@ -92,7 +92,7 @@ def serve(
         characters=max_characters,
         queue=queue,
     )
-    settings = Settings(
+    settings = ServiceSettings(
         metrics=tuple(metric or ()),
         workers=workers,
         token=token,

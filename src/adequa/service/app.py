@@ -19,7 +19,7 @@ from adequa.comparison import html as report
 from adequa.errors import AdequaError
 from adequa.scoring.as_json import as_json
 from adequa.scoring.results import Results
-from adequa.service import openapi, schemas
+from adequa.service import schemas
 from adequa.service.catalogue import Catalogue
 from adequa.service.comparing import (
     BackgroundTask,
@@ -94,7 +94,7 @@ _METRIC_QUERY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServiceSettings:
     """The settings of a server."""
 
     metrics: tuple[str, ...] = ()  # all that come with adequa if there are none
@@ -108,7 +108,7 @@ class Settings:
 class Service:
     """The objects that all routes share."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         self.limits = settings.limits
         self.store = ComparisonStore(seconds=settings.keep_seconds)
         self.counters = Counters(lambda: self.catalogue.backlog.count, lambda: len(self.store))
@@ -161,9 +161,9 @@ class Service:
         return await self.catalogue.queues(metrics, request.scope[RESOURCES])
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """The application of a server; metrics are loaded when it starts."""
-    settings = settings or Settings()
+    settings = settings or ServiceSettings()
     service = Service(settings)
 
     @asynccontextmanager
@@ -197,7 +197,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     _add_comparisons(app, service)
     _add_status(app, service)
     _add_pages(app)
-    openapi.complete_document(app, secured=settings.token is not None)
+    schemas.complete_document(app, secured=settings.token is not None)
     return app
 
 
@@ -269,15 +269,15 @@ def _add_score(app: FastAPI, service: Service) -> None:
         "/v1/score",
         summary="Score translations against references",
         responses={
-            **openapi.answer(
+            **schemas.json_answer(
                 schemas.ScoresAnswer,
                 lines=_STREAM_SCORES,
                 headers={"adequa-notes": "Notes on the texts: a JSON list of sentences."},
             ),
-            **openapi.BODY_ERRORS,
+            **schemas.BODY_ERRORS,
         },
         openapi_extra={
-            **openapi.request_body(ScoreRequest, lines=_STREAM_BODY),
+            **schemas.request_body(ScoreRequest, lines=_STREAM_BODY),
             "parameters": [_METRIC_QUERY],
         },
     )
@@ -331,10 +331,10 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         "/v1/compare",
         summary="Compare systems",
         responses={
-            **openapi.answer(schemas.ComparisonAnswer, lines=_STREAM_COMPARISON),
-            **openapi.BODY_ERRORS,
+            **schemas.json_answer(schemas.ComparisonAnswer, lines=_STREAM_COMPARISON),
+            **schemas.BODY_ERRORS,
         },
-        openapi_extra=openapi.request_body(CompareRequest),
+        openapi_extra=schemas.request_body(CompareRequest),
     )
     async def compare(request: Request) -> Response:
         content = await service.parse(CompareRequest, request)
@@ -362,8 +362,8 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/rank",
         summary="Rank systems",
-        responses={**openapi.answer(schemas.RankingAnswer), **openapi.BODY_ERRORS},
-        openapi_extra=openapi.request_body(RankRequest),
+        responses={**schemas.json_answer(schemas.RankingAnswer), **schemas.BODY_ERRORS},
+        openapi_extra=schemas.request_body(RankRequest),
     )
     async def rank(request: Request) -> Response:
         content = await service.parse(RankRequest, request)
@@ -388,7 +388,7 @@ async def _task_answer(request: Request, task: BackgroundTask[dict[str, Any]]) -
 def _add_comparisons(app: FastAPI, service: Service) -> None:
     store = service.store
     path = "/v1/comparisons/{name}"
-    refused = {**openapi.ACCESS_ERRORS, **openapi.errors(404)}
+    refused = {**schemas.ACCESS_ERRORS, **schemas.error_answers(404)}
 
     def stream(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
         headers["content-length"] = str(decompressed_size(compressed))
@@ -397,7 +397,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(
         path,
         summary="Get a stored comparison as JSON",
-        responses={**openapi.answer(schemas.ComparisonAnswer), **refused},
+        responses={**schemas.json_answer(schemas.ComparisonAnswer), **refused},
     )
     async def comparison_json(name: str) -> Response:
         return stream(store.get(name).content, JSON, _attachment("json"))
@@ -405,7 +405,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(
         f"{path}/pairs.tsv",
         summary="Get the pairs of systems of a stored comparison as TSV",
-        responses={**openapi.text_answer(_TSV), **refused},
+        responses={**schemas.text_answer(_TSV), **refused},
     )
     async def comparison_tsv(name: str) -> Response:
         return stream(store.get(name).pairs, _TSV, _attachment("tsv"))
@@ -413,7 +413,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(
         f"{path}/report.html",
         summary="Get the report of a stored comparison, a page that needs no network",
-        responses={**openapi.text_answer("text/html"), **refused},
+        responses={**schemas.text_answer("text/html"), **refused},
     )
     async def comparison_report(name: str) -> Response:
         loop = asyncio.get_running_loop()
@@ -436,7 +436,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/v1/metrics",
         summary="List the metrics of this server",
-        responses={**openapi.answer(schemas.MetricsAnswer), **openapi.ACCESS_ERRORS},
+        responses={**schemas.json_answer(schemas.MetricsAnswer), **schemas.ACCESS_ERRORS},
     )
     async def metrics() -> Response:
         content = {
@@ -450,7 +450,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/healthz",
         summary="Check whether the server is alive",
-        responses={**openapi.answer(schemas.StatusAnswer), **openapi.errors(421)},
+        responses={**schemas.json_answer(schemas.StatusAnswer), **schemas.error_answers(421)},
     )
     async def healthz() -> Response:
         return json_response({"status": "ok"})
@@ -458,7 +458,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/readyz",
         summary="Check whether the server can score",
-        responses={**openapi.answer(schemas.StatusAnswer), **openapi.errors(421, 503)},
+        responses={**schemas.json_answer(schemas.StatusAnswer), **schemas.error_answers(421, 503)},
     )
     async def readyz() -> Response:
         if not service.is_ready:
@@ -468,7 +468,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/metrics",
         summary="Get counts for Prometheus",
-        responses={**openapi.text_answer("text/plain"), **openapi.ACCESS_ERRORS},
+        responses={**schemas.text_answer("text/plain"), **schemas.ACCESS_ERRORS},
     )
     async def counts() -> Response:
         counters = service.counters
@@ -480,7 +480,7 @@ def _add_pages(app: FastAPI) -> None:
     html = report.fill_template(
         _asset("page.html"), {"sections": report.sections(), "version": __version__}
     )
-    documentation = _asset("docs.html")
+    documentation = report.fill_template(_asset("docs.html"), {"version": __version__})
     files = {
         "page.css": (f"{report.style()}\n{_asset('page.css')}", "text/css"),
         "page.js": (report.script(*map(_asset, _SCRIPTS)), "text/javascript"),
@@ -494,10 +494,8 @@ def _add_pages(app: FastAPI) -> None:
         return Response(html, 200, _REVALIDATED, media_type="text/html")
 
     @app.get("/docs", include_in_schema=False)
-    async def docs(request: Request) -> Response:
-        content = openapi.documentation(app.openapi(), str(request.base_url).rstrip("/"))
-        text = report.fill_template(documentation, {"content": content, "version": __version__})
-        return Response(text, 200, _REVALIDATED, media_type="text/html")
+    async def docs() -> Response:
+        return Response(documentation, 200, _REVALIDATED, media_type="text/html")
 
     @app.get("/assets/{name}", include_in_schema=False)
     async def asset(name: str) -> Response:

@@ -1,21 +1,35 @@
-"""Requests and answers as pydantic models: requests are checked by them, the API documented.
+"""Requests and answers as pydantic models, and the OpenAPI document that they make up.
 
-Answers come from `to_dict()` of results and are not built from these models; a test generates
-requests from the OpenAPI document and checks every answer against it.
+Requests are parsed by their models. Answers come from `to_dict()` of results; their models document
+the shape, and a test checks answers to generated requests against it. The page at `/docs` is our
+own (assets/docs.js), because Swagger UI needs a content policy that allows inline styles, and more
+than a megabyte of script.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
+from fastapi import FastAPI
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.json_schema import models_json_schema
 from pydantic_core import from_json
 
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
-from adequa.service.limits import LONGEST_METRIC, LONGEST_NAME, MOST_ROWS, Limits, Refusal
+from adequa.service.limits import (
+    JSON,
+    LINES,
+    LONGEST_METRIC,
+    LONGEST_NAME,
+    MOST_ROWS,
+    Limits,
+    Refusal,
+)
 
+_COMPONENTS = "#/components/schemas/"
 _MOST_KEYS = 50  # of an object other than `systems`; more of them are not checked one by one
 
 # Lists fail at the first fault, so that a long wrong one costs no more than a short one.
@@ -93,7 +107,6 @@ _EXAMPLE: dict[str, Any] = {
     },
     "references": ["The cat sat on a mat.", "He has gone home."],
 }
-_CHRF = "chrf|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0"
 
 
 class ScoreRequest(TextsRequest):
@@ -202,18 +215,6 @@ class MetricScores(BaseModel):
 class ScoresAnswer(BaseModel):
     """Scores, in the shape of `adequa score --format json`."""
 
-    model_config = _examples(
-        {
-            "metrics": [
-                {
-                    "name": "chrf",
-                    "signature": _CHRF,
-                    "higher_is_better": True,
-                    "systems": [{"name": "system", "score": 71.42, "segments": [71.42]}],
-                }
-            ]
-        }
-    )
     by: str = Field("", description="The column by which groups were formed, if any.")
     metrics: list[MetricScores]
 
@@ -242,17 +243,6 @@ class ComparedMetric(BaseModel):
 class ComparisonAnswer(BaseModel):
     """A comparison, in the shape of `adequa compare --format json`."""
 
-    model_config = _examples(
-        {
-            "systems": ["old", "new"],
-            "baseline": "old",
-            "segment_count": 2,
-            "settings": {"resamples": 100},
-            "metrics": [],
-            "buckets": [],
-            "notes": [],
-        }
-    )
     systems: list[str]
     baseline: str
     segment_count: int
@@ -267,7 +257,7 @@ class ComparisonAnswer(BaseModel):
     expires_in: float = Field(0.0, description="With `keep`: seconds until it is dropped.")
 
 
-class Estimate(BaseModel):
+class IntervalAnswer(BaseModel):
     """A value and its interval."""
 
     value: float | None
@@ -280,8 +270,8 @@ class RankedSystem(BaseModel):
 
     rank: int
     system: str
-    expected_wins: Estimate
-    strength: Estimate
+    expected_wins: IntervalAnswer
+    strength: IntervalAnswer
     better_than: dict[str, float]
     segments: list[float] = Field(default_factory=list, description="If requested.")
 
@@ -289,21 +279,6 @@ class RankedSystem(BaseModel):
 class RankingAnswer(BaseModel):
     """A ranking, in the shape of `adequa rank --format json`."""
 
-    model_config = _examples(
-        {
-            "signature": _CHRF,
-            "confidence": 0.95,
-            "systems": [
-                {
-                    "rank": 1,
-                    "system": "new",
-                    "expected_wins": {"value": 0.5, "low": 0.0, "high": 1.0},
-                    "strength": {"value": 0.0, "low": -1.0, "high": 1.0},
-                    "better_than": {"old": 0.5},
-                }
-            ],
-        }
-    )
     signature: str
     confidence: float
     systems: list[RankedSystem]
@@ -324,23 +299,6 @@ class ServedMetric(BaseModel):
 class MetricsAnswer(BaseModel):
     """The metrics of the server, those it uses by default, and its limits."""
 
-    model_config = _examples(
-        {
-            "metrics": [
-                {
-                    "name": "chrf",
-                    "summary": "character n-gram F-score",
-                    "higher_is_better": True,
-                    "lowest": 0,
-                    "highest": 100,
-                    "settings": {"char_order": 6, "word_order": 0, "beta": 2},
-                    "signature": _CHRF,
-                }
-            ],
-            "defaults": ["chrf"],
-            "limits": {"segments": 20000},
-        }
-    )
     metrics: list[ServedMetric]
     defaults: list[str]
     limits: dict[str, float]
@@ -414,3 +372,75 @@ def _syntax_error(error: Any) -> str:
 def _location(part: str | int) -> str:
     """A part of a location in a request; items count from 1."""
     return f"item {part + 1:,}" if isinstance(part, int) else part[:40]
+
+
+_REASONS = {
+    400: "The body is not JSON.",
+    401: "The server needs a token.",
+    404: "There is no such comparison, or no longer.",
+    408: "The request did not arrive in time.",
+    413: "The request is too large; the sentence names the limit.",
+    415: "The content type is not supported.",
+    421: "The server answers to localhost alone.",
+    422: "The request cannot be fulfilled; the sentence says why.",
+    429: "The server is busy; Retry-After says when to try again.",
+    503: "The server is not ready.",
+}
+
+
+def error_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of an endpoint, all of one shape."""
+    return {status: {"description": _REASONS[status], "model": ErrorAnswer} for status in statuses}
+
+
+ACCESS_ERRORS = error_answers(401, 421)
+BODY_ERRORS = error_answers(400, 401, 408, 413, 415, 421, 422, 429, 503)
+
+
+def json_answer(
+    model: type[BaseModel], *, lines: str = "", headers: Mapping[str, str] | None = None
+) -> dict[int | str, Any]:
+    """The result of an endpoint; `lines` describes it as a stream, where it can be one."""
+    response: dict[str, Any] = {"description": "The result.", "model": model}
+    if lines:
+        response["content"] = {LINES: {"schema": {"type": "string", "description": lines}}}
+    if headers:
+        response["headers"] = {
+            name: {"description": description, "schema": {"type": "string"}}
+            for name, description in headers.items()
+        }
+    return {200: response}
+
+
+def text_answer(media_type: str) -> dict[int | str, Any]:
+    """The result of an endpoint that answers with text."""
+    content = {media_type: {"schema": {"type": "string"}}}
+    return {200: {"description": "The file.", "content": content}}
+
+
+def request_body(model: type[BaseModel], *, lines: str = "") -> dict[str, Any]:
+    """The description of a body, which the service reads and validates within its limits."""
+    content: dict[str, Any] = {JSON: {"schema": {"$ref": _COMPONENTS + model.__name__}}}
+    if lines:
+        content[LINES] = {"schema": {"type": "string", "description": lines}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def complete_document(app: FastAPI, *, secured: bool) -> None:
+    """Add the models of requests to the document of an application that has all its routes."""
+    document = app.openapi()
+    components = document.setdefault("components", {})
+    requests = [(model, "validation") for model in REQUESTS]
+    _, definitions = models_json_schema(requests, ref_template=_COMPONENTS + "{model}")  # type: ignore[arg-type]  # literal modes
+    schemas = {**definitions["$defs"], **components.get("schemas", {})}
+    # FastAPI's own errors do not occur: any text is a name in a path.
+    components["schemas"] = {
+        name: schema for name, schema in schemas.items() if "ValidationError" not in name
+    }
+    for path, methods in document["paths"].items():
+        if "{name}" in path:
+            methods["get"]["responses"].pop("422")
+    if secured:
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+    app.openapi_schema = document

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adequa.errors import AdequaError
-from adequa.service.app import Settings, create_app
+from adequa.service.app import ServiceSettings, create_app
 from adequa.service.middleware import CONNECTION, LOG, ConnectionState, is_local
 
 PATIENCE = 20.0  # seconds for the first line and the headers of a request
@@ -68,7 +68,7 @@ def read_token(path: str) -> str:
     return token
 
 
-def run_server(settings: Settings, address: Address) -> None:
+def run_server(settings: ServiceSettings, address: Address) -> None:
     """Answer requests until a signal comes, and then finish those that have begun."""
     server, listening = create_server(settings, address)
     _log_to_standard_error()
@@ -76,7 +76,9 @@ def run_server(settings: Settings, address: Address) -> None:
         server.run(sockets=[listening])
 
 
-def create_server(settings: Settings, address: Address) -> tuple[uvicorn.Server, socket.socket]:
+def create_server(
+    settings: ServiceSettings, address: Address
+) -> tuple[uvicorn.Server, socket.socket]:
     """A server that does not run yet, and the socket that it will listen on."""
     config = uvicorn.Config(
         create_app(settings),
