@@ -14,7 +14,7 @@ from scipy import stats
 from adequa.errors import AdequaError
 from adequa.reproduce.measure import reproduce
 from adequa.reproduce.paper_table import TABLES, PaperResults, PaperRow, PaperTable, load_table
-from adequa.reproduce.results_page import SECTIONS, PageSection, page, plot_path
+from adequa.reproduce.results_page import SECTIONS, PageSection, draw, page, panels, plot_path
 from adequa.reproduce.scorers import segment_scorer
 from adequa.tables import Format
 from judgements import judgement_rows, needs_judgements
@@ -193,10 +193,8 @@ def test_the_page_is_generated_from_the_stored_results() -> None:
 
 def test_plots_are_drawn_from_the_stored_results(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="plots need matplotlib")
-    from adequa.reproduce.dot_plots import draw, panels
-
     section = SECTIONS[0]
-    (panel,) = drawn = panels(section, section.read(STORED))
+    (panel,) = one_panel = panels(section, section.read(STORED))
     by_label = {row.label: row for row in panel.rows}
     sentbleu, skip_thought = by_label["SentBLEU"], by_label["SVR + Skip-Thought"]
     assert sentbleu.paper == 0.504
@@ -204,7 +202,7 @@ def test_plots_are_drawn_from_the_stored_results(tmp_path: Path) -> None:
     assert sentbleu.interval is not None
     assert (skip_thought.paper, skip_thought.ours, skip_thought.interval) == (0.622, None, None)
     for name in ("a.svg", "b.svg"):
-        draw(drawn, tmp_path / name)
+        draw(one_panel, tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert "WMT16 segments" in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
@@ -225,9 +223,9 @@ def test_every_section_has_prose_details_and_a_plot(section: PageSection) -> Non
     assert (STORED / "details" / f"{section.name}.md").is_file()
     plot = plot_path(section, STORED)
     assert plot.stat().st_size < 60_000
-    drawn = plot.read_text(encoding="utf-8")
+    content = plot.read_text(encoding="utf-8")
     for results in section.read(STORED):
-        assert all(row.label in drawn for row in results.shown_rows())
+        assert all(row.label in content for row in results.shown_rows())
 
 
 def stored_scores(name: str, file: str) -> np.ndarray:

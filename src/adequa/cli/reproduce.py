@@ -66,7 +66,7 @@ def reproduce(
     Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
     """
     from adequa.reproduce.paper_table import load_table
-    from adequa.reproduce.results_page import page, write_page
+    from adequa.reproduce.results_page import page, write_page, write_plots
 
     if name is None and not plots:
         write([_list()], None)
@@ -81,8 +81,6 @@ def reproduce(
     if name is not None:
         measured = _measure(load_table(name), results, quick, tuple(system or ()), quiet)
     if plots:
-        from adequa.reproduce.dot_plots import write_plots
-
         write_plots(results)
     write_page(results)
     if measured is not None:

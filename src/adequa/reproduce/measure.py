@@ -83,12 +83,12 @@ def _prepare(table: PaperTable, folder: Path) -> None:
 
 
 def _selected(table: PaperTable, quick: bool, names: tuple[str, ...]) -> Iterator[PaperRow]:
-    known = [row.name for row in table.rows]
+    choices = [row.name for row in table.rows]
     for name in names:
-        if name not in known:
+        if name not in choices:
             raise AdequaError(
-                f'Table {table.name} has no system "{name}".{nearest(name, known)} There are:'
-                f" {', '.join(known)}."
+                f'Table {table.name} has no system "{name}".{nearest(name, choices)} There are:'
+                f" {', '.join(choices)}."
             )
     for row in table.rows:
         if row.name in names and row.scorer is None:

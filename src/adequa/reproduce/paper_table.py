@@ -212,7 +212,7 @@ class PaperResults(Result):
             for column, statistic in extra.columns.items()
         }
         rows = [
-            [row.label, *(self.shown(row, column) for column in columns)]
+            [row.label, *(self.cell(row, column) for column in columns)]
             for row in self.shown_rows()
         ]
         if not columns or not rows:
@@ -220,7 +220,7 @@ class PaperResults(Result):
         headings = (Column(name, align="right", heading=text) for name, text in columns.items())
         return (Table((Column("row"), *headings), rows),)
 
-    def shown(self, row: PaperRow, column: str) -> str:
+    def cell(self, row: PaperRow, column: str) -> str:
         """Our figure, with the paper's in parentheses."""
         figure, paper = self.figure(row.name, column), row.paper.get(column)
         cells = [] if figure is None or figure.measured is None else [self._number(figure.measured)]
@@ -281,7 +281,7 @@ def side_by_side(results: Sequence[PaperResults]) -> Table:
             row.label,
             *([_numbers(results, row)] if len(results) > 1 else []),
             *_main_cells(each, row, with_paper),
-            *(each.shown(row, column) for column in columns),
+            *(each.cell(row, column) for column in columns),
         ]
         for each, row in rows
     ]
@@ -325,7 +325,7 @@ def _main_cells(results: PaperResults, row: PaperRow, with_paper: bool) -> list[
     ours = None if figure is None else figure.measured
     bounds = None if figure is None else figure.interval
     difference = None if ours is None or paper is None else f"{ours - paper:+.{decimals}f}"
-    shown = [None if value is None else decimal(value, decimals) for value in (paper, ours)]
-    cells = [*shown, difference] if with_paper else shown[1:]
+    figures = [None if value is None else decimal(value, decimals) for value in (paper, ours)]
+    cells = [*figures, difference] if with_paper else figures[1:]
     cells.append(None if bounds is None else interval(*bounds, decimals))
     return [cell or MISSING for cell in cells]
