@@ -23,13 +23,13 @@ from adequa.service import schemas
 from adequa.service.catalogue import Catalogue
 from adequa.service.comparing import (
     BackgroundTask,
-    RankingService,
     TaskCancelled,
     TaskPool,
     compare_queued,
     comparison_settings,
     language_remarks,
     outputs_by_system,
+    rank_systems,
 )
 from adequa.service.limits import (
     JSON,
@@ -46,7 +46,6 @@ from adequa.service.middleware import (
     LOG,
     RESOURCES,
     SEGMENTS,
-    ConnectionState,
     Counters,
     LineStream,
     ServiceMiddleware,
@@ -55,7 +54,6 @@ from adequa.service.middleware import (
     json_line,
     json_response,
     log_failure,
-    wait_for_disconnect,
     while_connected,
 )
 from adequa.service.queue import MetricQueue
@@ -119,7 +117,6 @@ class Service:
             on_batch=self.counters.count_batch,
         )
         self.tasks = TaskPool(self.limits)
-        self.rankings = RankingService()
         self.bodies = BodyReader(self.limits)
         # Reports have threads of their own, so that requests for scores do not wait for them.
         self.report_pool = ThreadPoolExecutor(_REPORT_THREADS, thread_name_prefix="reports")
@@ -234,7 +231,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
         content = await service.parse(ScoreRequest, request)
         queues = await service.queues(request, content.metrics)
         work = score_request(content, queues, limits)
-        results = await while_connected(wait_for_disconnect(request.receive), work)
+        results = await while_connected(request.scope, work)
         count = request.scope[SEGMENTS] = segment_count(content)
         notes = await off_loop(count, language_remarks, _hypotheses(content), queues)
         # The shape of scores has no place for notes.
@@ -246,10 +243,9 @@ def _add_score(app: FastAPI, service: Service) -> None:
         queues = await service.queues(request, metrics)
         for queue in queues.values():
             queue.check_capacity()
-        disconnected = ConnectionState.of(request.scope).disconnected
         answers = score_lines(read_lines(request, limits), queues, limits)
         # An error in the first rows is answered by its status.
-        first = await while_connected(disconnected.wait(), anext(answers))
+        first = await while_connected(request.scope, anext(answers))
 
         async def lines() -> AsyncGenerator[bytes, None]:
             current, request.scope[SEGMENTS] = first, 0
@@ -263,7 +259,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
                 except Exception as error:  # noqa: BLE001 - any error is the last line
                     yield _error_line(error)
 
-        return LineStream(lines(), disconnected)
+        return LineStream(lines())
 
     @app.post(
         "/v1/score",
@@ -355,9 +351,12 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         limits.check_ranking(request.resamples, systems=len(systems), segments=max(sizes))
         if queue is not None:
             queue.check_capacity()
-        return service.tasks.start(
-            lambda task: service.rankings.rank(systems, queue, request, task), sum(sizes)
-        )
+
+        def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
+            scorer = service.catalogue.ranker.loaded() if queue is None else queue
+            return rank_systems(systems, scorer, request, task)
+
+        return service.tasks.start(work, sum(sizes))
 
     @app.post(
         "/v1/rank",
@@ -381,7 +380,7 @@ def _own(request: Request, task: BackgroundTask[Any]) -> None:
 
 
 async def _task_answer(request: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
-    content = await while_connected(wait_for_disconnect(request.receive), task.wait())
+    content = await while_connected(request.scope, task.wait())
     return await asyncio.to_thread(json_response, content)
 
 

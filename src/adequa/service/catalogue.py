@@ -29,6 +29,7 @@ from adequa.metrics.registry import (
     parsed_settings,
     settings_of,
 )
+from adequa.pretrained import ranker_folder
 from adequa.service.limits import LONGEST_METRIC, Limits, Refusal
 from adequa.service.queue import Backlog, MetricQueue
 
@@ -112,6 +113,7 @@ class Catalogue:
         if len(self.entries) < len(specifications):
             raise AdequaError("Two metrics of this server have one name; leave one of them out.")
         self.backlog = Backlog(limits.backlog)
+        self.ranker = LoadedMetric(self._load_ranker)  # of rankings that name no metric
         self._limits, self._workers, self._on_batch = limits, workers, on_batch
         self._text_cache = TextCacheLimit()
         self._metrics: OrderedDict[str, LoadedMetric] = OrderedDict()  # least recently used first
@@ -207,10 +209,13 @@ class Catalogue:
         metric = _load_metric(entry, settings, self._workers)
         return MetricQueue(metric, self._limits, self.backlog, on_batch=on_batch)
 
+    def _load_ranker(self) -> MetricQueue:
+        return MetricQueue(load_metric(ranker_folder()), self._limits, self.backlog)
+
     def _acquire(self, key: str, load: Callable[[], MetricQueue]) -> LoadedMetric:
         with self._lock:
             metric = self._metrics.get(key)
-            evicted = self._evict(room=1) if metric is None else []
+            evicted = self._evict() if metric is None else []
             if metric is None:
                 if len(self._metrics) >= _MOST_QUEUES + len(self.entries):
                     raise Refusal(
@@ -230,18 +235,15 @@ class Catalogue:
             metric.users -= 1
             if not metric.users and metric.queue is None:  # it could not be loaded
                 del self._metrics[key]
-            evicted = self._evict(room=0)
-        for each in evicted:
-            each.close()
 
-    def _evict(self, room: int) -> list[LoadedMetric]:
-        """Remove the least recently used metrics with settings, if there are many."""
+    def _evict(self) -> list[LoadedMetric]:
+        """Make room for a metric: remove the least recently used ones that have settings."""
         idle = [
             key
             for key, metric in self._metrics.items()
             if key not in self.entries and metric.is_idle
         ]
-        surplus = len(self._metrics) + room - _MOST_QUEUES
+        surplus = len(self._metrics) + 1 - _MOST_QUEUES
         return [self._metrics.pop(key) for key in idle[: max(surplus, 0)]]
 
 

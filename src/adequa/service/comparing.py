@@ -23,8 +23,6 @@ from adequa.comparison.systems import Outputs
 from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
-from adequa.metrics.registry import load_metric
-from adequa.pretrained import ranker_folder
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, Refusal
@@ -254,45 +252,28 @@ def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue
     return [str(foreign_remark(label, foreign, total)) for label in english if foreign]
 
 
-class RankingService:
-    """Rankings by a metric, or by the ranker that comes with adequa.
-
-    A ranker has no queue: it compares all outputs of a segment at once.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ranker: Metric | None = None
-
-    def rank(
-        self,
-        systems: Mapping[str, Segments],
-        queue: MetricQueue | None,
-        request: RankRequest,
-        task: BackgroundTask[Any],
-    ) -> dict[str, Any]:
-        """The ranking, in the shape of `adequa rank --format json`."""
-        progress = Progress(stage=task.enter)
-        if queue is None or isinstance(queue.metric, PairwiseRanker):
-            # One at a time, and beside the tasks that compute with statistics.
-            with task.slot_released(), self._lock if queue is None else queue.metric_lock:
-                metric = self._load() if queue is None else queue.metric
-                wins = win_probabilities(metric, systems, progress)
-        else:
-            metric, scorer = queue.metric, queue
-            wins = win_probabilities(
-                metric, systems, progress, lambda _, segments: task.score(scorer, segments)
-            )
-        task.enter("Resampling")
-        settings = ComparisonSettings(
-            resamples=request.resamples, confidence=request.confidence, seed=request.seed
+def rank_systems(
+    systems: Mapping[str, Segments],
+    queue: MetricQueue,
+    request: RankRequest,
+    task: BackgroundTask[Any],
+) -> dict[str, Any]:
+    """The ranking, in the shape of `adequa rank --format json`."""
+    metric = queue.metric
+    progress = Progress(stage=task.enter)
+    if isinstance(metric, PairwiseRanker):
+        # It compares all outputs of a segment at once, which no queue does.
+        with task.slot_released(), queue.metric_lock:
+            wins = win_probabilities(metric, systems, progress)
+    else:
+        wins = win_probabilities(
+            metric, systems, progress, lambda _, segments: task.score(queue, segments)
         )
-        first = next(iter(systems.values()))
-        signature = str(metric.segment_signature(first.reference_count))
-        ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
-        return ranking.to_dict(segments=request.segments)
-
-    def _load(self) -> Metric:
-        if self._ranker is None:
-            self._ranker = load_metric(ranker_folder())
-        return self._ranker
+    task.enter("Resampling")
+    settings = ComparisonSettings(
+        resamples=request.resamples, confidence=request.confidence, seed=request.seed
+    )
+    first = next(iter(systems.values()))
+    signature = str(metric.segment_signature(first.reference_count))
+    ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
+    return ranking.to_dict(segments=request.segments)

@@ -84,26 +84,19 @@ def json_line(content: object) -> bytes:
 
 
 class LineStream(Response):
-    """Lines that are sent as they are produced, until the client leaves.
-
-    Where the request was not read whole, the `disconnected` event of its connection tells that.
-    """
+    """Lines that are sent as they are produced, until the client leaves."""
 
     media_type = LINES
 
-    def __init__(
-        self, lines: AsyncGenerator[bytes, None], disconnected: asyncio.Event | None = None
-    ) -> None:
+    def __init__(self, lines: AsyncGenerator[bytes, None]) -> None:
         super().__init__(media_type=LINES)
         del self.headers["content-length"]
-        self._lines, self._disconnected = lines, disconnected
+        self._lines = lines
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines, one after the other."""
-        del scope
-        event = self._disconnected
-        leaving = wait_for_disconnect(receive) if event is None else event.wait()
-        await while_connected(leaving, self._send_all(send))
+        del receive
+        await while_connected(scope, self._send_all(send))
 
     async def _send_all(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -113,10 +106,10 @@ class LineStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def while_connected(leaving: Awaitable[object], work: Awaitable[T]) -> T:
-    """Await work, which is cancelled if the client leaves first."""
+async def while_connected(scope: Scope, work: Awaitable[T]) -> T:
+    """Await work for a request; it is cancelled if the client leaves first."""
     working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(leaving)
+    watching = asyncio.ensure_future(ConnectionState.of(scope).disconnected.wait())
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -130,12 +123,6 @@ async def while_connected(leaving: Awaitable[object], work: Awaitable[T]) -> T:
         if not working.done():
             with suppress(BaseException):
                 await working
-
-
-async def wait_for_disconnect(receive: Receive) -> None:
-    """Wait until the client leaves; the request was read whole."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 @dataclass(frozen=True, slots=True)

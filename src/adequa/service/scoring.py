@@ -12,6 +12,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -79,7 +80,7 @@ async def score_lines(
     count = 0
     async for window in _windows(lines, limits):
         rows_of = rows_by_system(window)
-        systems = {name: _segments(window, rows) for name, rows in rows_of.items()}
+        systems = {name: _segments([window[row] for row in rows]) for name, rows in rows_of.items()}
         # The stream as a whole was admitted, and takes its turns.
         statistics = await _statistics(list(systems.values()), queues, admitted=True)
         for index, (name, segments) in enumerate(systems.items()):
@@ -116,7 +117,7 @@ async def _windows(
             count += 1
             try:
                 row = parse(RequestRow, line)
-                _check_texts([row.mt], [row.ref], [row.src], limits, count)
+                _check_texts([row.mt], [row.ref], [row.src or ""], limits, count)
                 _check_streamed_system(row, has_source)
             except Refusal as error:
                 if window:
@@ -145,17 +146,6 @@ def _check_streamed_system(row: RequestRow, has_source: dict[str | None, bool]) 
         raise Refusal(
             422, f"This server takes {_MOST_STREAMED_SYSTEMS:,} systems in one stream at most."
         )
-
-
-def _segments(window: Sequence[RequestRow], rows: Sequence[int]) -> Segments:
-    """Checked rows of one system; a stream has no scores by document."""
-    selected = [window[row] for row in rows]
-    sources = tuple(row.src for row in selected if row.src is not None)
-    return Segments(
-        tuple(row.mt for row in selected),
-        tuple(tuple(row.ref) for row in selected),
-        sources or None,
-    )
 
 
 async def _statistics(
@@ -240,18 +230,20 @@ def _check_alternatives(request: TextsRequest) -> None:
         raise AdequaError("There are no texts: give rows, or systems with their references.")
 
 
-def _segments_of_rows(rows: Sequence[RequestRow], limits: Limits) -> Segments:
-    hypotheses = [row.mt for row in rows]
-    references = [tuple(row.ref) for row in rows]
-    sources = [row.src for row in rows]
-    _check_texts(hypotheses, references, sources, limits, 1)
-    documents = _all_or_none("doc", [row.doc for row in rows])
+def _segments(rows: Sequence[RequestRow]) -> Segments:
+    """The texts of rows of one system."""
     return Segments(
-        tuple(hypotheses),
-        tuple(references),
-        _all_or_none("src", sources),
-        {} if documents is None else {"doc": documents},
+        tuple(row.mt for row in rows),
+        tuple(tuple(row.ref) for row in rows),
+        _all_or_none("src", [row.src for row in rows]),
     )
+
+
+def _segments_of_rows(rows: Sequence[RequestRow], limits: Limits) -> Segments:
+    segments = _segments(rows)
+    _check_texts(segments.hypotheses, segments.references, segments.sources or (), limits, 1)
+    documents = _all_or_none("doc", [row.doc for row in rows])
+    return segments if documents is None else replace(segments, ids={"doc": documents})
 
 
 def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Segments]:
@@ -277,7 +269,7 @@ def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Seg
 def _check_texts(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
-    sources: Iterable[str | None],
+    sources: Iterable[str],
     limits: Limits,
     first: int,
 ) -> None:
@@ -297,7 +289,7 @@ def _check_texts(
             )
     longest = (max(texts, key=len) for texts in references)
     limits.check_texts("A reference of segment", longest, first)
-    limits.check_texts("The source of segment", (text or "" for text in sources), first)
+    limits.check_texts("The source of segment", sources, first)
 
 
 def _all_or_none(field: str, cells: Sequence[str | None]) -> tuple[str, ...] | None:
