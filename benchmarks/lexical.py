@@ -41,7 +41,7 @@ print(time.process_time() - started)
 """
 OURS = """
 from adequa import load_metric
-from adequa.scoring.api import as_segments
+from adequa.segments import as_segments
 metric, segments = load_metric("{name}"), as_segments(hypotheses, references)
 """
 OUR_SYSTEM = "metric.system_scores(metric.statistics(segments).sum(axis=0, keepdims=True))"

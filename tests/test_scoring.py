@@ -127,21 +127,24 @@ def test_score_takes_any_iterable() -> None:
         (["a", None], ["a", "b"], r"hypotheses\[1\] must be a string, but it is of type NoneType."),
         (["a"], [["a", 3]], r"references\[0\]\[1\] must be a string, but it is of type int."),
         (["a"], [3], r"references\[0\] must be a list, not one int."),
-        (["a"], ["a", "b"], "There are 1 hypotheses but references for 2 segments."),
-        (["a", "b", "c"], [["x"] * 3, ["y"] * 3], r"list\(zip\(\*references\)\)"),
+        (["a"], ["a", "b"], "hypotheses and references differ in length: 1 and 2."),
+        (["a"], None, "References are missing"),
+        (["a", "b"], [["x", "y"], ["v", "w"]], 'layout="segments" .* or layout="streams"'),
+        ({"a": 1}, ["a"], "hypotheses must be a list, not one dict."),
+        (3, ["a"], "hypotheses must be a list, not one int."),
         (["a"], [""], "Segment 1 has an empty reference"),
-        (["a"], [], "There are 1 hypotheses but references for 0 segments.$"),
+        (["a"], [], "hypotheses and references differ in length: 1 and 0.$"),
         ([], [], "There are no segments for adequa to score."),
     ],
 )
 def test_bad_lists(hypotheses: object, references: object, sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
-        adequa.score(hypotheses, references)  # type: ignore[arg-type]
+        adequa.score(hypotheses, references)  # type: ignore[call-overload]
 
 
 def test_something_else_than_a_metric() -> None:
     with pytest.raises(AdequaError, match="metric must be a metric's name or a metric, not None."):
-        adequa.score(["a"], ["a"], metric=None)  # type: ignore[arg-type]
+        adequa.score(["a"], ["a"], metric=None)  # type: ignore[call-overload]
 
 
 def test_public_names() -> None:

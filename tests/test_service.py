@@ -301,7 +301,7 @@ BAD: dict[str, tuple[object, int, str]] = {
     "unequal": (
         {"systems": {"a": ["x"]}, "references": ["x", "y"], "metrics": ["wer"]},
         422,
-        "a: There are 1 hypotheses but references for 2 segments.",
+        "a: hypotheses and references differ in length: 1 and 2.",
     ),
     "some sources": (
         {"rows": [ROW, {**ROW, "src": "x"}], "metrics": ["wer"]},

@@ -20,18 +20,22 @@ __all__ = [
     "Ensemble",
     "Metric",
     "PairRegressor",
+    "PairwiseRanker",
+    "Plan",
     "Preferences",
     "Protocol",
     "RatedSystems",
     "Ratings",
     "ScoreFile",
     "Scores",
+    "ScoringResult",
     "Segments",
     "Selection",
     "Signature",
     "TreeLstm",
     "__version__",
     "analyse",
+    "clear_caches",
     "compare",
     "evaluate",
     "load_dataset",
@@ -64,17 +68,20 @@ if TYPE_CHECKING:
     from adequa.learned.embedding.metric import EmbeddingRegressor
     from adequa.learned.ensemble import Ensemble
     from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.pair.plan import Plan
+    from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.learned.reval.metric import TreeLstm
-    from adequa.metrics.base import Metric
-    from adequa.metrics.registry import load_metric
+    from adequa.metrics.base import Metric, Scores
+    from adequa.metrics.registry import clear_caches, load_metric
     from adequa.scoring.api import score
     from adequa.scoring.corpus import score_corpus
     from adequa.scoring.mbr import mbr
     from adequa.scoring.rerank import rerank
-    from adequa.segments import Scores, Segments, Signature
+    from adequa.scoring.results import ScoringResult
+    from adequa.segments import Segments, Signature
 
-# Public names are found when first used, so that `import adequa` and `adequa --help` stay quick.
-_HOMES = {
+# Public names are imported when first used, so that `import adequa` and `adequa --help` stay quick.
+_MODULES = {
     "AdequaError": "adequa.errors",
     "AnalysisSettings": "adequa.agreement.error_analysis",
     "Blend": "adequa.learned.blend",
@@ -84,17 +91,21 @@ _HOMES = {
     "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.base",
     "PairRegressor": "adequa.learned.pair.metric",
+    "PairwiseRanker": "adequa.learned.pairwise.metric",
+    "Plan": "adequa.learned.pair.plan",
     "Preferences": "adequa.judgements",
     "Protocol": "adequa.agreement.protocol",
     "RatedSystems": "adequa.judgements",
     "Ratings": "adequa.judgements",
     "ScoreFile": "adequa.io.score_files",
-    "Scores": "adequa.segments",
+    "Scores": "adequa.metrics.base",
+    "ScoringResult": "adequa.scoring.results",
     "Segments": "adequa.segments",
     "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
     "TreeLstm": "adequa.learned.reval.metric",
     "analyse": "adequa.agreement.error_analysis",
+    "clear_caches": "adequa.metrics.registry",
     "compare": "adequa.comparison.compare",
     "evaluate": "adequa.agreement.evaluate",
     "load_dataset": "adequa.datasets.load",
@@ -110,10 +121,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'adequa' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted(__all__)

@@ -1,11 +1,11 @@
-"""Segments, Scores and Signature: the basic types, frozen and columnar."""
+"""Segments and Signature: the basic types, frozen and columnar; and segments from Python lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -199,17 +199,150 @@ class Signature:
         return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.fields)])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """The scores of a metric: one for each segment, and the system score with its statistics.
+# From Python objects
 
-    `statistics` has one row a segment and adds up: any selection or resampling of segments gets
-    its system score from the sum of its rows, without looking at text again. `remarks` are what a
-    reader of the scores should know, such as how many texts were too long to be read whole.
+# How lists of references are nested: one list a segment, or one list a reference as sacreBLEU has
+# them (a stream).
+ReferenceLayout: TypeAlias = Literal["segments", "streams"]
+
+# Names of the columns of a table, by the field that they hold.
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "mt": ("mt", "hypothesis", "translation"),
+    "ref": ("ref", "reference"),
+    "src": ("src", "source"),
+}
+
+
+class Frame(Protocol):
+    """A data frame, of pandas or of another library whose columns are read alike."""
+
+    @property
+    def columns(self) -> Iterable[Any]: ...
+
+    def __getitem__(self, name: str, /) -> Iterable[Any]: ...
+
+
+def as_segments(
+    hypotheses: Iterable[str] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    sources: Iterable[str] | None = None,
+    *,
+    layout: ReferenceLayout | None = None,
+) -> Segments:
+    """Segments from lists of strings, or from a data frame; segments are returned as they are.
+
+    `references` holds one string a segment, or nested lists of strings: by segment, or by reference
+    as sacreBLEU has them. Where their lengths fit both, `layout` has to say which it is.
+
+    >>> as_segments(["a", "b", "c"], [["x", "y", "z"]]).references
+    (('x',), ('y',), ('z',))
+    >>> as_segments(["a", "b"], [["v", "w"], ["x", "y"]], layout="streams").references
+    (('v', 'x'), ('w', 'y'))
     """
+    if isinstance(hypotheses, Segments) or hasattr(hypotheses, "columns"):
+        if references is not None or sources is not None:
+            raise AdequaError(
+                "Segments and data frames have their references and sources with them; leave out "
+                "the others."
+            )
+        if isinstance(hypotheses, Segments):
+            return hypotheses
+        return _from_frame(cast("Frame", hypotheses))
+    texts = _strings("hypotheses", hypotheses)
+    if references is None:
+        raise AdequaError("References are missing: one string, or a list of strings, a segment.")
+    return Segments(
+        hypotheses=texts,
+        references=_by_segment(_items("references", references), len(texts), layout),
+        sources=None if sources is None else _strings("sources", sources),
+    )
 
-    signature: Signature
-    segments: FloatArray
-    system: float
-    statistics: FloatArray
-    remarks: tuple[str, ...] = ()
+
+def _from_frame(frame: Frame) -> Segments:
+    """Segments from a data frame of pandas or of another library that iterates over columns."""
+    names = [str(name) for name in frame.columns]
+    columns: dict[str, str] = {}
+    for part, aliases in COLUMN_NAMES.items():
+        matching = [name for name in aliases if name in names]
+        if len(matching) > 1:
+            raise AdequaError(f"The data frame has columns {' and '.join(matching)}; leave one.")
+        if not matching and part != "src":
+            raise AdequaError(
+                f"The data frame has no column {' or '.join(aliases)}; it has "
+                f"{', '.join(names) or 'none'}."
+            )
+        columns |= zip([part], matching, strict=False)
+    others = [name for name in names if name not in columns.values()]
+    reference_name = f'the column "{columns["ref"]}"'
+    return Segments(
+        hypotheses=_strings(f'the column "{columns["mt"]}"', frame[columns["mt"]]),
+        references=tuple(
+            _texts(reference_name, row, cell) for row, cell in enumerate(frame[columns["ref"]])
+        ),
+        sources=_strings(f'the column "{columns["src"]}"', frame[columns["src"]])
+        if "src" in columns
+        else None,
+        ids={name: tuple(map(str, frame[name])) for name in others},
+    )
+
+
+def _by_segment(
+    references: tuple[object, ...], segments: int, layout: ReferenceLayout | None
+) -> tuple[tuple[str, ...], ...]:
+    """References as one tuple a segment, whichever way they were nested."""
+    is_nested = bool(references) and all(isinstance(each, (list, tuple)) for each in references)
+    lengths = [len(each) for each in references] if is_nested else []  # type: ignore[arg-type]
+    fits_segments = len(references) == segments
+    fits_streams = is_nested and set(lengths) == {segments}
+    if layout is None:
+        rows = [tuple(_items("references", each)) for each in references] if is_nested else []
+        is_same = fits_streams and rows == list(zip(*rows, strict=True))
+        if fits_segments and fits_streams and not is_same:
+            raise AdequaError(
+                f"These {segments} lists of {segments} references can be read in two ways; say "
+                'layout="segments" where each list has the references of one segment, or '
+                'layout="streams" where each has one reference of all segments, as in sacreBLEU.'
+            )
+        layout = "segments" if fits_segments or not fits_streams else "streams"
+    if layout == "streams" and not fits_streams:
+        raise AdequaError(
+            f"There are {segments} hypotheses, and with the layout streams each list of references "
+            f"needs as many{f'; there are lists of {sorted(set(lengths))}' if is_nested else ''}."
+        )
+    if layout == "streams":
+        return tuple(
+            zip(
+                *(_strings(f"references[{row}]", each) for row, each in enumerate(references)),
+                strict=True,
+            )
+        )
+    if not fits_segments:
+        hint = (
+            " They look like one list for each reference; give one list for each segment:"
+            " list(zip(*references))."
+        )
+        raise AdequaError(
+            f"hypotheses and references differ in length: {segments} and {len(references)}."
+            + (hint if fits_streams else "")
+        )
+    return tuple(_texts("references", row, each) for row, each in enumerate(references))
+
+
+def _texts(name: str, row: int, value: object) -> tuple[str, ...]:
+    """The references of one segment, from a string or a list of strings."""
+    return (value,) if isinstance(value, str) else _strings(f"{name}[{row}]", value)
+
+
+def _strings(name: str, values: object) -> tuple[str, ...]:
+    items = _items(name, values)
+    for row, value in enumerate(items):
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise AdequaError(f"{name}[{row}] must be a string, but it is of type {kind}.")
+    return items  # type: ignore[return-value]  # checked just above
+
+
+def _items(name: str, values: object) -> tuple[object, ...]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise AdequaError(f"{name} must be a list, not one {type(values).__name__}.")
+    return tuple(values)

@@ -560,6 +560,10 @@ class Result(ABC):
         """Tables in LaTeX, for the package booktabs."""
         return "".join(self.lines(Format.latex))
 
+    def to_pandas(self) -> pd.DataFrame:
+        """The long table as a data frame; needs pandas."""
+        return self.long_table().to_pandas()
+
     def save(self, path: str | Path) -> None:
         """Write the result to a file, in the format that its ending asks for."""
         format_ = format_of(path, Format)

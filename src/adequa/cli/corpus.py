@@ -19,7 +19,7 @@ from adequa.progress import Progress
 
 if TYPE_CHECKING:
     from adequa.scoring.corpus import CorpusProgress, CorpusScores
-    from adequa.scoring.results import Results
+    from adequa.scoring.results import ScoringResult
 
 MAX_CHARACTERS = 100_000  # as scoring.manifest has it, without importing it for --help
 
@@ -96,7 +96,7 @@ def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> boo
     )
 
 
-def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> Results:
+def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> ScoringResult:
     """Score a corpus and say what should be known of it."""
     from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards

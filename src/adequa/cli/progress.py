@@ -12,7 +12,7 @@ from adequa.errors import printable
 from adequa.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
-    from adequa.scoring.results import Results
+    from adequa.scoring.results import ScoringResult
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 
@@ -105,7 +105,7 @@ def tell_notes(notes: Iterable[str], *, quiet: bool) -> None:
         tell(f"note: {note}")
 
 
-def notes_on(results: Results) -> Iterator[str]:
+def notes_on(results: ScoringResult) -> Iterator[str]:
     """What a reader of the scores should know."""
     for name, empty in results.empty_hypotheses.items():
         count = results.segment_counts[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,14 +36,15 @@ from adequa.cli.options import (
     References,
     SourceText,
 )
-from adequa.cli.output import ScoreFormat, ScoreFormatOption, check_output, format_by_ending, write
+from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
 from adequa.cli.progress import notes_on, tell_notes
 from adequa.comparison.settings import METRICS
 from adequa.errors import AdequaError
+from adequa.tables import TABLE_FORMATS, Format
 
 if TYPE_CHECKING:
     from adequa.metrics.base import Metric
-    from adequa.scoring.results import Results
+    from adequa.scoring.results import ScoringResult
     from adequa.segments import Segments
 
 
@@ -70,7 +72,7 @@ def score(
         str | None,
         typer.Option("--by", metavar="COLUMN", help="Also a score for each doc, or other column."),
     ] = None,
-    format_: ScoreFormatOption = None,
+    format_: FormatOption = None,
     decimals: Annotated[
         int | None,
         typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
@@ -102,7 +104,8 @@ def score(
             Way(engine, workers, address, gpus, prefix, max_characters),
             quiet=quiet,
         )
-        write(_rendered(scored, format_ or ScoreFormat.text, decimals), None)
+        scored = replace(scored, decimals=decimals)
+        write_result(scored, chosen_format(format_, None), None)
         return
     if engine is not None or workers is not None or address is not None or gpus:
         raise AdequaError("Engines and workers go with -i SHARDS -o FOLDER/.")
@@ -110,22 +113,23 @@ def score(
         raise AdequaError("--prefix and --max-characters go with -i SHARDS -o FOLDER/.")
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
+    chosen = chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
     loading = MetricLoader(device, None if no_cache else cache_size)
     from adequa.scoring.results import labelled
 
     metrics = labelled({each: loading(each) for each in metric or METRICS})
     loading.check_device()
-    beside = dict.fromkeys(name for found in metrics.values() for name in found.columns)
-    keep = [*beside, *([] if by is None or by in beside else [by])]
+    columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
+    ids = [*columns, *([] if by is None or by in columns else [by])]
     read, paths = reader(
-        "score", hypothesis or [], reference or [], source, input_, column or [], keep
+        "score", hypothesis or [], reference or [], source, input_, column or [], ids
     )
     if output is not None:
         check_output(output, paths)
-    results = _score(read, paths, metrics, segments, by, quiet)
-    remarks = (remark for found in metrics.values() for remark in found.remarks())
-    tell_notes((*notes_on(results), *remarks), quiet=quiet)
-    write(_rendered(results, format_ or format_by_ending(output, ScoreFormat), decimals), output)
+    result = _score(read, paths, metrics, segments, by, quiet)
+    remarks = (remark for each in metrics.values() for remark in each.remarks())
+    tell_notes((*notes_on(result), *remarks), quiet=quiet)
+    write_result(replace(result, decimals=decimals), chosen, output)
 
 
 def _score(
@@ -135,7 +139,7 @@ def _score(
     segments: bool,
     by: str | None,
     quiet: bool,
-) -> Results:
+) -> ScoringResult:
     from adequa.cli.progress import progress
     from adequa.io.read import total_bytes
     from adequa.scoring.stream import score_stream
@@ -149,15 +153,3 @@ def _reported(batches: Iterator[Segments], scored: Callable[[int], None]) -> Ite
     for batch in batches:
         yield batch
         scored(len(batch))  # whoever took the batch has come back for the next one
-
-
-def _rendered(results: Results, format_: ScoreFormat, decimals: int | None) -> Iterator[str]:
-    from adequa.cli import render
-    from adequa.scoring.as_json import as_json
-
-    render_as = {
-        ScoreFormat.text: render.as_text,
-        ScoreFormat.json: as_json,
-        ScoreFormat.tsv: render.as_tsv,
-    }
-    return render_as[format_](results, decimals)

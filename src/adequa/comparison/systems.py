@@ -16,8 +16,7 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.score_files import ScoreFile
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import Progress
-from adequa.scoring.api import as_segments
-from adequa.segments import UNNAMED, FloatArray, Segments, concatenate
+from adequa.segments import UNNAMED, FloatArray, Segments, as_segments, concatenate
 from adequa.statistics.arrays import check_finite
 
 MIN_SYSTEMS = 2
@@ -123,7 +122,7 @@ def segments_from_lists(
         if not isinstance(name, str):
             raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
         try:
-            segments[name] = as_segments(texts, shared, source_texts)
+            segments[name] = as_segments(texts, shared, source_texts, layout="segments")
         except AdequaError as error:
             raise AdequaError(f"{name}: {error}") from None
     return segments

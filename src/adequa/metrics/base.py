@@ -13,19 +13,66 @@ Everything else (streaming, documents, resampling) is arithmetic on those rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.segments import FloatArray, Scores, Segments, Signature
+from adequa.segments import FloatArray, Frame, ReferenceLayout, Segments, Signature, as_segments
+from adequa.tables import Column, Result, Table
 from adequa.version import __version__
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scores(Result):
+    """The scores of one metric: one for each segment, and the system score with its statistics.
+
+    `statistics` has one row a segment and adds up: any selection or resampling of segments gets
+    its system score from the sum of its rows, without looking at text again. `remarks` are what a
+    reader of the scores should know, such as how many texts were too long to be read whole.
+    """
+
+    signature: Signature
+    segments: FloatArray
+    system: float
+    statistics: FloatArray
+    remarks: tuple[str, ...] = ()
+    higher_is_better: bool = True
+    decimals: int = 4
+
+    def tables(self) -> tuple[Table, ...]:
+        column = score_column(self.signature.metric, self.higher_is_better, self.decimals)
+        return (Table((column,), [(self.system,)], notes=(str(self.signature), *self.remarks)),)
+
+    def long_table(self) -> Table:
+        columns = Column("segment", "integer"), Column(self.signature.metric, "number")
+        return Table(columns, list(enumerate(self.segments.tolist(), 1)))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.signature.metric,
+            "signature": str(self.signature),
+            "higher_is_better": self.higher_is_better,
+            "score": self.system,
+            "segments": self.segments.tolist(),
+        }
+
+
+def score_column(name: str, higher_is_better: bool, decimals: int, *, mark: bool = False) -> Column:
+    """The column of a metric's scores for readers, whose best score may be marked."""
+    return Column(
+        name,
+        "number",
+        decimals=decimals,
+        heading=f"{name} {'↑' if higher_is_better else '↓'}",
+        direction=("higher" if higher_is_better else "lower") if mark else None,
+    )
 
 
 class Metric(ABC):
@@ -65,15 +112,30 @@ class Metric(ABC):
     def system_scores(self, totals: FloatArray) -> FloatArray:
         """One system score for each row of summed statistics."""
 
-    def score(self, segments: Segments) -> Scores:
-        """Score segments, each by itself and all together."""
+    def score(
+        self,
+        hypotheses: Iterable[str] | Segments | Frame,
+        references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+        *,
+        sources: Iterable[str] | None = None,
+        layout: ReferenceLayout | None = None,
+    ) -> Scores:
+        """Score segments, each by itself and all together.
+
+        Takes lists of strings, `Segments`, or a data frame with the columns mt and ref; see
+        `adequa.segments.as_segments`.
+        """
+        segments = as_segments(hypotheses, references, sources, layout=layout)
+        before = self.counted_remarks()
         statistics = self.checked_statistics(segments)
         return Scores(
             signature=self.signature(segments.reference_count),
             segments=self.segment_scores(statistics),
             system=float(self.system_scores(statistics.sum(axis=0, keepdims=True))[0]),
             statistics=statistics,
-            remarks=self.remarks(),
+            remarks=sentences(since(before, self.counted_remarks())),
+            higher_is_better=self.higher_is_better,
+            decimals=self.decimals,
         )
 
     def checked_statistics(self, segments: Segments) -> FloatArray:

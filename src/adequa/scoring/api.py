@@ -1,87 +1,123 @@
-"""The Python entry point: score lists of strings."""
+"""The Python entry point: score lists of strings, segments or a data frame."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import overload
 
 from adequa.errors import AdequaError
-from adequa.metrics.base import Metric
-from adequa.metrics.registry import load_metric
-from adequa.segments import Scores, Segments
+from adequa.metrics.base import Metric, Scores, sentences, since
+from adequa.metrics.registry import shared_metric
+from adequa.scoring.results import ScoringResult, labelled
+from adequa.scoring.stream import score_stream
+from adequa.segments import Frame, ReferenceLayout, Segments, as_segments
+
+DEFAULT_METRIC = "adequa"
+
+
+@overload
+def score(
+    hypotheses: Iterable[str] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    metric: str | Metric = DEFAULT_METRIC,
+    *,
+    metrics: None = None,
+    sources: Iterable[str] | None = None,
+    layout: ReferenceLayout | None = None,
+) -> Scores: ...
+
+
+@overload
+def score(
+    hypotheses: Iterable[str] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    *,
+    metrics: Sequence[str | Metric],
+    sources: Iterable[str] | None = None,
+    layout: ReferenceLayout | None = None,
+) -> ScoringResult: ...
 
 
 def score(
-    hypotheses: Iterable[str],
-    references: Iterable[str] | Iterable[Sequence[str]],
-    metric: str | Metric = "adequa",
+    hypotheses: Iterable[str] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    metric: str | Metric = DEFAULT_METRIC,
     *,
+    metrics: Sequence[str | Metric] | None = None,
     sources: Iterable[str] | None = None,
-) -> Scores:
-    """Score translations against references with one metric.
+    layout: ReferenceLayout | None = None,
+) -> Scores | ScoringResult:
+    """Score translations against references with one metric, or with several.
 
-    `references` holds one string a segment, or one list of strings a segment where there are
-    several references. `metric` is a name with optional settings, as on the command line
-    (`"bleu:tokenize=intl"`), or a metric object; without it, the one that ships, for English.
+    `hypotheses` and `references` are lists of strings; a segment with several references has a list
+    of them. References may also come as sacreBLEU has them, one list for each reference; where the
+    lengths fit both readings, `layout="segments"` or `layout="streams"` says which it is. In place
+    of lists, `hypotheses` may be `Segments`, or a data frame with the columns `mt`, `ref` and,
+    optionally, `src` and `system`.
+
+    A metric is a name with optional settings, as on the command line (`"bleu:tokenize=intl"`), the
+    folder of a trained metric, or a metric object. Metrics stay in memory for the next call;
+    `adequa.clear_caches()` frees it.
+
+    - With `metric` (by default the one that ships, for English): `Scores`, whose `system` is a
+      number and whose `segments` is an array. All segments are those of one system.
+    - With `metrics`: a `ScoringResult`, whose `system` and `segments` are dictionaries by metric;
+      where segments name several systems, the values are dictionaries by system.
 
     >>> scores = score(["The cat sat on the mat."], ["The cat sat on a mat."], metric="chrf")
     >>> round(scores.system, 2)
     71.42
     >>> scores.segments.round(2)
     array([71.42])
-    >>> scores = score(["Hello there."], [["Hi there.", "Hello there."]], metric="ter")
-    >>> scores.system, str(scores.signature).split("|")[1]
-    (0.0, 'nrefs:2')
+    >>> score(["Hello there."], [["Hi there.", "Hello there."]], metrics=["ter", "wer"]).system
+    {'ter': 0.0, 'wer': 0.0}
     """
-    chosen = load_metric(metric) if isinstance(metric, str) else metric
-    if not isinstance(chosen, Metric):
-        raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
-    return chosen.score(as_segments(hypotheses, references, sources))
+    if metrics is not None and metric != DEFAULT_METRIC:
+        raise AdequaError("Give one metric as metric, or several as metrics; not both.")
+    segments = as_segments(hypotheses, references, sources, layout=layout)
+    if metrics is None:
+        return _score_one(segments, metric)
+    if isinstance(metrics, str | Metric):
+        metrics = [metrics]
+    return _score_several(segments, metrics)
 
 
-def as_segments(
-    hypotheses: Iterable[str],
-    references: Iterable[str] | Iterable[Sequence[str]],
-    sources: Iterable[str] | None = None,
-) -> Segments:
-    """Segments from plain Python lists, checked."""
-    translated = _strings("hypotheses", hypotheses)
-    listed = _rows("references", references)
-    if len(listed) != len(translated):
+def _score_one(segments: Segments, metric: str | Metric) -> Scores:
+    systems = len(set(segments.ids.get("system", ())))
+    if systems > 1:
         raise AdequaError(
-            f"There are {len(translated)} hypotheses but references for {len(listed)} segments."
-            + _transposition_hint(listed, len(translated))
+            f"The segments are those of {systems} systems; metrics=[{str(metric)!r}] scores each."
         )
-    return Segments(
-        hypotheses=translated,
-        references=tuple(
-            (each,) if isinstance(each, str) else _strings(f"references[{row}]", each)
-            for row, each in enumerate(listed)
-        ),
-        sources=None if sources is None else _strings("sources", sources),
-    )
+    with ExitStack() as stack:
+        return _entered(metric, stack).score(segments)
 
 
-def _rows(name: str, values: Iterable[object]) -> tuple[object, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise AdequaError(f"{name} must be a list, not one {type(values).__name__}.")
-    return tuple(values)
-
-
-def _strings(name: str, values: object) -> tuple[str, ...]:
-    rows = _rows(name, values)  # type: ignore[arg-type]  # _rows checks it
-    for row, value in enumerate(rows):
-        if not isinstance(value, str):
-            kind = type(value).__name__
-            raise AdequaError(f"{name}[{row}] must be a string, but it is of type {kind}.")
-    return rows  # type: ignore[return-value]  # checked just above
-
-
-def _transposition_hint(references: tuple[object, ...], segments: int) -> str:
-    """sacreBLEU takes one list a reference; here it is one list a segment."""
-    streams = [each for each in references if isinstance(each, (list, tuple))]
-    if streams and all(len(each) == segments for each in streams):
-        return (
-            " They look like one list for each reference; give one list for each segment:"
-            " list(zip(*references))."
+def _score_several(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringResult:
+    if not metrics:
+        raise AdequaError("metrics is empty; name at least one.")
+    with ExitStack() as stack:
+        loaded = labelled(
+            {
+                each if isinstance(each, str) else f"{each.name} {number}": _entered(each, stack)
+                for number, each in enumerate(metrics, 1)
+            }
         )
-    return ""
+        before = {label: metric.counted_remarks() for label, metric in loaded.items()}
+        result = score_stream([segments], loaded, keep_segments=True)
+        remarks = (
+            remark
+            for label, metric in loaded.items()
+            for remark in sentences(since(before[label], metric.counted_remarks()))
+        )
+        return replace(result, lists_segments=False, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _entered(metric: str | Metric, stack: ExitStack) -> Metric:
+    """A metric object as it is, or the shared one of a specification."""
+    if isinstance(metric, str):
+        return stack.enter_context(shared_metric(metric))
+    if not isinstance(metric, Metric):
+        raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
+    return metric

@@ -34,7 +34,7 @@ from adequa.scoring.manifest import (
     make_job,
     write_manifest,
 )
-from adequa.scoring.results import MetricResult, Results, SystemResult
+from adequa.scoring.results import MetricScores, ScoringResult, SystemScores
 from adequa.scoring.shard import ShardOutcome, ShardProgress, check_metric, checked_layout, opened
 
 Engine: TypeAlias = Literal["local", "ray"]
@@ -57,7 +57,7 @@ class CorpusProgress:
 class CorpusScores:
     """The scores of a corpus, and the records of its shards."""
 
-    results: Results  # of all rows together
+    results: ScoringResult  # of all rows together
     records: tuple[ShardRecord, ...]
 
     @property
@@ -326,16 +326,16 @@ def _gathered(outcomes: ShardOutcomes, shards: Sequence[Shard]) -> tuple[ShardRe
     return tuple(records[shard.name] for shard in shards)
 
 
-def _results(metrics: Mapping[str, Metric], records: Sequence[ShardRecord]) -> Results:
+def _results(metrics: Mapping[str, Metric], records: Sequence[ShardRecord]) -> ScoringResult:
     empty = sum(record.empty for record in records)
-    return Results(
+    return ScoringResult(
         metrics=tuple(_result(column, metric, records) for column, metric in metrics.items()),
         segment_counts={CORPUS: sum(record.rows for record in records)},
         empty_hypotheses={CORPUS: empty} if empty else {},
     )
 
 
-def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> MetricResult:
+def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> MetricScores:
     of_metric = [record.metrics[column] for record in records]
     totals = [each.total for each in of_metric if each.scored]
     score = math.nan
@@ -344,11 +344,11 @@ def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> Metr
         score = round(float(metric.system_scores(total[None])[0]), _DECIMALS)
     counts = {count for each in of_metric for count in each.reference_counts}
     references = counts.pop() if len(counts) == 1 else None
-    return MetricResult(
+    return MetricScores(
         name=column,
         signature=metric.signature(references),
         segment_signature=metric.segment_signature(references),
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
-        systems=(SystemResult(CORPUS, score),),
+        systems=(SystemScores(CORPUS, score),),
     )

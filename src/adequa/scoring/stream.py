@@ -14,7 +14,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
-from adequa.scoring.results import MetricResult, Results, SystemResult
+from adequa.scoring.results import MetricScores, ScoringResult, SystemScores
 from adequa.segments import UNNAMED, FloatArray, Segments, concatenate
 
 
@@ -24,7 +24,7 @@ def score_stream(
     *,
     keep_segments: bool = False,
     by: str | None = None,
-) -> Results:
+) -> ScoringResult:
     """Score every system in a stream with every metric; `metrics` maps a label to a metric.
 
     `by` names an id column: each system then also gets a score for each of its values.
@@ -76,7 +76,7 @@ class RunningScores:
             label, statistics, scores, None if self._by is None else _column(segments, self._by)
         )
 
-    def results(self) -> Results:
+    def results(self) -> ScoringResult:
         """What was found in all batches so far."""
         systems = self._systems
         for system in systems.values():
@@ -88,14 +88,14 @@ class RunningScores:
         if not systems:
             raise AdequaError("There is nothing to score: the input has no segments.")
         empty = {name: system.empty for name, system in systems.items() if system.empty}
-        return Results(
+        return ScoringResult(
             metrics=tuple(
                 _result(label, metric, systems) for label, metric in self._metrics.items()
             ),
             segment_counts={name: system.segments for name, system in systems.items()},
             empty_hypotheses=empty,
             grouped_by=self._by,
-            has_segments=self._keep_segments,
+            lists_segments=self._keep_segments,
         )
 
 
@@ -145,10 +145,10 @@ class _System:
         return next(iter(self.reference_counts)) if len(self.reference_counts) == 1 else None
 
 
-def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> MetricResult:
+def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> MetricScores:
     counts = {system.reference_count for system in systems.values()}
     reference_count = counts.pop() if len(counts) == 1 else None
-    return MetricResult(
+    return MetricScores(
         name=label,
         signature=metric.signature(reference_count),
         segment_signature=metric.segment_signature(reference_count),
@@ -160,10 +160,10 @@ def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> Metri
     )
 
 
-def _system_result(name: str, metric: Metric, sums: _Sums) -> SystemResult:
+def _system_result(name: str, metric: Metric, sums: _Sums) -> SystemScores:
     totals = np.stack([sums.total, *sums.groups.values()])
     score, *group_scores = metric.system_scores(totals).tolist()
-    return SystemResult(
+    return SystemScores(
         name=name,
         score=score,
         segments=np.concatenate(sums.segments) if sums.segments else None,

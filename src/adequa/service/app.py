@@ -17,8 +17,7 @@ from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
 from adequa.errors import AdequaError
-from adequa.scoring.as_json import as_json
-from adequa.scoring.results import Results
+from adequa.scoring.results import ScoringResult
 from adequa.service import schemas
 from adequa.service.catalogue import Catalogue
 from adequa.service.comparing import (
@@ -220,8 +219,8 @@ def _error_line(error: Exception) -> bytes:
     return json_line({"error": INTERNAL_ERROR})
 
 
-def _scores_json(results: Results) -> bytes:
-    return json_bytes(json.loads("".join(as_json(results))))
+def _scores_json(results: ScoringResult) -> bytes:
+    return json_bytes(results.to_dict())
 
 
 def _add_score(app: FastAPI, service: Service) -> None:
@@ -251,7 +250,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
             current, request.scope[SEGMENTS] = first, 0
             async with aclosing(answers):
                 try:
-                    while not isinstance(current, Results):
+                    while not isinstance(current, ScoringResult):
                         request.scope[SEGMENTS] += len(current)
                         yield b"".join(map(json_line, current))
                         current = await anext(answers)

@@ -20,10 +20,9 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
-from adequa.scoring.api import as_segments
-from adequa.scoring.results import Results
+from adequa.scoring.results import ScoringResult
 from adequa.scoring.stream import RunningScores
-from adequa.segments import UNNAMED, FloatArray, Segments
+from adequa.segments import UNNAMED, FloatArray, Segments, as_segments
 from adequa.service.limits import LONGEST_NAME, Limits, Refusal
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
@@ -47,14 +46,14 @@ def segment_count(request: TextsRequest) -> int:
 
 async def score_request(
     request: ScoreRequest, queues: Mapping[str, MetricQueue], limits: Limits
-) -> Results:
+) -> ScoringResult:
     """The results of a request, as `adequa score` computes them."""
     count = segment_count(request)
     systems = await off_loop(count, segments_by_system, request, limits)
     statistics = await _statistics(list(systems.values()), queues)
     running = RunningScores(_metrics(queues), keep_segments=request.segments, by=request.by)
 
-    def add_up() -> Results:
+    def add_up() -> ScoringResult:
         for index, (name, segments) in enumerate(systems.items()):
             running.add_statistics(name, segments, _of_system(statistics, index))
         return running.results()
@@ -64,7 +63,7 @@ async def score_request(
 
 async def score_lines(
     lines: AsyncIterator[list[bytes]], queues: Mapping[str, MetricQueue], limits: Limits
-) -> AsyncGenerator[list[dict[str, Any]] | Results, None]:
+) -> AsyncGenerator[list[dict[str, Any]] | ScoringResult, None]:
     """One answer for each row of a stream in its order, and at last the results of all.
 
     What was read of the stream is scored before more is read, so that memory does not grow with it.
@@ -259,7 +258,7 @@ def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Seg
     for name, texts in (request.systems or {}).items():
         _check_texts(texts, references, request.sources or [], limits, 1)
         try:
-            part = as_segments(texts, references, request.sources)
+            part = as_segments(texts, references, request.sources, layout="segments")
         except AdequaError as error:
             raise AdequaError(f"{name}: {error}") from None
         systems[name] = Segments(part.hypotheses, part.references, part.sources, ids)
