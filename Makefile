@@ -8,8 +8,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test lint types imports browser tests fresh format benchmark clean
 
-DEMO := adequa score -t examples/fluent.txt -t examples/literal.txt -t examples/broken.txt \
-        -r examples/reference.txt -m adequa -m bleu -m chrf -m ter
+DEMO := adequa score -t examples/fluent.txt examples/literal.txt examples/broken.txt \
+        -r examples/reference.txt -m adequa bleu chrf ter
 
 demo: $(VENV)/.base
 	@echo '$$ $(DEMO)'
