@@ -146,7 +146,7 @@ def test_a_cache_that_cannot_be_written(wmt17: Dataset, monkeypatch: pytest.Monk
 
 def test_a_full_disk() -> None:
     def fill() -> None:
-        with download.placed(Path("cache/x.tgz")) as handle:
+        with download.replacing_file(Path("cache/x.tgz")) as handle:
             handle.write(b"half")
             raise OSError(28, "No space left on device")
 

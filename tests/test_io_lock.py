@@ -85,7 +85,7 @@ def test_an_error_within_lets_go(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_gone_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opened just before its holder removed it: held, it would keep nobody else out."""
-    take = atomic._taken
+    take = atomic._try_lock
     taken: list[int] = []
 
     def removed_before(descriptor: int) -> atomic.Holder:
@@ -94,7 +94,7 @@ def test_a_lock_that_is_gone_is_no_lock(tmp_path: Path, monkeypatch: pytest.Monk
         taken.append(descriptor)
         return take(descriptor)
 
-    monkeypatch.setattr(atomic, "_taken", removed_before)
+    monkeypatch.setattr(atomic, "_try_lock", removed_before)
     with locked(tmp_path) as holder:
         assert holder == "us"
         assert len(taken) == 2

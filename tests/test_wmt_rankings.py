@@ -189,7 +189,5 @@ def test_bad_outputs() -> None:
     with pytest.raises(AdequaError, match="for cs-en lack the file cs-en/reference.txt."):
         read(TWO, line, outputs="out")
     write_outputs(reference="r\nr\n")
-    with pytest.raises(
-        AdequaError, match="cs-en/A.txt has 1 lines, but cs-en/reference.txt has 2."
-    ):
+    with pytest.raises(AdequaError, match="cs-en/A.txt has 1 line, but cs-en/reference.txt has 2."):
         read(TWO, line, outputs="out")

@@ -1,15 +1,17 @@
-"""`adequa datasets`: the human judgements that have a name, and how to get them."""
+"""`adequa datasets`: the named datasets of human judgements, and how to get them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adequa.cli.completion import complete_dataset
+from adequa.cli.output import FormatOption, chosen_format, write_result
 from adequa.cli.progress import tell
+from adequa.tables import Column, Result, Table
 
 if TYPE_CHECKING:
     from adequa.datasets.registry import Dataset
@@ -26,10 +28,12 @@ _Name = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def listing(context: typer.Context) -> None:
+def listing(context: typer.Context, format_: FormatOption = None) -> None:
     """List the named datasets of human judgements, or get one."""
     if context.invoked_subcommand is None:
-        typer.echo("".join(_listed()), nl=False)
+        from adequa.datasets.registry import DATASETS
+
+        write_result(DatasetList(tuple(DATASETS.values())), chosen_format(format_, None), None)
 
 
 @app.command()
@@ -37,7 +41,7 @@ def fetch(
     name: _Name,
     mirror: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Take it from this folder, not from the network."),
+        typer.Option(metavar="FOLDER", help="Copy it from this folder instead of the network."),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
@@ -50,69 +54,126 @@ def fetch(
     if mirror is None and locate(name) is None and not quiet:
         for address in dataset(name).archives:
             tell(f"note: fetching {address}")
-    got = 0
+    received = 0
     with progress(f"Fetching {name}", None, quiet=quiet) as work:
 
         def advance(count: int) -> None:
-            nonlocal got
-            got += count
-            work.stage(f"Fetching {name}, {got / 1e6:,.0f} MB")
+            nonlocal received
+            received += count
+            work.stage(f"Fetching {name}, {received / 1e6:,.0f} MB")
 
         folder = fetch_dataset(name, mirror, advance)
     typer.echo(f"{name} is at hand in {folder}")
 
 
 @app.command()
-def show(name: _Name) -> None:
+def show(name: _Name, format_: FormatOption = None) -> None:
     """Show where a dataset comes from, what its files must be, and which rows are not used."""
     from adequa.datasets.registry import dataset
 
-    typer.echo("".join(_described(dataset(name))), nl=False)
+    write_result(DatasetDescription(dataset(name)), chosen_format(format_, None), None)
 
 
-def _listed() -> Iterator[str]:
-    from adequa.cli.output import aligned
+@dataclass(frozen=True, eq=False, repr=False)
+class DatasetList(Result):
+    """All named datasets, and the folders of those that are on this machine."""
+
+    datasets: tuple[Dataset, ...]
+
+    def long_table(self) -> Table:
+        """A row for each dataset."""
+        columns = (
+            Column("name"),
+            Column("kind"),
+            Column("rows", "integer"),
+            Column("pairs", "integer"),
+            Column("origin", heading="from"),
+            Column("folder", heading="at hand in"),
+        )
+        rows = [
+            (each.name, each.kind, each.rows, len(each.pairs), each.origin, _folder(each.name))
+            for each in self.datasets
+        ]
+        return Table(columns, rows)
+
+    def tables(self) -> tuple[Table, ...]:
+        table = self.long_table()
+        rows = [
+            (name, kind, rows, pairs or None, origin, folder or "–")
+            for name, kind, rows, pairs, origin, folder in table.rows
+        ]
+        notes = (
+            "`adequa datasets fetch NAME` gets one, `adequa datasets show NAME` tells more of it.",
+            "A folder with the prepared files is named by ADEQUA_DATA, or by --mirror.",
+        )
+        return (Table(table.columns, rows, notes=notes),)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = [column.name for column in self.long_table().columns]
+        rows = self.long_table().rows
+        return {"datasets": [dict(zip(names, row, strict=True)) for row in rows]}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DatasetDescription(Result):
+    """Where one dataset comes from, and what its files must be."""
+
+    dataset: Dataset
+
+    def long_table(self) -> Table:
+        """A row for each fact."""
+        entry = self.dataset
+        folder = _folder(entry.name)
+        unused = _unused(entry.name) if folder else {}
+        reasons = [f"{count:,}, {reason}" for reason, count in unused.items()] or ["none"]
+        rows = [
+            ("kind", entry.kind),
+            ("rows", f"{entry.rows:,}"),
+            ("pairs", " ".join(entry.pairs) or "–"),
+            ("origin", entry.origin),
+            ("licence", entry.licence or "not known; see the origin"),
+            *(("archive", address) for address in entry.archives or ("none to read",)),
+            ("file", entry.mirror_file),
+            ("sha256", entry.sha256),
+            ("at hand in", folder or "–"),
+            *(("not used", reason) for reason in (reasons if folder else ())),
+        ]
+        return Table((Column("field"), Column("value")), rows)
+
+    def tables(self) -> tuple[Table, ...]:
+        table = self.long_table()
+        return (Table(table.columns, table.rows, f"{self.dataset.name}: {self.dataset.summary}"),)
+
+    def to_dict(self) -> dict[str, Any]:
+        entry = self.dataset
+        folder = _folder(entry.name)
+        return {
+            "name": entry.name,
+            "summary": entry.summary,
+            "kind": entry.kind,
+            "rows": entry.rows,
+            "pairs": list(entry.pairs),
+            "origin": entry.origin,
+            "licence": entry.licence or None,
+            "archives": list(entry.archives),
+            "file": entry.mirror_file,
+            "sha256": entry.sha256,
+            "folder": folder,
+            "unused": _unused(entry.name) if folder else None,
+        }
+
+
+def _folder(name: str) -> str | None:
+    """The folder of the files of a dataset, if they are on this machine."""
     from adequa.datasets.download import locate
-    from adequa.datasets.registry import DATASETS
 
-    rows = [["name", "kind", "rows", "pairs", "from", "at hand in"]]
-    for entry in DATASETS.values():
-        found = locate(entry.name)
-        where = "–" if found is None else str(found.folder)
-        pairs = str(len(entry.pairs) or "–")
-        rows.append([entry.name, entry.kind, f"{entry.rows:,}", pairs, entry.origin, where])
-    yield from aligned(lambda: rows, right=[2, 3])
-    yield "\n`adequa datasets fetch NAME` gets one, `adequa datasets show NAME` tells more of it.\n"
-    yield "A folder with the prepared files is named by ADEQUA_DATA, or by --mirror.\n"
+    files = locate(name)
+    return None if files is None else str(files.folder)
 
 
-def _described(entry: Dataset) -> Iterator[str]:
-    from adequa.cli.output import aligned
-    from adequa.datasets.download import locate
-
-    found = locate(entry.name)
-    facts = [
-        ["kind", entry.kind],
-        ["rows", f"{entry.rows:,}"],
-        ["pairs", " ".join(entry.pairs) or "–"],
-        ["origin", entry.origin],
-        ["licence", entry.licence or "not known; see the origin"],
-        *([["archive", address] for address in entry.archives] or [["archive", "none to read"]]),
-        ["file", entry.mirror_file],
-        ["sha256", entry.sha256],
-        ["at hand in", "–" if found is None else str(found.folder)],
-    ]
-    if found is not None:
-        facts += _unused(entry.name)
-    yield f"{entry.name}: {entry.summary}\n\n"
-    yield from aligned(lambda: facts)
-
-
-def _unused(name: str) -> list[list[str]]:
-    """The rows that cannot be used, by reason."""
+def _unused(name: str) -> dict[str, int]:
+    """How many rows cannot be used, by reason."""
     from adequa.datasets.load import load_dataset
     from adequa.judgements import identified
 
-    unused = identified(load_dataset(name)).file_rows.unused
-    counts = [["not used", f"{times:,}, {why}"] for why, times in unused.items()]
-    return counts or [["not used", "none"]]
+    return dict(identified(load_dataset(name)).file_rows.unused)

@@ -1,4 +1,6 @@
-"""Official archives turned into judgements: one function a layout.
+"""Official archives turned into judgements: one function for each layout.
+
+Members of tar and zip archives are read by their names; nothing is unpacked onto the disk.
 
 The layouts are those that the archives' own read-me files and public programs that read them
 describe. None of these functions has been run on an original here: there was no network.
@@ -22,7 +24,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.datasets.registry import Dataset
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.io.judgements import judgements_of
 from adequa.io.rankings import SystemOutputs, outputs_by_pair, preferences_from_rankings, with_texts
 from adequa.io.text import unreadable
@@ -42,18 +44,21 @@ _DAMAGED = (
 
 
 def members(
-    archive: Path, wanted: Callable[[str], bool], *, inside: Callable[[str], bool] | None = None
+    archive: Path,
+    is_selected: Callable[[str], bool],
+    *,
+    inside: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the files in an archive whose names are wanted, in its order.
+    """Names and contents of the selected files of an archive, in its order.
 
-    With `inside`, they are looked for in the archives within the archive that it names.
+    With `inside`, the files are those of the archives within the archive that it selects.
     """
     try:
         if inside is None:
-            yield from _members(archive, wanted)
+            yield from _members(archive, is_selected)
         else:
             for _, content in _members(archive, inside):
-                yield from _members(io.BytesIO(content), wanted)
+                yield from _members(io.BytesIO(content), is_selected)
     except _DAMAGED as error:
         raise AdequaError(
             f"{archive} is not a whole archive: it is damaged, encrypted, cut short, or none at "
@@ -76,12 +81,12 @@ def text_lines(place: str, content: bytes) -> list[str]:
 
 
 def _members(
-    archive: Path | io.BytesIO, wanted: Callable[[str], bool]
+    archive: Path | io.BytesIO, is_selected: Callable[[str], bool]
 ) -> Iterator[tuple[str, bytes]]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
             for entry in opened.infolist():
-                if not entry.is_dir() and wanted(entry.filename):
+                if not entry.is_dir() and is_selected(entry.filename):
                     _refuse_size(entry.filename, entry.file_size)
                     yield entry.filename, opened.read(entry)
         return
@@ -90,7 +95,7 @@ def _members(
         by_stream.seek(0)
     with tarfile.open(by_path, "r:*", fileobj=by_stream) as tar:
         for member in tar:
-            if member.isfile() and wanted(member.name):
+            if member.isfile() and is_selected(member.name):
                 _refuse_size(member.name, member.size)
                 content = tar.extractfile(member)
                 yield member.name, content.read() if content is not None else b""
@@ -102,7 +107,7 @@ def _refuse_size(name: str, size: int) -> None:
 
 
 Converter: TypeAlias = Callable[[Dataset, Sequence[Path]], Ratings | Preferences]
-Rows: TypeAlias = list[tuple[str, ...]]
+ArchiveRows: TypeAlias = list[tuple[str, ...]]
 
 _PARALLEL = re.compile(r"(?:DAseg\.)?newstest\d{4}\.(source|reference|mt-system|human)\.(.+)")
 _OUTPUT = re.compile(r"(?:^|/)(?:plain|txt)/system-outputs/(news\w*\d{4})/([a-z]{2}-[a-z]{2})/")
@@ -121,9 +126,9 @@ def parallel_files(entry: Dataset, archives: Sequence[Path]) -> Ratings | Prefer
     for name, content in members(
         archive, lambda name: _PARALLEL.fullmatch(_base(name)) is not None
     ):
-        if found := _PARALLEL.fullmatch(_base(name)):
-            parts[found[2]][found[1]] = text_lines(f"{archive}: {name}", content)
-    rows: Rows = []
+        if match := _PARALLEL.fullmatch(_base(name)):
+            parts[match[2]][match[1]] = text_lines(f"{archive}: {name}", content)
+    rows: ArchiveRows = []
     for pair in entry.pairs:
         needed = [parts[pair].get(part) for part in ("source", "mt-system", "reference", "human")]
         files = [lines for lines in needed if lines is not None]
@@ -146,11 +151,11 @@ def segment_scores(entry: Dataset, archives: Sequence[Path]) -> Ratings | Prefer
         for line in text_lines(f"{archive}: {name}", content)[1:]
     ]
     outputs = _submitted(archive, entry.pairs, inside=_is_inner)
-    rows: Rows = []
+    rows: ArchiveRows = []
     for cells in lines:
         if len(cells) != 5:  # noqa: PLR2004 - as in the docstring
             raise AdequaError(
-                f"{archive}: DA-seglevel.csv has a line of {len(cells)} cells, not 5."
+                f"{archive}: DA-seglevel.csv has a line of {counted(len(cells), 'cell')}, not 5."
             )
         pair, _, system, segment, score = cells
         if pair in outputs:
@@ -164,13 +169,13 @@ def _is_inner(name: str) -> bool:
 
 
 def _texts_of(outputs: SystemOutputs, pair: str, system: str, segment: str) -> tuple[str, str, str]:
-    """Source, output and reference; what is not there is empty, and the row cannot be used."""
-    found = outputs.of(system, pair)
+    """Source, output and reference; empty where there is none, so that the row is not used."""
+    texts = outputs.of(system, pair)
     number = int(segment) if segment.isdecimal() else 0
-    if found is None or not 0 < number <= len(found):
+    if texts is None or not 0 < number <= len(texts):
         return "", "", ""
     source = outputs.source[number - 1] if outputs.source else ""
-    return source, found[number - 1], outputs.reference[number - 1]
+    return source, texts[number - 1], outputs.reference[number - 1]
 
 
 def rankings(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
@@ -188,8 +193,8 @@ def rankings(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
     if not chosen:
         raise AdequaError(f"{judged} holds no ranking of {', '.join(entry.pairs)}.")
     usable = together.select(chosen)
-    kept = FileRows(np.arange(len(chosen)), len(chosen), together.file_rows.unused)
-    alone = Preferences(usable.ids, ties=usable.ties, file_rows=kept)
+    rows = FileRows(np.arange(len(chosen)), len(chosen), together.file_rows.unused)
+    alone = Preferences(usable.ids, ties=usable.ties, file_rows=rows)
     return with_texts(str(judged), alone, _submitted(submitted, entry.pairs))
 
 
@@ -223,21 +228,23 @@ def sick(_entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
     if not set(needed) <= set(at):
         raise AdequaError(f"{archive}: SICK.txt needs the columns {', '.join(needed)}.")
     whole = [row for row in rows if len(row) == len(header)]
-    cells: Rows = [tuple(row[at[name]].strip() for name in needed) for row in whole]
+    cells: ArchiveRows = [tuple(row[at[name]].strip() for name in needed) for row in whole]
     order = list(_SPLITS)
     cells.sort(key=lambda row: order.index(row[0]) if row[0] in order else len(order))
-    found: Rows = [("SICK", _SPLITS.get(split, split), *rest) for split, *rest in cells]
-    return _from_rows(str(archive), ("set", "split", "a", "b", "score", "label"), found)
+    with_set: ArchiveRows = [("SICK", _SPLITS.get(split, split), *rest) for split, *rest in cells]
+    return _from_rows(str(archive), ("set", "split", "a", "b", "score", "label"), with_set)
 
 
 def sts_benchmark(_entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
     """sts-train.csv and its like: genre, file, year, number, score and two sentences, by tabs."""
     (archive,) = archives
-    rows: Rows = []
+    rows: ArchiveRows = []
     for split in _SPLITS.values():
         for cells in _one_member(archive, f"sts-{split}.csv"):
             if len(cells) < 7:  # noqa: PLR2004 - as in the docstring
-                raise AdequaError(f"{archive}: sts-{split}.csv has a line of {len(cells)} cells.")
+                raise AdequaError(
+                    f"{archive}: sts-{split}.csv has a line of {counted(len(cells), 'cell')}."
+                )
             genre, file, year, _, score, first, second = cells[:7]
             rows.append(("STSb", split, genre, file, year, first, second, score))
     names = ("set", "split", "genre", "file", "year", "a", "b", "score")
@@ -261,20 +268,20 @@ def _submitted(
     texts: dict[tuple[str, str, str], list[str]] = {}  # by test set, pair or language, and part
     outputs: list[tuple[str, str, str, list[str]]] = []
     for name, content in members(archive, _is_submitted, inside=inside):
-        if found := _TEXT.search(name):
-            test_set, source, target, part, language = found.groups()
+        if match := _TEXT.search(name):
+            test_set, source, target, part, language = match.groups()
             about = language if source is None else f"{source}-{target}"
             texts[test_set, about, part] = text_lines(name, content)
-        elif (found := _OUTPUT.search(name)) and found[2] in pairs:
-            outputs.append((found[1], found[2], _base(name), text_lines(name, content)))
+        elif (match := _OUTPUT.search(name)) and match[2] in pairs:
+            outputs.append((match[1], match[2], _base(name), text_lines(name, content)))
     files = [(f"{pair}/{base}.txt", lines) for _, pair, base, lines in outputs]
     for test_set, pair in sorted({(test_set, pair) for test_set, pair, *_ in outputs}):
         source, target = pair.split("-")
         for part, language, called in (("ref", target, "reference"), ("src", source, "source")):
             lines = texts.get((test_set, pair, part), texts.get((test_set, language, part)))
             if lines is not None:
-                known = ["" if line.strip() == _NO_REFERENCE else line for line in lines]
-                files.append((f"{pair}/{called}.txt", known))
+                texts_or_empty = ["" if line.strip() == _NO_REFERENCE else line for line in lines]
+                files.append((f"{pair}/{called}.txt", texts_or_empty))
     return outputs_by_pair(files)
 
 
@@ -286,7 +293,7 @@ def _base(name: str) -> str:
     return PurePosixPath(name).name
 
 
-def _from_rows(place: str, names: Sequence[str], rows: Rows) -> Ratings | Preferences:
+def _from_rows(place: str, names: Sequence[str], rows: ArchiveRows) -> Ratings | Preferences:
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
     return judgements_of(place, dict(zip(names, columns, strict=True)))
 

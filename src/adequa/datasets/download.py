@@ -1,9 +1,12 @@
-"""Getting one file over the network: streamed, bounded, whole or not at all."""
+"""The files of datasets: a mirror folder, a cache folder, and downloads into the cache.
+
+Nothing goes over the network except by `fetch`. A file of a dataset is used only if its digest is
+the pinned one or, for official archives, the one recorded at the first fetch.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
 import shutil
 import sys
@@ -12,8 +15,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
 
 from adequa.datasets.registry import Dataset, dataset
 from adequa.errors import AdequaError
@@ -21,32 +22,36 @@ from adequa.io.atomic import digest_of
 from adequa.io.text import Advance, ignore
 from adequa.version import __version__
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
+_TIMEOUT = 60  # seconds without a byte
+_LIMIT = 4 << 30  # bytes; no archive of the registry comes near it
+_SCHEMES = ("https://", "http://")
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """The files of a dataset at hand: the prepared one, or the official archives."""
+class DatasetFiles:
+    """The files of a dataset on this machine: the prepared one, or the official archives."""
 
     paths: tuple[Path, ...]
     official: bool
 
     @property
     def folder(self) -> Path:
+        """The folder that they are in."""
         return self.paths[0].parent
 
 
 def mirror_folder() -> Path | None:
-    """The folder of prepared files that the user has named in ADEQUA_DATA."""
-    named = os.environ.get("ADEQUA_DATA")
-    return Path(named) if named else None
+    """The folder of prepared files, from the environment variable ADEQUA_DATA."""
+    folder = os.environ.get("ADEQUA_DATA")
+    return Path(folder) if folder else None
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: ADEQUA_CACHE, or the user's cache folder of the platform."""
-    named = os.environ.get("ADEQUA_CACHE")
-    if named:
-        return Path(named)
+    """The folder of fetched files: ADEQUA_CACHE, or the user's cache folder of the platform."""
+    folder = os.environ.get("ADEQUA_CACHE")
+    if folder:
+        return Path(folder)
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "")
     else:
@@ -56,44 +61,44 @@ def cache_folder() -> Path:
     return Path(base) / "adequa"
 
 
-def locate(name: str) -> Located | None:
-    """Where the files of a dataset are, looking into ADEQUA_DATA first and then into the cache."""
+def locate(name: str) -> DatasetFiles | None:
+    """The files of a dataset in ADEQUA_DATA, or else in the cache."""
     entry = dataset(name)
     mirror = mirror_folder()
-    found = None if mirror is None else _in_folder(entry, mirror)
-    return found or _in_folder(entry, _kept_folder(entry))
+    files = None if mirror is None else _in_folder(entry, mirror)
+    return files or _in_folder(entry, _dataset_folder(entry))
 
 
-def _in_folder(entry: Dataset, folder: Path) -> Located | None:
+def _in_folder(entry: Dataset, folder: Path) -> DatasetFiles | None:
     prepared = folder / entry.mirror_file
     if prepared.is_file():
-        return Located((prepared,), official=False)
+        return DatasetFiles((prepared,), official=False)
     archives = tuple(folder / archive_name(address) for address in entry.archives)
     if archives and all(path.is_file() for path in archives):
-        return Located(archives, official=True)
+        return DatasetFiles(archives, official=True)
     return None
 
 
 def fetch(name: str, mirror: Path | None = None, advance: Advance | None = None) -> Path:
-    """Get a dataset and say in which folder it is.
+    """Get a dataset, and return the folder that it is in.
 
-    A prepared file comes from `mirror`, into the cache, or is used where ADEQUA_DATA has it;
-    otherwise the official archives are downloaded into the cache.
+    A prepared file is copied from `mirror` into the cache, or used from ADEQUA_DATA; otherwise the
+    official archives are downloaded into the cache.
     """
     entry = dataset(name)
     if mirror is not None:
         return _copied(entry, mirror)
-    found = locate(name)
-    if found is not None:
-        verify(entry, found)
-        return found.folder
+    files = locate(name)
+    if files is not None:
+        verify(entry, files)
+        return files.folder
     if not entry.archives:
         raise AdequaError(
             f"There is no official archive of {name} that adequa could read; {entry.origin} "
             f"describes it. {_from_mirror(entry)}"
         )
 
-    folder = _kept_folder(entry)
+    folder = _dataset_folder(entry)
     for address in entry.archives:
         target = folder / archive_name(address)
         if not target.is_file():
@@ -101,13 +106,13 @@ def fetch(name: str, mirror: Path | None = None, advance: Advance | None = None)
     return folder
 
 
-def verify(entry: Dataset, found: Located) -> None:
+def verify(entry: Dataset, files: DatasetFiles) -> None:
     """Raise where a file is not the one that is pinned or was first fetched."""
-    for path in found.paths:
-        if not found.official:
+    for path in files.paths:
+        if not files.official:
             _check_pinned(entry, path, digest_of(path))
         elif recorded_digest(path) is not None:
-            hold_to_record(str(path), path, digest_of(path))
+            check_recorded(str(path), path, digest_of(path))
 
 
 def _check_pinned(entry: Dataset, path: Path, actual: str) -> None:
@@ -119,8 +124,8 @@ def _check_pinned(entry: Dataset, path: Path, actual: str) -> None:
         )
 
 
-def hold_to_record(origin: str, target: Path, actual: str) -> None:
-    """Hold an official archive, kept as `target`, to the digest that it had the first time."""
+def check_recorded(origin: str, target: Path, actual: str) -> None:
+    """Check an official archive against the digest of its first fetch, or record it."""
     expected = recorded_digest(target)
     if expected is None:
         # In the format of sha256sum.
@@ -143,15 +148,15 @@ def archive_name(address: str) -> str:
 
 
 def recorded_digest(path: Path) -> str | None:
-    """The digest that an archive had when it was first fetched."""
+    """The digest of an archive at its first fetch."""
     record = _record(path)
     words = record.read_text(encoding="utf-8").split() if record.is_file() else []
     return words[0] if words else None
 
 
 @contextmanager
-def placed(target: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its place only when all is written, or leaves nothing behind."""
+def replacing_file(target: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes its place when it is complete, or leaves nothing behind."""
     part = target.with_name(f".{target.name}-{os.urandom(4).hex()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +174,7 @@ def placed(target: Path) -> Iterator[BinaryIO]:
 
 
 def not_at_hand(entry: Dataset) -> AdequaError:
-    """What to do about a dataset that is not here."""
+    """An error that says how to get a dataset."""
     official = f"`adequa datasets fetch {entry.name}` gets it. " if entry.archives else ""
     return AdequaError(f"{entry.name} is not at hand. {official}{_from_mirror(entry)}")
 
@@ -181,7 +186,7 @@ def _from_mirror(entry: Dataset) -> str:
     )
 
 
-def _kept_folder(entry: Dataset) -> Path:
+def _dataset_folder(entry: Dataset) -> Path:
     return cache_folder() / "datasets" / entry.name
 
 
@@ -190,68 +195,67 @@ def _record(path: Path) -> Path:
 
 
 def _copied(entry: Dataset, mirror: Path) -> Path:
-    """Bring a dataset from a mirror folder into the cache."""
-    found = _in_folder(entry, mirror)
-    if found is None:
+    """Copy a dataset from a mirror folder into the cache."""
+    files = _in_folder(entry, mirror)
+    if files is None:
         archives = " and ".join(map(archive_name, entry.archives))
         raise AdequaError(
             f"{mirror} holds no {entry.mirror_file}, the file of {entry.name}"
             f"{f', nor its official {archives}' if archives else ''}."
         )
-    folder = _kept_folder(entry)
-    for origin in found.paths:
+    folder = _dataset_folder(entry)
+    for origin in files.paths:
         target = folder / origin.name
         actual = digest_of(origin)
-        with placed(target) as handle, origin.open("rb") as stream:
-            if found.official:
-                hold_to_record(str(origin), target, actual)
+        with replacing_file(target) as handle, origin.open("rb") as stream:
+            if files.official:
+                check_recorded(str(origin), target, actual)
             else:
                 _check_pinned(entry, origin, actual)
             shutil.copyfileobj(stream, handle, _BLOCK)
     return folder
 
 
-_TIMEOUT = 60  # seconds without a byte
-_LIMIT = 4 << 30  # bytes; no archive of the registry comes near it
-_DOWNLOAD_BLOCK = 1 << 18
-_SCHEMES = ("https://", "http://")
-
-
 def download(address: str, target: Path, advance: Advance) -> None:
-    """Store what is at an address under `target`, and hold it to the digest of the first time."""
+    """Download a file, complete or not at all, and check the digest of its first fetch."""
     if not address.startswith(_SCHEMES):
         raise AdequaError(f"{address} is no address that can be fetched: it needs http or https.")
     digest = hashlib.sha256()
-    with placed(target) as handle, closing(_blocks(address)) as blocks:
+    with replacing_file(target) as handle, closing(_blocks(address)) as blocks:
         for block in blocks:
             digest.update(block)
             handle.write(block)
             advance(len(block))
-        hold_to_record(address, target, digest.hexdigest())
+        check_recorded(address, target, digest.hexdigest())
 
 
 def _blocks(address: str) -> Generator[bytes, None, None]:
-    """The content at an address, checked for its size as it comes."""
+    """The content at an address, with a check of its size."""
+    from urllib.request import Request, urlopen  # noqa: PLC0415  # heavy
+
     request = Request(address, headers={"User-Agent": f"adequa/{__version__}"})  # noqa: S310
-    with _failures_in_words(address), urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
-        promised = answer.headers.get("Content-Length", "")
-        got = 0
+    with _failures_in_words(address), urlopen(request, timeout=_TIMEOUT) as response:  # noqa: S310
+        promised = response.headers.get("Content-Length", "")
+        received = 0
         while True:
-            block = answer.read(_DOWNLOAD_BLOCK)
-            got += len(block)
-            if max(got, int(promised) if promised.isdecimal() else 0) > _LIMIT:
+            block = response.read(_BLOCK)
+            received += len(block)
+            if max(received, int(promised) if promised.isdecimal() else 0) > _LIMIT:
                 raise AdequaError(f"{address} is larger than {_LIMIT >> 30} GiB; it is not kept.")
             if not block:
                 break
             yield block
-        if promised.isdecimal() and got < int(promised):
+        if promised.isdecimal() and received < int(promised):
             raise AdequaError(
-                f"{address} broke off after {got:,} of {int(promised):,} bytes; try again."
+                f"{address} broke off after {received:,} of {int(promised):,} bytes; try again."
             )
 
 
 @contextmanager
 def _failures_in_words(address: str) -> Iterator[None]:
+    from http.client import HTTPException  # noqa: PLC0415  # heavy
+    from urllib.error import HTTPError, URLError  # noqa: PLC0415
+
     try:
         yield
     except HTTPError as error:
@@ -263,5 +267,5 @@ def _failures_in_words(address: str) -> Iterator[None]:
         raise AdequaError(
             f"{address} cannot be reached ({error.reason}); is there a network here?"
         ) from error
-    except (http.client.HTTPException, OSError) as error:
+    except (HTTPException, OSError) as error:
         raise AdequaError(f"{address} broke off ({error or type(error).__name__}).") from error

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
 from adequa.datasets.registry import DATASETS, Dataset, dataset
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.io.judgements import judgements_of, read_judgements
 from adequa.io.rankings import outputs_by_pair, segments_of
 from adequa.io.text import STDIN, Advance, FilePath
@@ -23,33 +23,33 @@ def load_dataset(name_or_path: FilePath, *, advance: Advance | None = None) -> J
 
     Ratings and preferences come from tables and WMT rankings, rated systems from an archive.
     """
-    given = os.fspath(name_or_path)
-    found = _loaded(given, advance)
-    if isinstance(found, RatedSystems):
-        return replace(found, ratings=replace(found.ratings, name=Path(given).name))
-    return replace(found, name=Path(given).name)
+    path = os.fspath(name_or_path)
+    judgements = _judgements(path, advance)
+    if isinstance(judgements, RatedSystems):
+        return replace(judgements, ratings=replace(judgements.ratings, name=Path(path).name))
+    return replace(judgements, name=Path(path).name)
 
 
-def _loaded(given: str, advance: Advance | None) -> Judgements:
-    if given in DATASETS:
-        return _named(DATASETS[given], advance)
-    if not (given == STDIN or Path(given).exists() or os.sep in given or Path(given).suffix):
-        dataset(given)  # raises: it is neither a name nor anything like a file
-    if given.lower().endswith(_ARCHIVES):
-        return read_rated_systems(Path(given))
-    return read_judgements(given, advance=advance)
+def _judgements(path: str, advance: Advance | None) -> Judgements:
+    if path in DATASETS:
+        return _registered(DATASETS[path], advance)
+    if not (path == STDIN or Path(path).exists() or os.sep in path or Path(path).suffix):
+        dataset(path)  # raises: it is neither a name nor anything like a file
+    if path.lower().endswith(_ARCHIVES):
+        return read_rated_systems(Path(path))
+    return read_judgements(path, advance=advance)
 
 
-def _named(entry: Dataset, advance: Advance | None) -> Judgements:
-    found = locate(entry.name)
-    if found is None:
+def _registered(entry: Dataset, advance: Advance | None) -> Judgements:
+    files = locate(entry.name)
+    if files is None:
         raise not_at_hand(entry)
-    verify(entry, found)
-    if found.official:
-        return CONVERTERS[entry.name](entry, found.paths)
+    verify(entry, files)
+    if files.official:
+        return CONVERTERS[entry.name](entry, files.paths)
     if entry.kind == "systems":
-        return read_rated_systems(found.paths[0])
-    return read_judgements(found.paths[0], advance=advance)
+        return read_rated_systems(files.paths[0])
+    return read_judgements(files.paths[0], advance=advance)
 
 
 _HUMAN = "human.tsv"
@@ -59,7 +59,7 @@ def read_rated_systems(archive: Path) -> RatedSystems:
     """Human scores of systems and the outputs of those systems, from one archive."""
     texts = {
         name: text_lines(f"{archive}: {name}", content)
-        for name, content in members(archive, _is_wanted)
+        for name, content in members(archive, _is_text_or_scores)
     }
     human = [name for name in texts if PurePosixPath(name).name == _HUMAN]
     if not human:
@@ -72,7 +72,7 @@ def read_rated_systems(archive: Path) -> RatedSystems:
     return RatedSystems(ratings, segments_of(outputs, rated))
 
 
-def _is_wanted(name: str) -> bool:
+def _is_text_or_scores(name: str) -> bool:
     return name.endswith(".txt") or PurePosixPath(name).name == _HUMAN
 
 
@@ -81,7 +81,8 @@ def _ratings(place: str, lines: list[str]) -> Ratings:
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             raise AdequaError(
-                f"{place}, line {number} has {len(row)} cells, but the header names {len(header)}."
+                f"{place}, line {number} has {counted(len(row), 'cell')}, "
+                f"but the header names {len(header)}."
             )
     if not {"lp", "system", "score"} <= set(header):
         raise AdequaError(f"{place} needs the columns lp, system and score.")

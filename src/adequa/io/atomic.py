@@ -23,10 +23,10 @@ _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
 
 @contextmanager
 def atomic_write(path: FilePath) -> Iterator[TextIO]:
-    """A text file to write, which takes its place under `path` only when all is written.
+    """A text file to write, which replaces the file at `path` when it is complete.
 
-    If anything goes wrong in between, what was there before stays as it was. Terminals, pipes
-    and devices cannot be replaced and are written to directly.
+    After an error, the old file stays as it was. Terminals, pipes and devices cannot be replaced
+    and are written to directly.
     """
     name = os.fspath(path)
     with _failures_in_words(name):
@@ -34,17 +34,17 @@ def atomic_write(path: FilePath) -> Iterator[TextIO]:
         if descriptor is not None:
             if sys.stdout is not None:
                 sys.stdout.flush()  # what was printed before comes before
-            writing = _written(os.dup(descriptor))
+            writer = _text_writer(os.dup(descriptor))
         elif mode is not None and not stat.S_ISREG(mode):
-            writing = _written(os.open(path, os.O_WRONLY))
+            writer = _text_writer(os.open(path, os.O_WRONLY))
         else:
-            writing = _replaced(Path(os.path.realpath(path)), mode)
-        with writing as handle:
+            writer = _text_replacement(Path(os.path.realpath(path)), mode)
+        with writer as handle:
             yield handle
 
 
 def atomic_write_bytes(path: FilePath, content: bytes) -> None:
-    """Write a file of bytes so that it is there whole, or as it was before."""
+    """Write a file of bytes, complete or not at all."""
     target = Path(os.path.realpath(path))
     with (
         _failures_in_words(os.fspath(path)),
@@ -89,8 +89,8 @@ def _descriptor(name: str) -> int | None:
     It is written to through the descriptor itself, because opening the path again would start
     at the beginning of a file that standard output was redirected to.
     """
-    found = _DESCRIPTOR.fullmatch(name)
-    return int(found[1]) if found else _STANDARD.get(name)
+    match = _DESCRIPTOR.fullmatch(name)
+    return int(match[1]) if match else _STANDARD.get(name)
 
 
 def _mode(path: FilePath) -> int | None:
@@ -101,7 +101,7 @@ def _mode(path: FilePath) -> int | None:
 
 
 @contextmanager
-def _written(descriptor: int) -> Iterator[TextIO]:
+def _text_writer(descriptor: int) -> Iterator[TextIO]:
     with open(descriptor, "w", encoding="utf-8", newline="\n") as handle:
         yield handle
 
@@ -116,8 +116,8 @@ def _temporary(target: Path, mode: int | None) -> tuple[Path, int]:
 
 
 @contextmanager
-def _replaced(target: Path, mode: int | None) -> Iterator[TextIO]:
-    with _replacement(target, mode) as descriptor, _written(os.dup(descriptor)) as handle:
+def _text_replacement(target: Path, mode: int | None) -> Iterator[TextIO]:
+    with _replacement(target, mode) as descriptor, _text_writer(os.dup(descriptor)) as handle:
         yield handle
 
 
@@ -178,9 +178,9 @@ def atomic_folder(path: FilePath) -> Iterator[Path]:
 
 
 def remove_empty(folders: Iterable[Path]) -> None:
-    """Take back folders that were made for nothing, the innermost first."""
+    """Remove folders that are empty, the innermost first."""
     for folder in folders:
-        with suppress(OSError):  # someone else has put something there, or it never was
+        with suppress(OSError):  # not empty, or never created
             folder.rmdir()
 
 
@@ -200,23 +200,25 @@ def check_new_folder(path: FilePath) -> None:
         raise AdequaError(f"{target} cannot be written: {above} takes no new folders.")
 
 
+# Who has a lock; "unknown" where the system or the file system has no locks.
 Holder: TypeAlias = Literal["us", "others", "unknown"]
 
 LOCK = ".adequa.lock"  # the name of the file
-_ATTEMPTS = 100  # others may finish, and remove file and folder, just as we open them
-_TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
+_ATTEMPTS = 100  # another process may remove the file and the folder just as we open them
+_BUSY = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[Holder]:
-    """Who holds a folder, for as long as the context lasts; nobody waits for anybody.
+    """Lock a folder for one process, without waiting; yield who holds the lock.
 
-    A folder that is not there is made, and goes again if nothing was put into it. One that cannot
-    be written is a sentence.
+    The lock is `flock` on a file in the folder, which the system releases when the process ends,
+    however it ends. Where there are no such locks (Windows, some network file systems) nobody is
+    kept out. The folder is created if need be, and removed again if it stays empty.
     """
     absent = [each for each in (folder, *folder.absolute().parents) if not each.exists()]
     try:
-        descriptor, holder = _opened(folder)
+        descriptor, holder = _open_lock(folder)
     except OSError as error:
         remove_empty(absent)
         raise AdequaError(f"{folder} cannot be written: {error.strerror or error}.") from error
@@ -224,15 +226,15 @@ def locked(folder: Path) -> Iterator[Holder]:
         yield holder
     finally:
         if holder != "others":
-            # Removed while it is held: whoever opened it before sees that it is gone (`_is_there`).
+            # Removed before it is released: who opened it meanwhile sees that (`_is_current`).
             with suppress(OSError):
                 (folder / LOCK).unlink()
         os.close(descriptor)
         remove_empty(absent)
 
 
-def _opened(folder: Path) -> tuple[int, Holder]:
-    """The descriptor of a folder's lock, and who holds it."""
+def _open_lock(folder: Path) -> tuple[int, Holder]:
+    """The descriptor of the lock of a folder, and who holds it."""
     for _ in range(_ATTEMPTS):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -241,28 +243,28 @@ def _opened(folder: Path) -> tuple[int, Holder]:
             descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:
             continue
-        holder = _taken(descriptor)
-        if holder == "others" or _is_there(descriptor, folder / LOCK):
+        holder = _try_lock(descriptor)
+        if holder == "others" or _is_current(descriptor, folder / LOCK):
             return descriptor, holder
         os.close(descriptor)
     raise FileNotFoundError(None, "no file can be made in it")
 
 
-def _taken(descriptor: int) -> Holder:
-    """Take the lock of an open file, if nobody else has it."""
+def _try_lock(descriptor: int) -> Holder:
+    """Lock an open file, if no other process has."""
     try:
-        import fcntl  # noqa: PLC0415  # not there on every system
+        import fcntl  # noqa: PLC0415  # not on every system
     except ImportError:
         return "unknown"
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return "others" if error.errno in _TAKEN else "unknown"
+        return "others" if error.errno in _BUSY else "unknown"
     return "us"
 
 
-def _is_there(descriptor: int, path: Path) -> bool:
-    """Whether an open file still is the one of this name."""
+def _is_current(descriptor: int, path: Path) -> bool:
+    """Whether an open file is still the one at this path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

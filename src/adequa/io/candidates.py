@@ -1,4 +1,4 @@
-"""Lists of candidates: several translations of one sentence, from JSONL.
+"""Lists of candidates: multiple translations of one sentence, from JSONL.
 
 A line is a sentence with a list under `candidates`, or one candidate under `mt` with the `id` of
 its sentence, as n-best lists are written; lines of one sentence then follow each other.
@@ -35,7 +35,7 @@ def read_candidates(
 ) -> Iterator[CandidateList]:
     """The lists of candidates of a file, one after the other.
 
-    Whoever does without references is not told what is wrong with them.
+    Without references, what is wrong with them is not checked.
     """
     rows = _rows(path, advance)
     if not with_references:
@@ -67,25 +67,25 @@ def _rows(path: FilePath, advance: Advance) -> Iterator[tuple[str, dict[str, Any
 
 
 def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
-    place, found = row
-    listed = found.get("candidates")
+    place, values = row
+    listed = values.get("candidates")
     if not isinstance(listed, list) or not listed:
         raise AdequaError(f'{place}: "candidates" must be a list of texts, with one at least.')
     texts: list[Any] = [each.get("mt") if isinstance(each, dict) else each for each in listed]
-    for at, text in enumerate(texts, 1):
+    for number_in_list, text in enumerate(texts, 1):
         if not isinstance(text, str):
-            raise AdequaError(f"{place}: candidate {at} is no text.")
-    refuse_half_characters(texts, lambda at: f"{place}: candidate {at + 1}")
-    name = number if found.get("id") is None else _id(found, place)
-    return CandidateList(name, tuple(texts), _references(found, place), place)
+            raise AdequaError(f"{place}: candidate {number_in_list} is no text.")
+    refuse_half_characters(texts, lambda index: f"{place}: candidate {index + 1}")
+    name = number if values.get("id") is None else _id(values, place)
+    return CandidateList(name, tuple(texts), _references(values, place), place)
 
 
 def _joined(
     first: tuple[str, dict[str, Any]], rows: Iterator[tuple[str, dict[str, Any]]]
 ) -> Iterator[CandidateList]:
     """One candidate a line, put together by sentence."""
-    place, found = first
-    now, texts, references = _id(found, place), [_text(found, place)], _references(found, place)
+    place, values = first
+    now, texts, references = _id(values, place), [_text(values, place)], _references(values, place)
     seen = {_as_json(now)}
     for where, row in rows:
         name = _id(row, where)
@@ -133,10 +133,10 @@ def _text(row: dict[str, Any], place: str) -> str:
 
 
 def _references(row: dict[str, Any], place: str) -> tuple[str, ...]:
-    given = row.get("ref")
-    several = given if isinstance(given, list) else [] if given is None else [given]
-    for text in several:
+    value = row.get("ref")
+    texts = value if isinstance(value, list) else [] if value is None else [value]
+    for text in texts:
         if not isinstance(text, str) or not text.strip():
             raise AdequaError(f'{place}: "ref" is no text.')
-    refuse_half_characters(several, lambda _: f'{place}: "ref"')
-    return tuple(several)
+    refuse_half_characters(texts, lambda _: f'{place}: "ref"')
+    return tuple(texts)

@@ -379,10 +379,10 @@ def refuse_half_characters(texts: Sequence[str], place: Callable[[int], str]) ->
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
-        found = error.object[error.start]
-        row = next(row for row, text in enumerate(texts) if found in text)
+        half = error.object[error.start]
+        row = next(row for row, text in enumerate(texts) if half in text)
         raise AdequaError(
-            f"{place(row)} holds half a character (\\u{ord(found):x}), which is no text."
+            f"{place(row)} holds half a character (\\u{ord(half):x}), which is no text."
         ) from error
 
 

@@ -71,9 +71,9 @@ def first_fault(parents: Numbers, starts: Starts) -> Fault | None:
 def _of_roots(parents: Numbers, starts: Starts, rows: Starts, numbers: Starts) -> Fault | None:
     roots = np.flatnonzero(parents == ROOT)
     counts = np.bincount(rows[roots], minlength=len(starts) - 1)
-    several = np.flatnonzero(counts > 1)
-    if len(several):
-        first, second = (int(at) for at in roots[rows[roots] == several[0]][:2])
+    multiple = np.flatnonzero(counts > 1)
+    if len(multiple):
+        first, second = (int(at) for at in roots[rows[roots] == multiple[0]][:2])
         return Fault(
             second,
             f"words {numbers[first]} and {numbers[second]} are both roots (HEAD 0), but a tree has "
@@ -100,11 +100,11 @@ def _of_circles(parents: Numbers, starts: Starts, rows: Starts, numbers: Starts)
         steps.append(at)
     if len(steps) == 1:
         return Fault(begin, f"word {numbers[begin]} is its own head.")
-    shown = [str(numbers[step]) for step in steps[:_STEPS]]
-    closing = [*shown, *(["…"] if len(steps) > _STEPS else []), shown[0]]
+    first = [str(numbers[step]) for step in steps[:_STEPS]]
+    closing = [*first, *(["…"] if len(steps) > _STEPS else []), first[0]]
     return Fault(
         begin,
-        f"following the heads from word {shown[0]} leads in a circle: {' → '.join(closing)}.",
+        f"following the heads from word {first[0]} leads in a circle: {' → '.join(closing)}.",
     )
 
 
@@ -138,16 +138,16 @@ class ParsedSentences:
 
 def read_conllu(path: FilePath, *, advance: Advance = ignore) -> ParsedSentences:
     """The sentences of a CoNLL-U file, plain or compressed; `-` is standard input."""
-    reading = _Reading(display_name(path))
+    parser = _ConlluParser(display_name(path))
     for number, line in enumerate(lines(path, advance=advance), start=1):
         if line.startswith("#"):
-            reading.comment(line)
+            parser.comment(line)
         elif line.strip():
-            reading.token(number, line)
+            parser.token(number, line)
         else:
-            reading.end()
-    reading.end()
-    return reading.sentences()
+            parser.end()
+    parser.end()
+    return parser.sentences()
 
 
 def write_conllu(
@@ -160,9 +160,10 @@ def write_conllu(
     White space in a text is written as single spaces.
     """
     with atomic_write(path) as handle:
-        told = repeat(None) if texts is None else texts
-        for at, ((words, parents), text) in enumerate(zip(trees, told, strict=texts is not None)):
-            place = f"{display_name(path)} cannot hold sentence {at + 1}"
+        texts_or_none = repeat(None) if texts is None else texts
+        sentences = zip(trees, texts_or_none, strict=texts is not None)
+        for number, ((words, parents), text) in enumerate(sentences, start=1):
+            place = f"{display_name(path)} cannot hold sentence {number}"
             handle.write(_block(place, " ".join(words) if text is None else text, words, parents))
 
 
@@ -187,12 +188,12 @@ def _block(place: str, text: str, words: Sequence[str], parents: Sequence[int]) 
     return block
 
 
-class _Reading:
+class _ConlluParser:
     """What was read of a file so far."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._known: dict[str, str] = {}  # words again and again, kept once
+        self._interned: dict[str, str] = {}  # each word once
         self._words: list[str] = []
         self._parents: list[int] = []
         self._lines: list[int] = []
@@ -211,9 +212,9 @@ class _Reading:
         """Take note of the text of the sentence that follows."""
         if len(self._words) > self._starts[-1]:
             return  # not where a comment belongs
-        found = _TEXT.fullmatch(line)
-        if found:
-            self._text = found[1].strip()
+        text = _TEXT.fullmatch(line)
+        if text:
+            self._text = text[1].strip()
         self._is_named = self._is_named or bool(_SENTENCE_ID.match(line))
 
     def token(self, number: int, line: str) -> None:
@@ -250,7 +251,7 @@ class _Reading:
                 f"the seventh column, HEAD, is {_quoted(head)}; it should be the number of a word "
                 "of the sentence, or 0 for the root.",
             )
-        self._words.append(self._known.setdefault(form, form))
+        self._words.append(self._interned.setdefault(form, form))
         self._parents.append(int(head) - 1)
         self._lines.append(number)
         if expected > self._written_to:

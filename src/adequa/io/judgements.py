@@ -1,7 +1,7 @@
-"""Files of human judgements: ratings or preferences from a table, found from its columns.
+"""Files of human judgements: ratings or preferences from a table, recognised by its columns.
 
 Texts are optional as a whole. Every column that is neither a text nor the score identifies rows
-and is kept in `ids` as text. A row that cannot be used is counted by its reason in `kept`.
+and is read into `ids` as text. A row that cannot be used is counted by its reason in `file_rows`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.columns import OpenTable, all_text, listed, refuse_equal_names, with_usual_names
-from adequa.io.rankings import joined_systems, kept_rows, language_pair, read_wmt_rankings
+from adequa.io.rankings import joined_systems, language_pair, read_wmt_rankings, usable_rows
 from adequa.io.read import TABLES, format_suffix, open_table
 from adequa.io.text import Advance, FilePath, display_name, ignore
 from adequa.judgements import Ids, Preferences, Ratings
 from adequa.segments import Segments
 
 Columns: TypeAlias = Mapping[str, Sequence[object]]
-References: TypeAlias = tuple[str, ...]
+ReferenceTexts: TypeAlias = tuple[str, ...]
 
 _CHUNK = 4096  # rows parsed at a time; what repeats among them is stored once
 _SIDES = ("better", "worse")
 _SYSTEMS = ("better_system", "worse_system")
 _RATED = ("mt", "ref")
 _SIMILAR = ("a", "b")  # two sentences, the second of which serves as the reference
-_WRITTEN: Mapping[str, Callable[[str], str]] = {
+_NORMALISED: Mapping[str, Callable[[str], str]] = {
     "lp": language_pair,
     "better_system": joined_systems,
     "worse_system": joined_systems,
 }
-_TELLING = ("score", *_SIDES, *_SYSTEMS)
+_DISTINCTIVE = ("score", *_SIDES, *_SYSTEMS)
 
 
 def read_judgements(path: FilePath, *, advance: Advance | None = None) -> Ratings | Preferences:
@@ -58,16 +58,16 @@ def read_judgements(path: FilePath, *, advance: Advance | None = None) -> Rating
 def _whole_columns(table: OpenTable) -> dict[str, list[object]]:
     """Every column of a table; a row that lacks one has None in it, and equal texts are one."""
     refuse_equal_names(table)
-    known: dict[str, str] = {}
+    interned: dict[str, str] = {}
     columns: dict[str, list[object]] = {name: [] for name in table.column_names}
     count = 0
     for chunk in table.chunks(None, _CHUNK):
         for name, values in chunk.columns.items():
             column = columns.setdefault(name, [None] * count)
             if all_text(values):
-                column.extend(map(known.setdefault, values, values))
+                column.extend(map(interned.setdefault, values, values))
             else:
-                column += [known.setdefault(v, v) if isinstance(v, str) else v for v in values]
+                column += [interned.setdefault(v, v) if isinstance(v, str) else v for v in values]
         count = max(map(len, columns.values()), default=0)
         for column in columns.values():
             column.extend([None] * (count - len(column)))
@@ -76,8 +76,8 @@ def _whole_columns(table: OpenTable) -> dict[str, list[object]]:
 
 def judgements_of(name: str, columns: Columns) -> Ratings | Preferences:
     """Ratings or preferences from whole columns; `name` is the file, for error sentences."""
-    if not any(column in columns for column in _TELLING):
-        hint = next(filter(None, (nearest(column, columns) for column in _TELLING)), "")
+    if not any(column in columns for column in _DISTINCTIVE):
+        hint = next(filter(None, (nearest(column, columns) for column in _DISTINCTIVE)), "")
         raise AdequaError(
             f'{name} holds neither ratings, which need "score", nor preferences, which need '
             '"better", "worse" and "ref", or "better_system" and "worse_system".'
@@ -105,17 +105,17 @@ def _ratings(name: str, columns: Columns) -> Ratings:
         "score is NaN or infinite": [not isfinite(score or 0.0) for score in scores],
     }
     texts = _rated_texts(name, columns)
-    references: Sequence[References] = ()
+    references: Sequence[ReferenceTexts] = ()
     if texts is not None:
         references = _references(columns[texts[1]])
         problems |= _text_problems(columns, {"hypothesis": texts[0]}, references)
-    kept = kept_rows(name, problems, len(scores))
-    rows = kept.rows.tolist()
+    usable = usable_rows(name, problems, len(scores))
+    rows = usable.rows.tolist()
     return Ratings(
         scores=np.array([scores[row] for row in rows], dtype=np.float64),
         ids=_ids(columns, {"score", "src", *(texts or ())}, rows),
         segments=None if texts is None else _segments(columns, texts[0], references, rows),
-        file_rows=kept,
+        file_rows=usable,
     )
 
 
@@ -131,28 +131,29 @@ def _preferences(name: str, columns: Columns) -> Preferences:
     if not any(side in columns for side in _SIDES):
         _require(name, columns, _SYSTEMS)
         problems = {f"no {system}": _absent(columns[system]) for system in _SYSTEMS}
-        kept = kept_rows(name, problems, len(columns[_SYSTEMS[0]]))
-        return Preferences(_ids(columns, {"src", "ref"}, kept.rows.tolist()), file_rows=kept)
+        usable = usable_rows(name, problems, len(columns[_SYSTEMS[0]]))
+        rows = usable.rows.tolist()
+        return Preferences(_ids(columns, {"src", "ref"}, rows), file_rows=usable)
     _require(name, columns, (*_SIDES, "ref"))
     references = _references(columns["ref"])
     sides = {f"{side} hypothesis": side for side in _SIDES}
-    kept = kept_rows(name, _text_problems(columns, sides, references), len(references))
-    rows = kept.rows.tolist()
+    usable = usable_rows(name, _text_problems(columns, sides, references), len(references))
+    rows = usable.rows.tolist()
     better = _segments(columns, "better", references, rows)
     return Preferences(
         ids=_ids(columns, {"src", "ref", *_SIDES}, rows),
         better=better,
         worse=Segments(_texts(columns["worse"], rows), better.references, better.sources),
-        file_rows=kept,
+        file_rows=usable,
     )
 
 
 def _require(name: str, columns: Columns, needed: Sequence[str]) -> None:
     lacking = [column for column in needed if column not in columns]
     if lacking:
-        there = [column for column in needed if column in columns]
+        present = [column for column in needed if column in columns]
         raise AdequaError(
-            f"{name} has {_quoted(there)}, but no {_quoted(lacking)}; judgements need "
+            f"{name} has {_quoted(present)}, but no {_quoted(lacking)}; judgements need "
             f"{_quoted(needed)} together. It has: {listed(columns)}."
         )
 
@@ -176,7 +177,7 @@ def _number(value: object) -> float | None:
 
 
 def _text_problems(
-    columns: Columns, hypotheses: Mapping[str, str], references: Sequence[References]
+    columns: Columns, hypotheses: Mapping[str, str], references: Sequence[ReferenceTexts]
 ) -> dict[str, list[bool]]:
     """What is wrong with the texts of rows; an empty hypothesis is a translation like any other."""
     problems = {
@@ -191,12 +192,12 @@ def _text_problems(
 
 def _halves(columns: Sequence[Sequence[object]]) -> list[bool]:
     """Rows in which JSON spells half a character, which no metric and no file could take."""
-    found = [False] * len(columns[0])
+    halves = [False] * len(columns[0])
     for column in columns:
         different = {value for value in column if isinstance(value, str | tuple)}
         if any(map(_has_half, different)):
-            found = [half or _has_half(value) for half, value in zip(found, column, strict=True)]
-    return found
+            halves = [half or _has_half(value) for half, value in zip(halves, column, strict=True)]
+    return halves
 
 
 def _has_half(value: object) -> bool:
@@ -208,13 +209,13 @@ def _has_half(value: object) -> bool:
     return False
 
 
-def _references(values: Sequence[object]) -> list[References]:
+def _references(values: Sequence[object]) -> list[ReferenceTexts]:
     """The references of every row; none where one of them is missing or blank."""
-    known: dict[str, References] = {}
+    interned: dict[str, ReferenceTexts] = {}
 
-    def listed(value: object) -> References:
+    def listed(value: object) -> ReferenceTexts:
         if isinstance(value, str):
-            return known.setdefault(value, (value,) if value.strip() else ())
+            return interned.setdefault(value, (value,) if value.strip() else ())
         if not isinstance(value, list):
             return ()
         texts = tuple(text for text in value if isinstance(text, str) and text.strip())
@@ -224,7 +225,7 @@ def _references(values: Sequence[object]) -> list[References]:
 
 
 def _segments(
-    columns: Columns, hypothesis: str, references: Sequence[References], rows: Sequence[int]
+    columns: Columns, hypothesis: str, references: Sequence[ReferenceTexts], rows: Sequence[int]
 ) -> Segments:
     sources = _texts(columns["src"], rows) if "src" in columns else ()
     return Segments(
@@ -243,16 +244,16 @@ def _texts(values: Sequence[object], rows: Sequence[int]) -> tuple[str, ...]:
 
 
 def _ids(columns: Columns, leave_out: set[str], rows: Sequence[int]) -> Ids:
-    """What identifies the rows: every simple column that is known in at least one of them."""
+    """The columns that identify rows: those of simple values, not all of them missing."""
     ids = {}
     for name, values in columns.items():
         chosen = [] if name in leave_out else list(map(values.__getitem__, rows))
         if set(map(type, chosen)) & {list, dict, bytes}:
             continue
-        written = _WRITTEN.get(name, str)
-        known = {value: written(_identifier(value)) for value in dict.fromkeys(chosen)}
-        if any(known.values()):
-            ids[name] = tuple(map(known.__getitem__, chosen))
+        normalised = _NORMALISED.get(name, str)
+        texts = {value: normalised(_identifier(value)) for value in dict.fromkeys(chosen)}
+        if any(texts.values()):
+            ids[name] = tuple(map(texts.__getitem__, chosen))
     return ids
 
 

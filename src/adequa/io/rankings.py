@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.io.text import Advance, FilePath, display_name, ignore, lines, uncompressed_name
-from adequa.judgements import FileRows, Preferences, all_rows
+from adequa.judgements import FileRows, Preferences
 from adequa.segments import Segments
 
 _SIDES = 2
@@ -90,43 +90,43 @@ def language_pair(text: str) -> str:
     return "-".join(sides) if len(sides) == _SIDES and all(sides) else text.strip()
 
 
-def kept_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> FileRows:
+def usable_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> FileRows:
     """The rows without a problem; each of the others counts once, for its first one.
 
-    >>> kept = kept_rows("t.tsv", {"no score": [True, False], "no text": [True, False]}, 2)
-    >>> kept.rows, dict(kept.unused)
+    >>> rows = usable_rows("t.tsv", {"no score": [True, False], "no text": [True, False]}, 2)
+    >>> rows.rows, dict(rows.unused)
     (array([1]), {'no score': 1})
     """
     usable = np.ones(count, dtype=bool)
     unused = {}
     for reason, rows in problems.items():
-        hit = usable & np.asarray(rows, dtype=bool)
-        if hit.any():
-            unused[reason] = int(hit.sum())
-        usable &= ~hit
+        affected = usable & np.asarray(rows, dtype=bool)
+        if affected.any():
+            unused[reason] = int(affected.sum())
+        usable &= ~affected
     if not usable.any():
         reasons = ", ".join(f"{reason} ({times})" for reason, times in unused.items())
         raise AdequaError(f"{name} has no usable row among {count}: {reasons}.")
     return FileRows(np.flatnonzero(usable), count, unused)
 
 
-Texts: TypeAlias = tuple[str, ...]  # line by line
+Lines: TypeAlias = tuple[str, ...]
 
 _TEST_SET = re.compile(r"^news[a-z]*\d{4}\.")
 
 
 @dataclass(frozen=True, slots=True)
 class SystemOutputs:
-    """What the systems of one language pair wrote, line by line with the reference."""
+    """The outputs of the systems of one language pair, with the reference and the source."""
 
-    reference: Texts
-    source: Texts | None
-    systems: Mapping[str, Texts]
+    reference: Lines
+    source: Lines | None
+    systems: Mapping[str, Lines]
 
-    def of(self, system: str, pair: str) -> Texts | None:
-        """The output of a system, however much of a file name it is called by.
+    def of(self, system: str, pair: str) -> Lines | None:
+        """The output of a system, by its name or by that of its file.
 
-        Of several systems that wrote the same, `A+B`, any will do.
+        `A+B` are systems with the same outputs, so that either will do.
         """
         for name in (system, *system.split("+")):
             for form in (name, bare_name(name, pair)):
@@ -157,7 +157,7 @@ def read_system_outputs(folder: FilePath) -> dict[str, SystemOutputs]:
 
 def outputs_by_pair(files: Iterable[tuple[str, Iterable[str]]]) -> dict[str, SystemOutputs]:
     """Outputs from the lines of files that are named as LP/SYSTEM.txt."""
-    by_pair: dict[str, dict[str, Texts]] = {}
+    by_pair: dict[str, dict[str, Lines]] = {}
     for name, texts in files:
         path = PurePosixPath(name)
         pair = language_pair(path.parent.name)
@@ -165,21 +165,21 @@ def outputs_by_pair(files: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Sys
     return {pair: _outputs(pair, texts) for pair, texts in by_pair.items()}
 
 
-def _outputs(pair: str, texts: dict[str, Texts]) -> SystemOutputs:
+def _outputs(pair: str, texts: dict[str, Lines]) -> SystemOutputs:
     if "reference" not in texts:
         raise AdequaError(f"Outputs of systems for {pair} lack the file {pair}/reference.txt.")
     reference = texts["reference"]
-    for name, found in texts.items():
-        if len(found) != len(reference):
+    for name, lines_ in texts.items():
+        if len(lines_) != len(reference):
             raise AdequaError(
-                f"{pair}/{name}.txt has {len(found)} lines, but {pair}/reference.txt has "
-                f"{len(reference)}."
+                f"{pair}/{name}.txt has {counted(len(lines_), 'line')}, but "
+                f"{pair}/reference.txt has {len(reference):,}."
             )
-    systems = {name: found for name, found in texts.items() if name not in {"reference", "source"}}
+    systems = {name: texts[name] for name in texts if name not in {"reference", "source"}}
     return SystemOutputs(
         reference=reference,
         source=texts.get("source"),
-        systems={bare_name(name, pair): found for name, found in systems.items()} | systems,
+        systems={bare_name(name, pair): output for name, output in systems.items()} | systems,
     )
 
 
@@ -190,13 +190,13 @@ def segments_of(outputs: Mapping[str, SystemOutputs], rated: Iterable[tuple[str,
     sources: list[Sequence[str]] = []
     ids: list[tuple[str, str, str]] = []
     for pair, system in rated:
-        found = outputs[pair].of(system, pair) if pair in outputs else None
-        if found is None:
+        output = outputs[pair].of(system, pair) if pair in outputs else None
+        if output is None:
             raise AdequaError(f'There is no output of system "{system}" for {pair}.')
-        hypotheses.append(found)
+        hypotheses.append(output)
         references.append(outputs[pair].reference)
-        sources.append(outputs[pair].source or ("",) * len(found))
-        ids += [(pair, system, str(number)) for number in range(1, len(found) + 1)]
+        sources.append(outputs[pair].source or ("",) * len(output))
+        ids += [(pair, system, str(number)) for number in range(1, len(output) + 1)]
     columns = zip(*ids, strict=True)
     return Segments(
         hypotheses=tuple(chain.from_iterable(hypotheses)),
@@ -209,39 +209,39 @@ def segments_of(outputs: Mapping[str, SystemOutputs], rated: Iterable[tuple[str,
 def with_texts(
     name: str, preferences: Preferences, outputs: Mapping[str, SystemOutputs]
 ) -> Preferences:
-    """The same preferences with the texts that they are about; those without are counted."""
+    """Preferences with the texts that they compare; those without texts are counted as unused."""
     ids = preferences.ids
-    about = list(zip(ids["lp"], map(_number, ids["segment"]), strict=True))
+    positions = list(zip(ids["lp"], map(_number, ids["segment"]), strict=True))
 
-    def texts_of(part: Callable[[int, SystemOutputs, str], Texts | None]) -> list[str | None]:
+    def texts_of(part: Callable[[int, SystemOutputs, str], Lines | None]) -> list[str | None]:
         return [
             _line(part(row, outputs[pair], pair), number) if pair in outputs else None
-            for row, (pair, number) in enumerate(about)
+            for row, (pair, number) in enumerate(positions)
         ]
 
-    better = texts_of(lambda row, found, pair: found.of(ids["better_system"][row], pair))
-    worse = texts_of(lambda row, found, pair: found.of(ids["worse_system"][row], pair))
-    references = texts_of(lambda _row, found, _pair: found.reference)
-    sources = texts_of(lambda _row, found, _pair: found.source)
+    better = texts_of(lambda row, each, pair: each.of(ids["better_system"][row], pair))
+    worse = texts_of(lambda row, each, pair: each.of(ids["worse_system"][row], pair))
+    references = texts_of(lambda _row, each, _pair: each.reference)
+    sources = texts_of(lambda _row, each, _pair: each.source)
     problems = {
         "no output of the better system": [text is None for text in better],
         "no output of the worse system": [text is None for text in worse],
         "no reference text": [not (text and text.strip()) for text in references],
     }
-    kept = kept_rows(name, problems, len(about))
+    usable = usable_rows(name, problems, len(positions))
 
-    def chosen(texts: Sequence[str | None]) -> Texts:
-        return tuple(texts[row] or "" for row in kept.rows.tolist())
+    def selected(texts: Sequence[str | None]) -> Lines:
+        return tuple(texts[row] or "" for row in usable.rows.tolist())
 
-    cells, known = tuple(zip(chosen(references))), chosen(sources)
+    cells, source_texts = tuple(zip(selected(references))), selected(sources)
     before = preferences.file_rows
     return Preferences(
-        ids=preferences.select(kept.rows).ids,
-        better=Segments(chosen(better), cells, known if any(known) else None),
-        worse=Segments(chosen(worse), cells, known if any(known) else None),
+        ids=preferences.select(usable.rows).ids,
+        better=Segments(selected(better), cells, source_texts if any(source_texts) else None),
+        worse=Segments(selected(worse), cells, source_texts if any(source_texts) else None),
         ties=preferences.ties,
         file_rows=FileRows(
-            before.rows[kept.rows], before.row_count, {**before.unused, **kept.unused}
+            before.rows[usable.rows], before.row_count, {**before.unused, **usable.unused}
         ),
     )
 
@@ -251,11 +251,11 @@ def _number(segment: str) -> int:
     return int(segment) if segment.isdecimal() else 0
 
 
-def _line(texts: Texts | None, number: int) -> str | None:
+def _line(texts: Lines | None, number: int) -> str | None:
     return texts[number - 1] if texts is not None and 0 < number <= len(texts) else None
 
 
-Ranked: TypeAlias = tuple[str, int]  # a system and its rank
+RankedSystem: TypeAlias = tuple[str, int]  # a system and its rank
 
 _SYSTEM = re.compile(r"system(\d+)(id|rank)")
 
@@ -273,7 +273,7 @@ class Preference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Where a line says what: positions of cells."""
+    """The positions of the cells of a line."""
 
     width: int
     languages: tuple[int, int]
@@ -293,8 +293,10 @@ def read_wmt_rankings(
     """
     name = display_name(path)
     rows = csv.reader(lines(path, advance=advance or ignore))
-    found = preferences_from_rankings(name, rows)
-    return found if outputs is None else with_texts(name, found, read_system_outputs(outputs))
+    preferences = preferences_from_rankings(name, rows)
+    if outputs is None:
+        return preferences
+    return with_texts(name, preferences, read_system_outputs(outputs))
 
 
 def preferences_from_rankings(name: str, rows: Iterator[list[str]]) -> Preferences:
@@ -315,18 +317,18 @@ def preferences_from_rankings(name: str, rows: Iterator[list[str]]) -> Preferenc
             if tied:
                 ties[pair, min(better, worse), max(better, worse)] += 1
             else:
-                about = (pair, row[header.segment].strip(), judge, ranking)
-                preferences.append(Preference(*about, better, worse))
+                ids_of_row = (pair, row[header.segment].strip(), judge, ranking)
+                preferences.append(Preference(*ids_of_row, better, worse))
     if not preferences:
         reasons = ", ".join(f"{reason} ({times})" for reason, times in unused.items())
         raise AdequaError(f"{name} holds no preference: {reasons or 'there are only ties'}.")
     columns = zip(*preferences, strict=True)
     ids = dict(zip(Preference._fields, columns, strict=True))
-    kept = all_rows(len(preferences))
+    count = len(preferences)
     return Preferences(
         ids={field: column for field, column in ids.items() if any(column)},
         ties=dict(ties),
-        file_rows=FileRows(kept.rows, kept.row_count, dict(unused)),
+        file_rows=FileRows(np.arange(count), count, dict(unused)),
     )
 
 
@@ -343,19 +345,19 @@ def _header(name: str, cells: Sequence[str]) -> _Header:
     position = {cell.strip().lower(): number for number, cell in enumerate(cells)}
     systems: dict[str, dict[str, int]] = {}
     for cell, number in position.items():
-        if found := _SYSTEM.fullmatch(cell):
-            systems.setdefault(found[1], {})[found[2]] = number
+        if match := _SYSTEM.fullmatch(cell):
+            systems.setdefault(match[1], {})[match[2]] = number
     segment = position.get("srcindex", position.get("segmentid"))
     both = tuple((at["id"], at["rank"]) for at in systems.values() if len(at) == 2)  # noqa: PLR2004
     lacking = [
         written
-        for written, there in (
+        for written, is_present in (
             ("srclang", "srclang" in position),
             ("trglang", "trglang" in position),
             ("srcIndex", segment is not None),
             ("system1Id, system1rank, system2Id, system2rank", len(both) > 1),
         )
-        if not there
+        if not is_present
     ]
     if lacking or segment is None:
         raise AdequaError(
@@ -384,7 +386,7 @@ def _problem(header: _Header, row: Sequence[str]) -> str:
     return "" if len(ranked) > 1 else "fewer than two systems ranked"
 
 
-def _ranked(header: _Header, row: Sequence[str]) -> list[Ranked]:
+def _ranked(header: _Header, row: Sequence[str]) -> list[RankedSystem]:
     """The systems that have a rank: -1 or nothing says that the judge gave none."""
     ranks = [(_system(row[name]), int(row[rank].strip() or -1)) for name, rank in header.systems]
     return [(system, rank) for system, rank in ranks if system and rank > 0]
@@ -394,7 +396,7 @@ def _system(cell: str) -> str:
     return joined_systems(",".join(part.strip().removesuffix(".txt") for part in cell.split(",")))
 
 
-def _compared(ranked: Sequence[Ranked]) -> Iterator[tuple[str, str, bool]]:
+def _compared(ranked: Sequence[RankedSystem]) -> Iterator[tuple[str, str, bool]]:
     """Every two systems, the better one first, and whether they are tied.
 
     >>> list(_compared([("a", 2), ("b", 1), ("c", 2)]))

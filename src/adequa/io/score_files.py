@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, counted, nearest
 from adequa.io.rankings import joined_systems, language_pair
 from adequa.io.text import (
     FilePath,
@@ -30,8 +30,8 @@ from adequa.segments import LARGEST_SCORE, FloatArray
 SYSTEMS = ("system", "better_system", "worse_system")
 _SIDES = ("better", "worse")
 _FLAGS = ("ensemble", "available")
-# Columns of the WMT metrics task, oldest year first; the first layout whose last named column is a
-# number is taken. What comes after the score (whether the metric is an ensemble, and available) is
+# Columns of the WMT metrics task, oldest year first; the first layout whose last column is a
+# number is used. What comes after the score (whether the metric is an ensemble, and available) is
 # not read. The shortest is that of mt-metrics-eval, where a system's segments come in order.
 _WMT_LAYOUTS = {
     ".seg.score": (
@@ -49,7 +49,7 @@ _WMT_LAYOUTS = {
 }
 
 
-Placed: TypeAlias = tuple[str, list[str]]  # where a line stands, and its cells
+PlacedCells: TypeAlias = tuple[str, list[str]]  # file and line, and the cells of the line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,26 +75,26 @@ def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
     if layouts is not None:
         return _wmt_scores(path, rows, layouts, metric)
     first_line, first = next(rows)
-    named = any(cell in {"score", *_SIDES} for cell in map(_column, first))
-    if not named and not any(map(_is_number, first)):
+    has_header = any(cell in {"score", *_SIDES} for cell in map(_column, first))
+    if not has_header and not any(map(_is_number, first)):
         raise AdequaError(
             f'{first_line} has neither scores nor a header with "score". A score file holds one '
             "score a line (better and worse, two columns, for preferences), or begins with a "
             "header such as lp, system, segment, score, with tabs in between."
         )
     header = tuple(map(_column, first))
-    if named and "metric" in header:
+    if has_header and "metric" in header:
         return _one_metric(display_name(path), header, rows, metric)
     if metric is not None:
         raise AdequaError(
             f"{display_name(path)} holds one metric, so that there is no {metric} to choose in it."
         )
-    if named:
+    if has_header:
         return _headed_scores(display_name(path), stem(path), header, rows)
     return _scores_by_row(stem(path), chain([(first_line, first)], rows))
 
 
-def _rows(path: FilePath) -> Iterator[Placed]:
+def _rows(path: FilePath) -> Iterator[PlacedCells]:
     """Every line's cells, with the place to name if something is wrong with them."""
     name, number = display_name(path), 0
     for number, line in enumerate(without_trailing_blanks(lines(path)), 1):
@@ -117,8 +117,8 @@ def _is_number(cell: str) -> bool:
 
 def _score(cell: str, place: str) -> float:
     if not _is_number(cell):
-        found = f'"{cell.strip()[:40]}"' if cell.strip() else "nothing"
-        raise AdequaError(f"{place}: there is {found} where the score should be, not a number.")
+        text = f'"{cell.strip()[:40]}"' if cell.strip() else "nothing"
+        raise AdequaError(f"{place}: there is {text} where the score should be, not a number.")
     if not abs(float(cell)) <= LARGEST_SCORE:
         raise AdequaError(
             f"{place}: the score is {cell.strip()}; it must be a finite number, of at most "
@@ -127,14 +127,14 @@ def _score(cell: str, place: str) -> float:
     return float(cell)
 
 
-def _scores_by_row(name: str, rows: Iterable[Placed]) -> ScoreFile:
+def _scores_by_row(name: str, rows: Iterable[PlacedCells]) -> ScoreFile:
     scores: list[list[float]] = []
     for place, cells in rows:
         if len(cells) > len(_SIDES) or (scores and len(cells) != len(scores[0])):
             expected = f"{len(scores[0])}" if scores else "1, or 2 for better and worse"
             raise AdequaError(
-                f"{place} has {len(cells)} columns, not {expected}; with more columns than the "
-                "scores, the first line must be a header."
+                f"{place} has {counted(len(cells), 'column')}, not {expected}; with more columns "
+                "than the scores, the first line must be a header."
             )
         scores.append([_score(cell, place) for cell in cells])
     return ScoreFile(name, {}, _array(scores))
@@ -147,7 +147,7 @@ def _array(scores: Sequence[Sequence[float]]) -> FloatArray:
 
 
 def _headed_scores(
-    file_name: str, name: str, header: tuple[str, ...], rows: Iterable[Placed]
+    file_name: str, name: str, header: tuple[str, ...], rows: Iterable[PlacedCells]
 ) -> ScoreFile:
     if len(set(header)) < len(header):
         raise AdequaError(f"{file_name} has two columns of one name: {', '.join(header)}.")
@@ -161,7 +161,7 @@ def _headed_scores(
     for place, cells in rows:
         if len(cells) != len(header):
             raise AdequaError(
-                f"{place} has {len(cells)} cells, but the header names {len(header)}."
+                f"{place} has {counted(len(cells), 'cell')}, but the header names {len(header)}."
             )
         row = dict(zip(header, cells, strict=True))
         ids.append(_identifiers(row, identified))
@@ -193,9 +193,9 @@ def _refuse_contradictions(
     """The same ids may come again, as judgements do, but not with another score."""
     if not identified:
         return
-    known: dict[tuple[str, ...], int] = {}
+    first_rows: dict[tuple[str, ...], int] = {}
     for row, key in enumerate(ids):
-        first = known.setdefault(key, row)
+        first = first_rows.setdefault(key, row)
         if scores[first] != scores[row]:
             what = ", ".join(map(" ".join, zip(identified, key, strict=True)))
             line = places[first].split()[-1]
@@ -208,7 +208,9 @@ def _refuse_contradictions(
 
 def _wmt_layouts(path: FilePath) -> tuple[tuple[str, ...], ...] | None:
     name = uncompressed_name(path).lower()
-    return next((known for suffix, known in _WMT_LAYOUTS.items() if name.endswith(suffix)), None)
+    return next(
+        (layouts for suffix, layouts in _WMT_LAYOUTS.items() if name.endswith(suffix)), None
+    )
 
 
 def _wmt_layout(
@@ -222,8 +224,8 @@ def _wmt_layout(
         if fits and _is_number(cells[score]) and (not segments or _is_segment(layout, cells)):
             return layout
     raise AdequaError(
-        f"{place} has {len(cells)} cells between tabs, and no score where a file of this kind has "
-        f"it; the columns are {', '.join(layouts[1])}, or in newer years "
+        f"{place} has {counted(len(cells), 'cell')} between tabs, and no score where a file of "
+        f"this kind has it; the columns are {', '.join(layouts[1])}, or in newer years "
         f"{', '.join(layouts[-1])}."
     )
 
@@ -235,7 +237,7 @@ def _is_segment(layout: tuple[str, ...], cells: Sequence[str]) -> bool:
 
 def _wmt_scores(
     path: FilePath,
-    rows: Iterator[Placed],
+    rows: Iterator[PlacedCells],
     layouts: Sequence[tuple[str, ...]],
     metric: str | None,
 ) -> ScoreFile:
@@ -249,36 +251,39 @@ def _wmt_scores(
     )
 
 
-def _even(width: int, rows: Iterable[Placed]) -> Iterator[Placed]:
+def _even(width: int, rows: Iterable[PlacedCells]) -> Iterator[PlacedCells]:
     """Lines with as many cells as the first."""
     for place, cells in rows:
         if len(cells) != width:
             raise AdequaError(
-                f"{place} has {len(cells)} cells between tabs, but the first line has {width}."
+                f"{place} has {counted(len(cells), 'cell')} between tabs, "
+                f"but the first line has {width}."
             )
         yield place, cells
 
 
 def _one_metric(
-    file_name: str, header: tuple[str, ...], rows: Iterable[Placed], metric: str | None
+    file_name: str, header: tuple[str, ...], rows: Iterable[PlacedCells], metric: str | None
 ) -> ScoreFile:
     """The scores of one metric from a file with a column of them."""
-    at = header.index("metric")
-    by_metric: dict[str, list[Placed]] = {}
+    index = header.index("metric")
+    by_metric: dict[str, list[PlacedCells]] = {}
     for place, cells in rows:
-        if len(cells) <= at:
+        if len(cells) <= index:
             raise AdequaError(
-                f"{place} has {len(cells)} cells, but the header names {len(header)}."
+                f"{place} has {counted(len(cells), 'cell')}, but the header names {len(header)}."
             )
-        rest = cells[:at] + cells[at + 1 :]
-        by_metric.setdefault(cells[at].strip(), []).append((place, rest))
+        rest = cells[:index] + cells[index + 1 :]
+        by_metric.setdefault(cells[index].strip(), []).append((place, rest))
     chosen = _chosen_metric(file_name, tuple(by_metric), metric)
-    return _headed_scores(file_name, chosen, header[:at] + header[at + 1 :], by_metric[chosen])
+    return _headed_scores(
+        file_name, chosen, header[:index] + header[index + 1 :], by_metric[chosen]
+    )
 
 
 def _mt_metrics_eval_scores(
     path: FilePath,
-    rows: Iterable[Placed],
+    rows: Iterable[PlacedCells],
     layouts: Sequence[tuple[str, ...]],
 ) -> ScoreFile:
     """A system and a score a line; the segments of a system are numbered as they come, from 1."""
@@ -287,7 +292,7 @@ def _mt_metrics_eval_scores(
         return _headed_scores(display_name(path), name, ("system", "score"), rows)
     seen: Counter[str] = Counter()
 
-    def numbered() -> Iterator[Placed]:
+    def numbered() -> Iterator[PlacedCells]:
         for place, cells in rows:
             seen[cells[0]] += 1
             yield place, [cells[0], str(seen[cells[0]]), *cells[1:]]
@@ -295,14 +300,14 @@ def _mt_metrics_eval_scores(
     return _headed_scores(display_name(path), name, ("system", "segment", "score"), numbered())
 
 
-def _chosen_metric(file_name: str, there: Sequence[str], metric: str | None) -> str:
-    if metric is not None and metric in there:
+def _chosen_metric(file_name: str, metrics: Sequence[str], metric: str | None) -> str:
+    if metric is not None and metric in metrics:
         return metric
-    held = f"{file_name} holds scores of {', '.join(there)}"
+    holds = f"{file_name} holds scores of {', '.join(metrics)}"
     if metric is not None:
-        raise AdequaError(f'{held}, but none of "{metric}".{nearest(metric, there)}')
-    if not there:
+        raise AdequaError(f'{holds}, but none of "{metric}".{nearest(metric, metrics)}')
+    if not metrics:
         raise AdequaError(f"{file_name} has a header and no scores.")
-    if len(there) > 1:
-        raise AdequaError(f"{held}; choose one with {file_name}:metric=NAME.")
-    return there[0]
+    if len(metrics) > 1:
+        raise AdequaError(f"{holds}; choose one with {file_name}:metric=NAME.")
+    return metrics[0]

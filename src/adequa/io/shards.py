@@ -81,7 +81,7 @@ def _in_folder(storage: Storage, folder: str) -> list[PathEntry]:
     return [
         entry
         for entry in storage.glob(f"{literal(folder)}/**/*")
-        if _is_named_like_shard(entry.path)
+        if _has_shard_suffix(entry.path)
         and _is_data(PurePosixPath(entry.path).relative_to(folder or "/"))
     ]
 
@@ -91,7 +91,7 @@ def _refuse_folders(storage: Storage, entries: Sequence[PathEntry]) -> None:
     files = [path for path, size in entries if size is not None]
     entered = {folder for path in files for folder in PurePosixPath(path).parents}
     for path, size in entries:
-        missed = size is None and _is_named_like_shard(path) and PurePosixPath(path) not in entered
+        missed = size is None and _has_shard_suffix(path) and PurePosixPath(path) not in entered
         if missed and storage.is_folder(path):
             raise AdequaError(
                 f"{path} is a folder, and a pattern takes in files alone; give a pattern for the "
@@ -102,7 +102,7 @@ def _refuse_folders(storage: Storage, entries: Sequence[PathEntry]) -> None:
 def _files(storage: Storage, entries: Sequence[PathEntry]) -> list[tuple[str, int]]:
     """The files among entries; raise for a broken link that is named like a shard."""
     for path, size in entries:
-        if size is None and _is_named_like_shard(path) and not storage.is_folder(path):
+        if size is None and _has_shard_suffix(path) and not storage.is_folder(path):
             raise AdequaError(
                 f"{path} is no file that can be read, but something else or a link that leads "
                 "nowhere; remove it, or leave it out of the pattern."
@@ -142,7 +142,7 @@ def shard_matcher(inputs: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
     return matches
 
 
-def _is_named_like_shard(path: str) -> bool:
+def _has_shard_suffix(path: str) -> bool:
     return text_format(path) in FORMATS
 
 
@@ -152,7 +152,7 @@ def _is_data(name: PurePosixPath) -> bool:
 
 def _checked_name(path: str, root: str) -> str:
     name = path[len(root) :].lstrip("/") if root else path
-    if not _is_named_like_shard(path):
+    if not _has_shard_suffix(path):
         raise AdequaError(
             f"{path} is no shard: the names of shards end in {' or '.join(FORMATS)}, "
             "JSONL also in .jsonl.gz or .jsonl.xz."

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TypeAlias
 from adequa.errors import AdequaError
 
 FilePath: TypeAlias = str | os.PathLike[str]
-# Told how many bytes of a file (as stored, so before decompression) were just read.
+# Called with the number of bytes of a file, as stored, that were just read.
 Advance: TypeAlias = Callable[[int], None]
 
 STDIN = "-"
@@ -105,7 +105,7 @@ def line_blocks(
 
 
 def stream_lines(raw: BinaryIO, name: str, *, advance: Advance = ignore) -> Iterator[str]:
-    """The lines of an open file, without empty ones at the end; its name tells if it is packed."""
+    """The lines of an open file, less empty ones at the end; its name tells the compression."""
     blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name)
     return without_trailing_blanks(chain.from_iterable(blocks))
 

@@ -148,7 +148,7 @@ _SGM_PARTS: Mapping[str, TextKind] = {
 _TAG = re.compile(r"<(/?)(srcset|refset|tstset|doc|seg)\b([^<>]*)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
-_NAMED_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_XML_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 def _sgm_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
@@ -230,7 +230,7 @@ def _unescaped(text: str) -> str:
 
 def _character(entity: re.Match[str]) -> str:
     if entity[1]:
-        return _NAMED_ENTITIES[entity[1]]
+        return _XML_ENTITIES[entity[1]]
     code = int(entity[2]) if entity[2] else int(entity[3], 16)
     surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004
     return entity[0] if surrogate or not 0 < code <= 0x10FFFF else chr(code)  # noqa: PLR2004
