@@ -1,22 +1,22 @@
-"""What a server costs and withstands, beside `adequa score` on the same segments, in one run.
+"""Throughput and latency of the service, beside `adequa score` on the same segments in one run.
 
     ADEQUA_DATA=FOLDER python benchmarks/service.py [--segments N] [--load]
 
-Different pairs of a hypothesis and a reference (WMT16, or made-up ones where there are no data) are
+Different pairs of a hypothesis and a reference (WMT16, or generated ones without the data) are
 scored with the metric that ships on two threads:
 
-- by one `adequa score` of them all, less the time of the same command on one segment;
-- by a server, for 32 clients at once; each sends the next 1 to 8 segments when it has an answer;
-- by a server, for one such client: one request at a time;
-- by a server, for requests that come at random, half as many a second as it answered before: how
-  long they take, p99 as a multiple of p50.
+- by one `adequa score` of all pairs, less the time of the same command on one segment;
+- by a server with 32 clients; each sends the next 1 to 8 segments when it has an answer;
+- by a server with one such client: one request at a time;
+- by a server whose requests arrive at random, at half the rate that it answered before: their
+  latency, and p99 as a multiple of p50.
 
-Every server is a fresh one, so that it has seen none of the texts. Clients and server share CPUs.
-All but the last take turns, each time on other segments, and the median of the rounds counts.
+Every server is a fresh one, so that it has seen none of the texts. Clients and server share the
+CPUs. All but the last take turns, each time on other segments; the median of the rounds counts.
 
-With `--load`, instead: requests come for two minutes at four times what the server can answer. All
-are answered or refused, memory stays flat, and the server answers as before within seconds. Exits
-with 1 where a goal is missed.
+With `--load` instead, requests arrive for two minutes at four times the rate that the server can
+answer. All must be answered or refused, memory must stay flat, and the server must answer as before
+within seconds. Exits with 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ TEXT = (
 
 
 @dataclass
-class Seen:
-    """What clients saw: statuses, and how long answers took."""
+class Observations:
+    """What clients observed: statuses, and seconds until an answer."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
@@ -70,16 +70,16 @@ class Seen:
 
 
 def pairs_of(data: str, count: int, random: Random) -> list[Pair]:
-    """Different pairs of texts, in random order."""
+    """Distinct pairs of texts, in random order."""
     try:
-        found = load_dataset(data)
+        ratings = load_dataset(data)
     except AdequaError as error:
-        print(f"{error} Made-up sentences are scored in their place.")
-        found = None
-    if isinstance(found, Ratings) and found.segments is not None:
-        texts, references = found.segments.hypotheses, found.segments.references
+        print(f"{error} Generated sentences are scored instead.")
+        ratings = None
+    if isinstance(ratings, Ratings) and ratings.segments is not None:
+        texts, references = ratings.segments.hypotheses, ratings.segments.references
         columns = zip(texts, references, strict=True)
-        pairs = list(dict.fromkeys((text, several[0]) for text, several in columns))
+        pairs = list(dict.fromkeys((text, listed[0]) for text, listed in columns))
         random.shuffle(pairs)
         return pairs[:count]
     lengths = [random.randint(8, 40) for _ in range(count)]
@@ -91,8 +91,8 @@ def pairs_of(data: str, count: int, random: Random) -> list[Pair]:
 
 
 def requests_of(pairs: Sequence[Pair], random: Random) -> list[tuple[bytes, int]]:
-    """Requests of 1 to 8 segments, ready to be sent, with how many they have."""
-    found, start = [], 0
+    """Requests of 1 to 8 segments in bytes, each with its number of segments."""
+    requests, start = [], 0
     while start < len(pairs):
         end = min(start + random.randint(1, LARGEST), len(pairs))
         rows = [{"mt": text, "ref": reference} for text, reference in pairs[start:end]]
@@ -101,9 +101,9 @@ def requests_of(pairs: Sequence[Pair], random: Random) -> list[tuple[bytes, int]
             "POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        found.append((head.encode() + body, end - start))
+        requests.append((head.encode() + body, end - start))
         start = end
-    return found
+    return requests
 
 
 @contextmanager
@@ -128,7 +128,7 @@ async def ready(port: int) -> None:
     """Wait until a server can score."""
     while True:
         try:
-            status, _ = await asked(port, b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            status, _ = await request_once(port, b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         except OSError:
             status = 0
         if status == OK:
@@ -136,19 +136,19 @@ async def ready(port: int) -> None:
         await asyncio.sleep(0.1)
 
 
-async def asked(port: int, request: bytes) -> tuple[int, float]:
-    """The status of one request on a connection of its own, and how long it took."""
+async def request_once(port: int, request: bytes) -> tuple[int, float]:
+    """Send a request on a new connection; return its status and seconds."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        return await exchanged(reader, writer, request)
+        return await exchange(reader, writer, request)
     finally:
         writer.close()
 
 
-async def exchanged(
+async def exchange(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
 ) -> tuple[int, float]:
-    """The same on a connection that is there."""
+    """Send a request on an open connection; return its status and seconds."""
     began = time.perf_counter()
     writer.write(request)
     head = await reader.readuntil(b"\r\n\r\n")
@@ -163,40 +163,40 @@ async def exchanged(
 
 async def closed_loop(
     port: int, requests: Sequence[tuple[bytes, int]], clients: int
-) -> tuple[Seen, float]:
+) -> tuple[Observations, float]:
     """Clients that each send the next request when they have an answer."""
-    seen, left = Seen(), iter(requests)
+    observed, remaining = Observations(), iter(requests)
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for request, count in left:
-            status, seconds = await exchanged(reader, writer, request)
-            seen.statuses[status] += 1
-            seen.seconds.append(seconds)
-            seen.segments += count if status == OK else 0
+        for request, count in remaining:
+            status, seconds = await exchange(reader, writer, request)
+            observed.statuses[status] += 1
+            observed.seconds.append(seconds)
+            observed.segments += count if status == OK else 0
         writer.close()
 
     began = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(clients)))
-    return seen, time.perf_counter() - began
+    return observed, time.perf_counter() - began
 
 
 async def open_loop(
     port: int, requests: Sequence[tuple[bytes, int]], rate: float, seconds: float, random: Random
-) -> Seen:
-    """Requests that come at random, so many a second, whether others are answered or not."""
-    seen = Seen()
+) -> Observations:
+    """Requests that arrive at random at a given rate, whether others are answered or not."""
+    observed = Observations()
     tasks: set[asyncio.Task[None]] = set()
 
     async def one(request: bytes, count: int) -> None:
         try:
-            status, took = await asked(port, request)
+            status, took = await request_once(port, request)
         except (OSError, asyncio.IncompleteReadError):
             status, took = 0, 0.0  # a connection that broke
-        seen.statuses[status] += 1
+        observed.statuses[status] += 1
         if status == OK:
-            seen.seconds.append(took)
-            seen.segments += count
+            observed.seconds.append(took)
+            observed.segments += count
 
     end = time.perf_counter() + seconds
     due, number = time.perf_counter(), 0
@@ -208,7 +208,7 @@ async def open_loop(
         due += random.expovariate(rate)
         number += 1
     await asyncio.gather(*tasks)
-    return seen
+    return observed
 
 
 def command_line(pairs: Sequence[Pair]) -> float:
@@ -225,7 +225,7 @@ def command_line(pairs: Sequence[Pair]) -> float:
 
 
 def resident(process: int) -> int:
-    """Bytes of memory that a process has."""
+    """Resident memory of a process in bytes."""
     status = Path(f"/proc/{process}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) * 1024
@@ -237,21 +237,21 @@ def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
 
 
 def throughput(pairs: Sequence[Pair], random: Random, rounds: int) -> bool:
-    """All ways in turn, each time on other segments; whether the goals are met."""
-    measured = []
+    """Measure all ways in turn, each time on other segments; return whether the goals are met."""
+    rates = []
     for start in range(rounds):
-        measured.append(one_round(pairs[start::rounds], random))
-        batch, together, alone = measured[-1]
+        rates.append(one_round(pairs[start::rounds], random))
+        batch, together, alone = rates[-1]
         print(
             f"round {start + 1}: adequa score {batch:.1f} segments a second; server, {CLIENTS} "
             f"clients {together:.1f}, {together / batch:.2f} of that; one request at a time "
             f"{alone:.1f}, {together / alone:.2f} times as many with {CLIENTS} clients"
         )
-    of_batch = median(together / batch for batch, together, _ in measured)
-    of_one = median(together / alone for _, together, alone in measured)
+    of_batch = median(together / batch for batch, together, _ in rates)
+    of_one = median(together / alone for _, together, alone in rates)
     print(f"median of rounds: {of_batch:.2f} of one run (goal {GOAL_OF_BATCH}),", end=" ")
     print(f"{of_one:.2f} times one request at a time (goal {GOAL_OF_ONE:g})")
-    half_load(pairs, median(together for _, together, _ in measured), random)
+    half_load(pairs, median(together for _, together, _ in rates), random)
     return of_batch >= GOAL_OF_BATCH and of_one >= GOAL_OF_ONE
 
 
@@ -260,15 +260,15 @@ def one_round(pairs: Sequence[Pair], random: Random) -> tuple[float, float, floa
     requests = requests_of(pairs, random)
     batch = len(pairs) / (command_line(pairs) - command_line(pairs[:1]))
     rates = []
-    for some, clients in ((requests, CLIENTS), (requests[: len(requests) // 3], 1)):
+    for selected, clients in ((requests, CLIENTS), (requests[: len(requests) // 3], 1)):
         with server() as (port, _):
-            seen, seconds = asyncio.run(closed_loop(port, some, clients))
-        rates.append(seen.segments / seconds)
+            observed, seconds = asyncio.run(closed_loop(port, selected, clients))
+        rates.append(observed.segments / seconds)
     return batch, rates[0], rates[1]
 
 
 def half_load(pairs: Sequence[Pair], capacity: float, random: Random) -> None:
-    """How long requests take that come at random, at half of what a server can do."""
+    """Latency of requests that arrive at random, at half the rate that a server can answer."""
     requests = requests_of(pairs, random)
     rate = capacity / 2 * len(requests) / len(pairs)
     with server() as (port, _):
@@ -281,8 +281,8 @@ def half_load(pairs: Sequence[Pair], capacity: float, random: Random) -> None:
 
 
 def overload(pairs: Sequence[Pair], random: Random, minutes: float) -> bool:
-    """Four times what a server can do, and what is left of it; whether the goals are met."""
-    # A word more makes each text another one, since a server knows those that it has just seen.
+    """Send four times what a server can answer; return whether the goals are met."""
+    # A further word makes each text new, because a server caches the texts that it has just scored.
     fresh = [
         (f"{text} {random.randrange(10**9)}", reference)
         for _ in range(6)
@@ -291,34 +291,35 @@ def overload(pairs: Sequence[Pair], random: Random, minutes: float) -> bool:
     requests = requests_of(fresh, random)
     with server() as (port, process):
         warm, rest = requests[:200], requests[200:]
-        seen, seconds = asyncio.run(closed_loop(port, warm, CLIENTS))
+        observed, seconds = asyncio.run(closed_loop(port, warm, CLIENTS))
         rate = len(warm) / seconds
-        print(f"capacity: {rate:.1f} requests a second, {seen.segments / seconds:.1f} segments")
+        print(f"capacity: {rate:.1f} requests a second, {observed.segments / seconds:.1f} segments")
         memory: list[int] = []
 
-        async def watched() -> Seen:
-            async def look() -> None:
+        async def load() -> Observations:
+            async def watch_memory() -> None:
                 while True:
                     memory.append(resident(process))
                     await asyncio.sleep(1)
 
-            looking = asyncio.create_task(look())
+            watching = asyncio.create_task(watch_memory())
             try:
                 return await open_loop(port, rest, OVERLOAD * rate, 60 * minutes, random)
             finally:
-                looking.cancel()
+                watching.cancel()
 
-        seen = asyncio.run(watched())
+        observed = asyncio.run(load())
         began = time.perf_counter()
-        status, took = asyncio.run(asked(port, requests_of([("a b", "a c")], random)[0][0]))
+        status, took = asyncio.run(request_once(port, requests_of([("a b", "a c")], random)[0][0]))
         settled = time.perf_counter() - began
     early = memory[len(memory) // 6]  # once queues are full
     growth = max(memory[len(memory) // 6 :]) / early - 1
-    print(f"statuses: {dict(sorted(seen.statuses.items()))}; scored {seen.segments:,} segments")
+    statuses = dict(sorted(observed.statuses.items()))
+    print(f"statuses: {statuses}; scored {observed.segments:,} segments")
     print(f"memory: {early / 1e6:.0f} MB early, {memory[-1] / 1e6:.0f} MB at the end,", end=" ")
     print(f"{growth:+.1%} at the most")
     print(f"afterwards: status {status} in {took:.2f} s")
-    fine = set(seen.statuses) <= {OK, *BUSY}
+    fine = set(observed.statuses) <= {OK, *BUSY}
     return fine and growth <= FLAT and status == OK and settled <= SETTLED
 
 
@@ -328,16 +329,18 @@ def main() -> None:
     parser.add_argument("--data", default="wmt16-da")
     parser.add_argument("--segments", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--load", action="store_true", help="four times too much, for two minutes")
+    parser.add_argument(
+        "--load", action="store_true", help="four times the capacity, for two minutes"
+    )
     parser.add_argument("--minutes", type=float, default=MINUTES)
-    asked_for = parser.parse_args()
+    arguments = parser.parse_args()
     random = Random(0)
-    pairs = pairs_of(asked_for.data, asked_for.segments, random)
+    pairs = pairs_of(arguments.data, arguments.segments, random)
     print(f"{len(pairs):,} segments, {THREADS} threads; load before: {os.getloadavg()[0]:.1f}")
-    if asked_for.load:
-        met = overload(pairs, random, asked_for.minutes)
+    if arguments.load:
+        met = overload(pairs, random, arguments.minutes)
     else:
-        met = throughput(pairs, random, asked_for.rounds)
+        met = throughput(pairs, random, arguments.rounds)
     print("goals met" if met else "a goal is missed")
     sys.exit(0 if met else 1)
 
