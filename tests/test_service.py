@@ -22,8 +22,9 @@ import pytest
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.pretrained import ranker_folder
+from adequa.scoring.results import ScoringResult
 from adequa.scoring.stream import RunningScores
-from adequa.service import app, catalogue, server
+from adequa.service import catalogue, server
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
 from adequa.service.comparing import BackgroundTask
@@ -594,7 +595,7 @@ def test_a_failure_of_ours_ends_a_stream_with_a_line(
     def broken(*_: object) -> None:
         raise RuntimeError("Geheimtext")
 
-    monkeypatch.setattr(app, "as_json", broken)
+    monkeypatch.setattr(ScoringResult, "to_dict", broken)
     body = json.dumps(ROW)
     found = live.post("/v1/score?metric=wer", body, LINES)
     assert [list(line) for line in found.lines] == [["segment", "scores"], ["error"]]

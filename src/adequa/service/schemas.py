@@ -186,37 +186,37 @@ class StatusAnswer(BaseModel):
     status: str
 
 
-class GroupScore(BaseModel):
+class GroupScoreAnswer(BaseModel):
     """The score of one document."""
 
     name: str
     score: float | None
 
 
-class SystemScores(BaseModel):
+class SystemScoresAnswer(BaseModel):
     """The scores of one system; groups and segments if they were requested."""
 
     name: str
     score: float
-    groups: list[GroupScore] = Field(default_factory=list)
+    groups: list[GroupScoreAnswer] = Field(default_factory=list)
     segments: list[float] = Field(default_factory=list)
 
 
-class MetricScores(BaseModel):
+class MetricScoresAnswer(BaseModel):
     """The scores of one metric."""
 
     name: str
     signature: str
     segment_signature: str = Field("", description="If it differs from that of systems.")
     higher_is_better: bool
-    systems: list[SystemScores]
+    systems: list[SystemScoresAnswer]
 
 
 class ScoresAnswer(BaseModel):
     """Scores, in the shape of `adequa score --format json`."""
 
     by: str = Field("", description="The column by which groups were formed, if any.")
-    metrics: list[MetricScores]
+    metrics: list[MetricScoresAnswer]
 
 
 class ComparedSystem(BaseModel):
