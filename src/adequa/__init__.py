@@ -14,6 +14,7 @@ __all__ = [
     "AdequaError",
     "AnalysisSettings",
     "Blend",
+    "Client",
     "Comparison",
     "ComparisonSettings",
     "EmbeddingRegressor",
@@ -38,13 +39,16 @@ __all__ = [
     "clear_caches",
     "compare",
     "evaluate",
+    "gate",
     "load_dataset",
     "load_encoder",
     "load_metric",
     "load_parser",
     "load_token_vectors",
     "mbr",
+    "rank",
     "rerank",
+    "robustness",
     "score",
     "score_corpus",
 ]
@@ -53,8 +57,11 @@ if TYPE_CHECKING:
     from adequa.agreement.error_analysis import AnalysisSettings, analyse
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
+    from adequa.agreement.robustness import robustness
     from adequa.agreement.selection import Selection
     from adequa.comparison.compare import compare
+    from adequa.comparison.gate import gate
+    from adequa.comparison.ranking import rank
     from adequa.comparison.results import Comparison
     from adequa.comparison.settings import ComparisonSettings
     from adequa.datasets.load import load_dataset
@@ -79,12 +86,14 @@ if TYPE_CHECKING:
     from adequa.scoring.rerank import rerank
     from adequa.scoring.results import ScoringResult
     from adequa.segments import Segments, Signature
+    from adequa.service.client import Client
 
 # Public names are imported when first used, so that `import adequa` and `adequa --help` stay quick.
 _MODULES = {
     "AdequaError": "adequa.errors",
     "AnalysisSettings": "adequa.agreement.error_analysis",
     "Blend": "adequa.learned.blend",
+    "Client": "adequa.service.client",
     "Comparison": "adequa.comparison.results",
     "ComparisonSettings": "adequa.comparison.settings",
     "EmbeddingRegressor": "adequa.learned.embedding.metric",
@@ -108,13 +117,16 @@ _MODULES = {
     "clear_caches": "adequa.metrics.registry",
     "compare": "adequa.comparison.compare",
     "evaluate": "adequa.agreement.evaluate",
+    "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",
     "load_encoder": "adequa.encoders.registry",
     "load_metric": "adequa.metrics.registry",
     "load_parser": "adequa.encoders.parses",
     "load_token_vectors": "adequa.encoders.token_vectors",
     "mbr": "adequa.scoring.mbr",
+    "rank": "adequa.comparison.ranking",
     "rerank": "adequa.scoring.rerank",
+    "robustness": "adequa.agreement.robustness",
     "score": "adequa.scoring.api",
     "score_corpus": "adequa.scoring.corpus",
 }

@@ -104,7 +104,8 @@ def export(
 def _regressor(folder: str) -> PairRegressor:
     """The metric to export, or a sentence where it is none that can be."""
     from adequa.learned.pair.metric import PairRegressor
-    from adequa.metrics.saved import DESCRIPTION, is_saved, load, read_description
+    from adequa.metrics.registry import DESCRIPTION
+    from adequa.metrics.saved import is_saved, load, read_description
 
     if not is_saved(folder):
         raise AdequaError(

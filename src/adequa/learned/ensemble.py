@@ -32,7 +32,7 @@ from adequa.learned.cards import model_card, shell, table
 from adequa.learned.packed.metric import PackedPair
 from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric, Metric, Remark, batched_statistics
-from adequa.metrics.registry import in_full, load_metric
+from adequa.metrics.registry import DESCRIPTION, in_full, load_metric
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
 from adequa.version import __version__
 
@@ -73,7 +73,7 @@ class Part:
         folder = Path(name).resolve()
         listed = in_full(specification)[len(str(folder)) + 1 :]
         settings = dict(each.split("=", 1) for each in listed.split(",") if each)
-        return cls(metric, folder, digest_of(folder / saved.DESCRIPTION), settings, share)
+        return cls(metric, folder, digest_of(folder / DESCRIPTION), settings, share)
 
     def training_data(self) -> tuple[str, ...]:
         """Return the names of the judgements that it was trained on."""
@@ -328,7 +328,7 @@ def _part_folder(number: int) -> str:
 
 
 def _description(number: int) -> str:
-    return f"{_part_folder(number)}/{saved.DESCRIPTION}"
+    return f"{_part_folder(number)}/{DESCRIPTION}"
 
 
 def _copy_folder(source: Path, target: Path, above: frozenset[Path] = frozenset()) -> None:

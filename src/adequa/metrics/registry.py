@@ -18,7 +18,6 @@ from typing import Any, get_args, get_type_hints
 
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.io.text import BOOLEANS
-from adequa.metrics import saved
 from adequa.metrics.base import Metric
 
 
@@ -30,6 +29,8 @@ class Entry:
     summary: str
     is_trained: bool = False
 
+
+DESCRIPTION = "metric.json"  # of a saved metric, in its folder
 
 _IN_WORDS = {
     bool: "true or false",
@@ -106,7 +107,9 @@ def load_metric(specification: str, **settings: object) -> Metric:
     if folder is not None:
         assigned = _assigned(folder, specification, written)
         _refuse_twice(folder, {*assigned} & {*settings})
-        return saved.load(folder, assigned | {key: str(value) for key, value in settings.items()})
+        from adequa.metrics.saved import load  # noqa: PLC0415 - no metric by name needs it
+
+        return load(folder, assigned | {key: str(value) for key, value in settings.items()})
     return named_metric(specification, **settings)
 
 
@@ -132,7 +135,7 @@ def shared_metric(specification: str) -> Iterator[Metric]:
     It is loaded anew where its folder has changed.
     """
     folder = _folder_of(specification)[0]
-    version = () if folder is None else saved.folder_version(Path(folder))
+    version = () if folder is None else _folder_version(Path(folder))
     key = specification, str(Path.cwd())
     loaded = _shared.pop(key, None)
     if loaded is None or loaded.version != version:
@@ -142,6 +145,12 @@ def shared_metric(specification: str) -> Iterator[Metric]:
         _shared.pop(oldest, None)
     with loaded.lock:
         yield loaded.metric
+
+
+def _folder_version(folder: Path) -> tuple[int, ...]:
+    """What changes when a metric is saved to its folder again."""
+    described = (folder / DESCRIPTION).stat()
+    return described.st_mtime_ns, described.st_size, described.st_ino
 
 
 def clear_caches() -> None:
@@ -235,14 +244,14 @@ def _folder_of(specification: str) -> tuple[str | None, str]:
     if _is_folder(specification):
         path, written = specification, ""
     try:
-        if saved.is_saved(path):
+        if (Path(path) / DESCRIPTION).is_file():
             return path, written
         if not (Path(path).exists() or "/" in path):
             return None, ""
     except OSError as error:
         raise AdequaError(f'"{path[:40]}…" is no metric: {error.strerror}.') from error
     raise AdequaError(
-        f"{path} holds no saved metric: there is no {saved.DESCRIPTION} in it."
+        f"{path} holds no saved metric: there is no {DESCRIPTION} in it."
         if Path(path).is_dir()
         else f"{path} is no metric: there is no such folder."
     )

@@ -23,10 +23,11 @@ import numpy as np
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_folder, digest_of
 from adequa.metrics.base import Metric
+from adequa.metrics.registry import DESCRIPTION
 from adequa.version import __version__
 
 FORMAT = 1  # of metric.json; raised when an older version could not read it
-DESCRIPTION, WEIGHTS, CARD = "metric.json", "weights.npz", "README.md"
+WEIGHTS, CARD = "weights.npz", "README.md"
 DIGITS = 12  # of the digest, as signatures show it
 
 # Classes by kind, with a method `load(description, arrays, folder, /, **settings)`.
@@ -72,12 +73,6 @@ def is_name(name: str) -> bool:
 def is_saved(path: str) -> bool:
     """Return whether this path is the folder of a saved metric."""
     return (Path(path) / DESCRIPTION).is_file()
-
-
-def folder_version(folder: Path) -> tuple[int, ...]:
-    """Return what changes when a metric is saved to its folder again."""
-    described = (folder / DESCRIPTION).stat()
-    return described.st_mtime_ns, described.st_size, described.st_ino
 
 
 def save(

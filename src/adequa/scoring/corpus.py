@@ -34,7 +34,7 @@ from adequa.scoring.manifest import (
     make_job,
     write_manifest,
 )
-from adequa.scoring.results import MetricScores, ScoringResult, SystemScores
+from adequa.scoring.results import ScoredMetric, ScoredSystem, ScoringResult
 from adequa.scoring.shard import ShardOutcome, ShardProgress, check_metric, checked_layout, opened
 
 Engine: TypeAlias = Literal["local", "ray"]
@@ -335,7 +335,7 @@ def _results(metrics: Mapping[str, Metric], records: Sequence[ShardRecord]) -> S
     )
 
 
-def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> MetricScores:
+def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> ScoredMetric:
     of_metric = [record.metrics[column] for record in records]
     totals = [each.total for each in of_metric if each.scored]
     score = math.nan
@@ -344,11 +344,11 @@ def _result(column: str, metric: Metric, records: Sequence[ShardRecord]) -> Metr
         score = round(float(metric.system_scores(total[None])[0]), _DECIMALS)
     counts = {count for each in of_metric for count in each.reference_counts}
     references = counts.pop() if len(counts) == 1 else None
-    return MetricScores(
+    return ScoredMetric(
         name=column,
         signature=metric.signature(references),
         segment_signature=metric.segment_signature(references),
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
-        systems=(SystemScores(CORPUS, score),),
+        systems=(ScoredSystem(CORPUS, score),),
     )

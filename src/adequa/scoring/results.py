@@ -26,7 +26,7 @@ _CHUNK = 1000  # scores that are written at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SystemScores:
+class ScoredSystem:
     """The scores of one system under one metric."""
 
     name: str
@@ -36,7 +36,7 @@ class SystemScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MetricScores:
+class ScoredMetric:
     """The scores of every system under one metric."""
 
     name: str
@@ -44,7 +44,7 @@ class MetricScores:
     segment_signature: Signature
     higher_is_better: bool
     decimals: int  # decimal places shown to readers
-    systems: tuple[SystemScores, ...]
+    systems: tuple[ScoredSystem, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -54,7 +54,7 @@ class ScoringResult(Result):
     There may be millions of segments: their scores stay in arrays until they are written.
     """
 
-    metrics: tuple[MetricScores, ...]
+    metrics: tuple[ScoredMetric, ...]
     segment_counts: Mapping[str, int]  # by system
     empty_hypotheses: Mapping[str, int]  # by system, where there are any
     grouped_by: str | None = None
@@ -138,7 +138,7 @@ class ScoringResult(Result):
             return Table(columns, LazyRows(self._group_rows))
         return Table((Column("system"), *scores), self._system_rows())
 
-    def _views(self) -> Iterator[tuple[SystemScores, ...]]:
+    def _views(self) -> Iterator[tuple[ScoredSystem, ...]]:
         """The scores of each system under all metrics."""
         return zip(*(metric.systems for metric in self.metrics), strict=True)
 
@@ -157,7 +157,7 @@ class ScoringResult(Result):
         """Rows by segment for readers, whose numbers are names and not quantities."""
         return ((name, str(number), *scores) for name, number, *scores in self._segment_rows())
 
-    def _segment_scores(self, system: SystemScores) -> Iterator[float]:
+    def _segment_scores(self, system: ScoredSystem) -> Iterator[float]:
         if system.segments is not None:
             for start in range(0, len(system.segments), _CHUNK):
                 yield from map(self._rounded, system.segments[start : start + _CHUNK].tolist())
@@ -179,13 +179,13 @@ class ScoringResult(Result):
         ]
         return content
 
-    def _about(self, metric: MetricScores) -> dict[str, Any]:
+    def _about(self, metric: ScoredMetric) -> dict[str, Any]:
         about: dict[str, Any] = {"name": metric.name, "signature": str(metric.signature)}
         if self._has_segments and metric.segment_signature != metric.signature:
             about["segment_signature"] = str(metric.segment_signature)
         return {**about, "higher_is_better": metric.higher_is_better}
 
-    def _system_dict(self, system: SystemScores, *, segments: bool = True) -> dict[str, Any]:
+    def _system_dict(self, system: ScoredSystem, *, segments: bool = True) -> dict[str, Any]:
         content: dict[str, Any] = {"name": system.name, "score": self._json_score(system.score)}
         if system.groups is not None:
             content["groups"] = [
@@ -243,7 +243,7 @@ class ScoringResult(Result):
             yield "\n      ]\n    }"
         yield "\n  ]\n}\n"
 
-    def _json_system(self, system: SystemScores) -> Iterator[str]:
+    def _json_system(self, system: ScoredSystem) -> Iterator[str]:
         opened = _json(self._system_dict(system, segments=False)).removesuffix("}")
         if system.segments is None:
             yield opened + "}"

@@ -14,7 +14,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
-from adequa.scoring.results import MetricScores, ScoringResult, SystemScores
+from adequa.scoring.results import ScoredMetric, ScoredSystem, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments, concatenate
 
 
@@ -145,10 +145,10 @@ class _System:
         return next(iter(self.reference_counts)) if len(self.reference_counts) == 1 else None
 
 
-def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> MetricScores:
+def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> ScoredMetric:
     counts = {system.reference_count for system in systems.values()}
     reference_count = counts.pop() if len(counts) == 1 else None
-    return MetricScores(
+    return ScoredMetric(
         name=label,
         signature=metric.signature(reference_count),
         segment_signature=metric.segment_signature(reference_count),
@@ -160,10 +160,10 @@ def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> Metri
     )
 
 
-def _system_result(name: str, metric: Metric, sums: _Sums) -> SystemScores:
+def _system_result(name: str, metric: Metric, sums: _Sums) -> ScoredSystem:
     totals = np.stack([sums.total, *sums.groups.values()])
     score, *group_scores = metric.system_scores(totals).tolist()
-    return SystemScores(
+    return ScoredSystem(
         name=name,
         score=score,
         segments=np.concatenate(sums.segments) if sums.segments else None,
