@@ -16,6 +16,7 @@ from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
+from adequa.comparison.systems import Outputs
 from adequa.errors import AdequaError
 from adequa.scoring.results import ScoringResult
 from adequa.service import schemas
@@ -27,7 +28,6 @@ from adequa.service.comparing import (
     compare_queued,
     comparison_settings,
     language_remarks,
-    outputs_by_system,
     rank_systems,
 )
 from adequa.service.limits import (
@@ -296,7 +296,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
     def start(
         request: CompareRequest, queues: Mapping[str, MetricQueue]
     ) -> BackgroundTask[dict[str, Any]]:
-        outputs = outputs_by_system(request, limits)
+        outputs = Outputs.of(segments_by_system(request, limits))
         settings = comparison_settings(request, limits, outputs, len(queues))
         for queue in queues.values():
             queue.check_capacity()

@@ -27,8 +27,7 @@ from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, Refusal
 from adequa.service.queue import MetricQueue, Submission
-from adequa.service.schemas import CompareRequest, RankRequest, TextsRequest
-from adequa.service.scoring import segments_by_system
+from adequa.service.schemas import CompareRequest, RankRequest
 
 _COMPUTING = 2  # tasks that compute at a time; with more of them, each would only be slower
 _POLL = 0.1  # seconds between two looks at the progress of a task
@@ -175,11 +174,6 @@ class TaskPool:
     def _remove(self, task: BackgroundTask[Any]) -> None:
         with self._lock:
             self._tasks.remove(task)
-
-
-def outputs_by_system(request: TextsRequest, limits: Limits) -> Outputs:
-    """The outputs of all systems of a request, side by side."""
-    return Outputs.of(segments_by_system(request, limits))
 
 
 def comparison_settings(

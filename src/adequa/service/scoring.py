@@ -18,11 +18,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adequa.comparison.systems import segments_from_lists
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
 from adequa.scoring.results import ScoringResult
 from adequa.scoring.stream import RunningScores
-from adequa.segments import UNNAMED, FloatArray, Segments, as_segments
+from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, Refusal
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
@@ -253,16 +254,12 @@ def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Seg
         raise AdequaError(
             f"There are references for {len(references)} segments but {len(documents)} documents."
         )
+    hypotheses = request.systems or {}
+    for texts in hypotheses.values():
+        _check_texts(texts, references, request.sources or (), limits, 1)
+    systems = segments_from_lists(hypotheses, references, request.sources)
     ids = {} if documents is None else {"doc": tuple(documents)}
-    systems = {}
-    for name, texts in (request.systems or {}).items():
-        _check_texts(texts, references, request.sources or [], limits, 1)
-        try:
-            part = as_segments(texts, references, request.sources, layout="segments")
-        except AdequaError as error:
-            raise AdequaError(f"{name}: {error}") from None
-        systems[name] = Segments(part.hypotheses, part.references, part.sources, ids)
-    return systems
+    return {name: replace(segments, ids=ids) for name, segments in systems.items()}
 
 
 def _check_texts(
