@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.agreement.differences import (
+from adequa.agreement.score_differences import (
     BySize,
+    DifferenceSettings,
+    ScoreDifferences,
     Threshold,
     by_size,
     checked_edges,
+    differences,
     readable_edges,
     smallest_difference,
 )
-from adequa.agreement.noticed import DifferenceSettings, Noticed, noticed
 from adequa.agreement.selection import Selection
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
@@ -190,9 +192,9 @@ def system_scores(*scores: float) -> ScoreFile:
 
 def table(
     data: Sequence[Judgements], file: ScoreFile, **settings: object
-) -> tuple[Noticed, BySize]:
-    found = noticed(data, [file], DifferenceSettings(**settings))  # type: ignore[arg-type]
-    return found, found.tables[0]
+) -> tuple[ScoreDifferences, BySize]:
+    found = differences(data, [file], DifferenceSettings(**settings))  # type: ignore[arg-type]
+    return found, found.by_size[0]
 
 
 def test_systems_by_hand() -> None:
@@ -213,7 +215,7 @@ def test_pairs_of_several_datasets_count_together_and_never_across() -> None:
 def test_preferences_and_ratings_of_segments() -> None:
     scores = ScoreFile("scores", {}, np.array([[0.5, 0.2], [0.1, 0.3], [0.4, 0.4]]))
     found, of = table([Preferences({"lp": ("cs-en",) * 3})], scores, edges=(0.25,))
-    assert (found.level, found.rated, counts(of), of.tied) == (
+    assert (found.level, found.from_ratings, counts(of), of.tied) == (
         "segment",
         False,
         [(0, 1), (1, 1)],
@@ -222,7 +224,7 @@ def test_preferences_and_ratings_of_segments() -> None:
     ids = {"system": ("a", "b", "c"), "segment": ("1", "1", "1")}
     human = Ratings(np.array([90.0, 60.0, 50.0]), ids)
     found, of = table([human], ScoreFile("scores", {}, np.array([0.3, 0.5, 0.1])), edges=(0.1,))
-    assert found.rated
+    assert found.from_ratings
     assert counts(of) == [(0, 0), (1, 2)]  # 60 and 50 are too near each other
 
 
@@ -230,17 +232,17 @@ def test_what_cannot_be_compared() -> None:
     whole, one = rated_systems(), Preferences({"lp": ("cs-en",)}, name="pairs")
     file = system_scores(1, 2, 3, 4)
     with pytest.raises(AdequaError, match="mine is of whole systems, and not all"):
-        noticed([whole, one], [file])
+        differences([whole, one], [file])
     with pytest.raises(AdequaError, match="mine has human scores of whole systems only"):
-        noticed([whole], [file], DifferenceSettings(level="segment"))
+        differences([whole], [file], DifferenceSettings(level="segment"))
     with pytest.raises(AdequaError, match="at least one dataset"):
-        noticed([], [file])
+        differences([], [file])
     with pytest.raises(AdequaError, match="at least one metric"):
-        noticed([whole], [])
+        differences([whole], [])
     with pytest.raises(AdequaError, match="no two systems of a language pair are better and worse"):
-        noticed([rated_systems(human=(1,))], [system_scores(1)])
+        differences([rated_systems(human=(1,))], [system_scores(1)])
     with pytest.raises(AdequaError, match='no lp "de-en"'):
-        noticed([whole], [file], selection=Selection(lp=("de-en",)))
+        differences([whole], [file], selection=Selection(lp=("de-en",)))
 
 
 @pytest.mark.parametrize(
@@ -262,13 +264,13 @@ def test_bad_settings(settings: dict[str, object], sentence: str) -> None:
 def test_wmt18_systems() -> None:
     """Kept scores of whole systems; 357 of 386 pairs are the pooled accuracy of chrF, .925."""
     files = [str(SCORES / f"{name}.tsv.gz") for name in ("chrf", "bleu")]
-    found = noticed([load_dataset("wmt18-systems")], files)
-    chrf, bleu = found.tables
+    found = differences([load_dataset("wmt18-systems")], files)
+    chrf, bleu = found.by_size
     assert (found.pairs, chrf.undecided, chrf.tied) == (386, 1, 0)
     assert (chrf.total.agreed, bleu.total.agreed) == (357, 352)
     assert [each.low for each in chrf.bins] == [0, 0.2, 1, 2, 5, 20]
     assert counts(chrf) == [(5, 14), (37, 51), (60, 65), (122, 122), (106, 106), (27, 27)]
-    at = [[each.difference for each in of.thresholds] for of in found.tables]
+    at = [[each.difference for each in of.thresholds] for of in found.by_size]
     assert at == [
         pytest.approx([0.706, 1.05, 1.52], abs=0.005),
         pytest.approx([1.44, 2.5, 2.5], abs=0.005),

@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.agreement.error_analysis import Analysis, AnalysisSettings, analyse
-from adequa.agreement.top_share import VERDICTS
-from adequa.cli.listing import listing
-from adequa.cli.render_analysis import as_listing, as_markdown, as_text, as_tsv
+from adequa.agreement.analysis_results import VERDICTS, Analysis
+from adequa.agreement.error_analysis import AnalysisSettings, analyse
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Ratings
 from adequa.segments import Segments
@@ -143,14 +141,14 @@ def test_preferences_are_refused(tmp_path: Path) -> None:
 
 def test_unknown_words_have_columns_and_marks() -> None:
     found = small("a Brno, a")
-    text = "".join(as_text(found))
+    text = found.to_text()
     assert "unknown and short" in text
     assert "not known to knows-1" in text
-    shown = "".join(as_listing(found, VERDICTS, 5))
+    shown = found.with_listing(VERDICTS, 5).to_text()
     assert "  unknown    brno,\n" in shown
     assert "  output     a [Brno,] a\n" in shown
-    assert "mean length" in "".join(as_markdown(found))
-    cells = [line.split("\t") for line in "".join(as_tsv(found)).splitlines()]
+    assert "mean length" in found.to_markdown()
+    cells = [line.split("\t") for line in found.long_table().to_tsv().splitlines()]
     assert len(set(map(len, cells))) == 1
     row = dict(zip(cells[0], cells[2], strict=True))
     assert (row["verdict"], row["outputs"], row["unknown_and_short"]) == ("only-a", "1", "1")
@@ -159,15 +157,15 @@ def test_unknown_words_have_columns_and_marks() -> None:
 
 def test_hostile_texts_do_no_harm() -> None:
     found = small()
-    shown = "".join([*as_text(found), *as_listing(found, VERDICTS, 5)])
+    shown = found.with_listing(VERDICTS, 5).to_text()
     assert not set(shown) & {"\x1b", "\t"}
-    header, *rows = "".join(listing(found, "x.tsv")).split("\n")[:-1]
+    header, *rows = "".join(found.listing_lines("x.tsv")).split("\n")[:-1]
     assert [row.count("\t") for row in rows] == [header.count("\t")]
-    markdown = "".join(as_markdown(found))
+    markdown = found.to_markdown()
     assert "<b>" not in markdown
     first = markdown.split("\n\n")[0].splitlines()
     assert len({line.replace(r"\|", "").count("|") for line in first}) == 1
-    (row,) = map(json.loads, listing(found, "x.JSONL"))
+    (row,) = map(json.loads, found.listing_lines("x.JSONL"))
     assert row["hypothesis"] == EVIL
 
 
@@ -195,7 +193,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_is_escaped_and_allows_only_its_own_script() -> None:
-    text = "".join(listing(small(), "x.html"))
+    text = "".join(small().listing_lines("x.html"))
     page = Page(text)
     tags = [tag for tag, _ in page.elements]
     assert (tags.count("script"), tags.count("style"), tags.count("tr")) == (1, 1, 2)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adequa.agreement.noticed import DifferenceSettings, noticed
-from adequa.cli.render_differences import as_json, as_markdown, as_text, as_tsv
+from adequa.agreement.score_differences import DifferenceSettings, differences
 from adequa.datasets.load import load_dataset
+from adequa.tables import Format
 from test_cli import EXAMPLES, adequa
 
 RATINGS = EXAMPLES / "ratings.tsv"
@@ -40,10 +40,12 @@ def test_text_tables() -> None:
 
 
 def test_json_tsv_and_markdown_tell_the_same() -> None:
-    found = noticed([load_dataset(RATINGS)], ["chrf", "ter"], DifferenceSettings(edges=(10, 1000)))
-    shape = json.loads("".join(as_json(found)), parse_constant=pytest.fail)
+    found = differences(
+        [load_dataset(RATINGS)], ["chrf", "ter"], DifferenceSettings(edges=(10, 1000))
+    )
+    shape = json.loads("".join(found.lines(Format.json)), parse_constant=pytest.fail)
     assert (shape["level"], shape["pairs"], shape["datasets"]) == ("segment", 97, ["ratings.tsv"])
-    rows = list(csv.DictReader(io.StringIO("".join(as_tsv(found))), delimiter="\t"))
+    rows = list(csv.DictReader(io.StringIO(found.long_table().to_tsv()), delimiter="\t"))
     for metric in shape["metrics"]:
         assert metric["all"]["pairs"] + metric["tied"] == 97
         own = [row for row in rows if row["metric"] == metric["name"]]
@@ -55,7 +57,7 @@ def test_json_tsv_and_markdown_tell_the_same() -> None:
             assert row["share"] == ("" if each["share"] is None else str(each["share"]))
         assert bins[2]["share"] is None
         assert bins[2]["to"] is None
-    first, second = "".join(as_markdown(found)).split("\n\n")
+    first, second = found.to_markdown().split("\n\n")
     assert first.splitlines()[2].startswith("| chrf | 0 – 10 | 15 | 66.7% | ")
     assert second.startswith("| metric | 75% from | 90% from | 95% from | ties |\n")
 
@@ -108,5 +110,5 @@ def test_sentences(more: list[str], sentence: str) -> None:
 
 
 def test_text_ends_with_a_line() -> None:
-    found = noticed([load_dataset(RATINGS)], ["chrf"])
-    assert "".join(as_text(found)).endswith("\n")
+    found = differences([load_dataset(RATINGS)], ["chrf"])
+    assert found.to_text().endswith("\n")

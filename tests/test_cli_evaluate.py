@@ -64,7 +64,7 @@ def test_markdown_and_latex_escape_names(tmp_path: Path) -> None:
     latex = evaluated("-m", named, "-m", "chrf", "--format", "latex").stdout
     assert r"my\_scores\textbar{}50\%" in latex
     assert r"\textbf{0." in latex
-    assert latex.startswith(r"\begin{tabular}{rlrr}")
+    assert latex.startswith(r"\begin{tabular}{llrr}")
 
 
 def test_format_follows_the_ending_of_the_output(tmp_path: Path) -> None:
@@ -178,7 +178,8 @@ def test_inputs_are_never_written_over(tmp_path: Path) -> None:
         assert shown.returncode == 2
         assert "is read as input" in shown.stderr
     assert scores.read_bytes() == before
-    shown = evaluated("-m", "wer", "-o", tmp_path / "a.svg", "--plot", tmp_path / "a.svg")
+    plot = tmp_path / "a.svg"
+    shown = evaluated("-m", "wer", "-o", plot, "--plot", plot, "--format", "text")
     assert shown.returncode == 2
     assert "name the same file" in shown.stderr
 

@@ -12,9 +12,9 @@ import pytest
 
 from adequa.agreement.damaged_pairs import DamageSettings
 from adequa.agreement.robustness import robustness
-from adequa.cli.render_robustness import as_examples, as_json, as_markdown, as_text, as_tsv
 from adequa.io.read import read_parallel
 from adequa.segments import Segments
+from adequa.tables import Format
 from judgements import needs_judgements
 from test_cli import EXAMPLES, adequa
 
@@ -55,8 +55,8 @@ def test_one_metric_shows_intervals_and_ties() -> None:
 def test_json_and_tsv_tell_the_same() -> None:
     texts = next(read_parallel([FILES[1]], [FILES[3]]))
     made = robustness(texts, ["chrf", "ter"], DamageSettings(groups=("characters", "empty")))
-    rows = list(csv.DictReader(io.StringIO("".join(as_tsv(made))), delimiter="\t"))
-    found = json.loads("".join(as_json(made)), parse_constant=pytest.fail)
+    rows = list(csv.DictReader(io.StringIO(made.long_table().to_tsv()), delimiter="\t"))
+    found = json.loads("".join(made.lines(Format.json)), parse_constant=pytest.fail)
     assert found["settings"]["groups"] == ["characters", "empty"]
     flat = {
         (figure["metric"], of, line["name"]): figure
@@ -95,7 +95,7 @@ def test_sources_are_left_untranslated() -> None:
 
 
 def test_a_file_of_ratings() -> None:
-    shown = damaged("--data", RATINGS, "--lp", "de-en", "--kind", "empty", "-m", "chrf", "-q")
+    shown = damaged(RATINGS, "--lp", "de-en", "--kind", "empty", "-m", "chrf", "-q")
     assert shown.returncode == 0
     assert shown.stdout.startswith("ratings.tsv|lp:de-en: ")
     assert " 1 kind of damage, " in shown.stdout
@@ -112,10 +112,12 @@ def test_a_named_dataset_is_the_default() -> None:
     ("arguments", "sentence"),
     [
         (["-t", "x.txt"], "with -t and their reference with -r"),
+        ([str(RATINGS), *FILES], "not both"),
         ([*FILES, "--data", str(RATINGS)], "not both"),
-        ([*FILES, "--lp", "de-en"], "choose from --data"),
-        (["--data", "wmt17-dda"], 'Did you mean "wmt17-da"'),
-        (["--data", str(RATINGS), "--lp", "fr-en"], "There are: de-en"),
+        ([str(RATINGS), "--data", str(RATINGS)], "not both"),
+        ([*FILES, "--lp", "de-en"], "choose from a DATASET"),
+        (["wmt17-dda"], 'Did you mean "wmt17-da"'),
+        ([str(RATINGS), "--lp", "fr-en"], "There are: de-en"),
         ([*FILES, "-m", "chfr"], 'Did you mean "chrf"'),
         ([*FILES, "--kind", "typo"], 'Did you mean "typos"'),
         ([*FILES, "--severity", "0"], "above 0"),
@@ -138,8 +140,8 @@ def test_mistakes_get_a_sentence(arguments: list[str | Path], sentence: str) -> 
 def test_hostile_text_does_no_harm() -> None:
     texts = Segments(("a | <b>\x1b[2J\tcd efgh.",), (("a | <b> cd\u2028efg",),))
     found = robustness(texts, ["chrf"], DamageSettings(kinds=("typos", "empty")), dataset="<i>\t|")
-    shown = "".join([*as_text(found), *as_examples(found, 2)])
+    shown = found.with_examples(2).to_text()
     assert "\x1b" not in shown
     assert "\t" not in shown
-    assert json.loads("".join(as_json(found, 1)))["examples"][0]["kind"] == "empty"
-    assert all(line.startswith("|") for line in "".join(as_markdown(found)).split("\n") if line)
+    assert found.with_examples(1).to_dict()["examples"][0]["kind"] == "empty"
+    assert all(line.startswith("|") for line in found.to_markdown().split("\n") if line)

@@ -13,19 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adequa.agreement.error_analysis import Analysis, AnalysisSettings, analyse
-from adequa.agreement.selection import Selection
-from adequa.agreement.surface import marked_parts, surfaces, word_overlap
-from adequa.agreement.top_share import (
-    VERDICTS,
-    Verdict,
+from adequa.agreement.analysis_results import VERDICTS, Analysis, AnalysisVerdict
+from adequa.agreement.error_analysis import (
+    AnalysisSettings,
+    analyse,
     in_top,
     percentiles,
-    sign_test,
     top_count,
     top_of,
 )
-from adequa.agreement.unknown_words import unknown_words
+from adequa.agreement.output_words import marked_parts, surfaces, unknown_words, word_overlap
+from adequa.agreement.selection import Selection
 from adequa.encoders import registry
 from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
 from adequa.errors import AdequaError
@@ -33,6 +31,7 @@ from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, Ratings
 from adequa.metrics.sacrebleu_metrics import CHRF, TER
 from adequa.segments import Segments
+from adequa.statistics.significance import sign_test
 from judgements import judgement_rows, needs_judgements
 
 SCORES = arrays(np.float64, st.integers(1, 40), elements=st.integers(0, 8).map(float))
@@ -105,7 +104,7 @@ def test_verdicts_by_hand() -> None:
     assert counts(found) == [1, 1, 1, 1]
     assert [row.verdict.value for row in found.rows] == ["both", "only-a", "only-b", "neither"]
     assert [row.row for row in found.rows] == [1, 2, 3, 4]
-    assert (found.total.found(0), found.total.found(1), found.total.high) == (2, 2, (4, 4))
+    assert (found.total.hits(0), found.total.hits(1), found.total.high) == (2, 2, (4, 4))
     assert found.rows[1].percentiles == (85.0, 5.0)
     assert found.rows[1].scores == (8.0, 0.0)
     assert found.p_value == 1.0
@@ -117,18 +116,22 @@ def test_surfaces_by_hand() -> None:
     assert [row.overlap for row in found.rows] == [1.0, 0.5, 0.0, 2 * 4 / 24]
     assert [row.length for row in found.rows] == [4, 4, 2, 20]
     assert found.bound == pytest.approx((0.5 + 1 / 3) / 2)  # the median of the four
-    only_b, neither = (found.total.profiles[v] for v in (Verdict.only_b, Verdict.neither))
+    only_b, neither = (
+        found.total.profiles[v] for v in (AnalysisVerdict.only_b, AnalysisVerdict.neither)
+    )
     assert (only_b.low_overlap, only_b.short, only_b.mean_length) == (1, 1, 2.0)
     assert (neither.low_overlap, neither.short) == (1, 0)
     assert ten(overlap=0.5).bound == 0.5
-    assert ten(overlap=0.5).total.profiles[Verdict.only_a].low_overlap == 0  # 0.5 is not below
+    assert (
+        ten(overlap=0.5).total.profiles[AnalysisVerdict.only_a].low_overlap == 0
+    )  # 0.5 is not below
     assert (only_b.unknown, only_b.unknown_and_short) == (None, None)
 
 
 def test_nobody_alone_has_no_means() -> None:
     found = analyse(rated(HUMAN), [scored("one", HUMAN), scored("two", HUMAN)])
     assert counts(found) == [2, 0, 0, 0]
-    assert np.isnan(found.total.profiles[Verdict.only_a].mean_overlap)
+    assert np.isnan(found.total.profiles[AnalysisVerdict.only_a].mean_overlap)
     assert found.p_value == 1.0
 
 
@@ -148,10 +151,12 @@ def test_unknown_words_of_any_encoder() -> None:
         encoders=[Vocabulary(*"abcdxy"), Vocabulary(*"abcdx", "brno")],
     )
     assert [row.unknown for row in both.rows] == [(), ("brno",), ("y",), ()]
-    only_a, only_b = (both.total.profiles[v] for v in (Verdict.only_a, Verdict.only_b))
+    only_a, only_b = (
+        both.total.profiles[v] for v in (AnalysisVerdict.only_a, AnalysisVerdict.only_b)
+    )
     assert (only_a.unknown, only_a.unknown_and_short) == (1, 0)
     assert (only_b.unknown, only_b.unknown_and_short) == (1, 1)
-    assert both.total.profiles[Verdict.both].unknown == 0
+    assert both.total.profiles[AnalysisVerdict.both].unknown == 0
     assert both.vocabularies == ("knows-6", "knows-6")
     assert not any("unknown" in note for note in both.notes)
 
@@ -207,7 +212,7 @@ def test_language_pairs_have_tops_of_their_own() -> None:
         ("de-en", 1),
         ("all", 2),
     ]
-    assert [part.found(1) for part in found.all_parts] == [0, 1, 1]
+    assert [part.hits(1) for part in found.all_parts] == [0, 1, 1]
     assert [row.lp for row in found.rows] == ["cs-en", "de-en"]
     alone = analyse(ratings, [scored("a", low + high), "chrf"], selection=Selection(lp=("de-en",)))
     assert (alone.selection, [part.name for part in alone.all_parts]) == ("lp:de-en", ["de-en"])
@@ -284,7 +289,7 @@ def test_who_orders_as_people_do_finds_all(human: np.ndarray, share: float) -> N
     top = top_of("all", human, np.stack([np.exp(human), finer]), share)
     assert set(top.codes.tolist()) == {0}
     assert top.outputs == len(human)
-    assert len(top.rows) >= top.wanted == top_count(len(human), share)
+    assert len(top.rows) >= top.count == top_count(len(human), share)
 
 
 def test_sign_test_by_counting() -> None:
@@ -331,7 +336,7 @@ def test_settings_are_checked(settings: dict[str, float], sentence: str) -> None
 
 def test_what_cannot_be_analysed_is_refused() -> None:
     metrics = [scored("one", A), scored("two", B)]
-    for wrong in ([], metrics[:1], [*metrics, scored("three", A)]):
+    for wrong in (metrics[:1], [*metrics, scored("three", A)]):
         with pytest.raises(AdequaError, match="exactly two"):
             analyse(rated(HUMAN), wrong)
     with pytest.raises(AdequaError, match="no texts"):
@@ -367,8 +372,6 @@ def test_the_papers_outputs() -> None:
 
 
 def test_rows_are_plain_data() -> None:
-    from adequa.cli.render_analysis import json_row
-
-    shown = json.loads(json.dumps(json_row(ten().rows[0])))
+    shown = json.loads(json.dumps(ten().rows[0].to_dict()))
     assert shown["verdict"] == "both"
     assert "unknown" not in shown

@@ -42,6 +42,7 @@ AnyFormat = TypeVar("AnyFormat", bound=Enum)
 BEST = "*"  # mark of the best cell of a column in plain text
 MISSING = "–"  # a missing number in tables to read
 _GAP = "  "
+_TWO = 2  # numbers, of which one can be the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,8 @@ class LazyRows:
 class Table:
     """Columns, rows of cells, a title above and notes below.
 
-    `rows` are iterated over more than once: a sequence, or `LazyRows`.
+    `rows` are iterated over more than once: a sequence, or `LazyRows`. Of columns that have a
+    direction, the best cell of each column is marked for readers, or that of each row.
 
     >>> columns = (Column("system"), Column("bleu", "number", decimals=2, direction="higher"))
     >>> print(Table(columns, [("a", 3.0), ("longer", 12.5)]).to_text(), end="")
@@ -123,6 +125,7 @@ class Table:
     rows: Iterable[Row]
     title: str = ""
     notes: tuple[str, ...] = ()
+    best_of: Literal["column", "row"] = "column"
 
     def best(self) -> tuple[float | None, ...]:
         """The best value of each column that has a direction and at least two numbers."""
@@ -141,13 +144,27 @@ class Table:
         )
 
     def display_rows(self) -> Iterator[tuple[list[str], list[bool]]]:
-        """Rows as readers see them, and which of their cells are the best of their columns."""
-        best = self.best()
+        """Rows as readers see them, and which of their cells are the best of column or row."""
+        best = self.best() if self.best_of == "column" else ()
         for row in self.rows:
+            if self.best_of == "row":
+                best = self._best_of_row(row)
             yield (
                 [column.display(cell) for column, cell in zip(self.columns, row, strict=True)],
                 [top is not None and cell == top for cell, top in zip(row, best, strict=True)],
             )
+
+    def _best_of_row(self, row: Row) -> tuple[float | None, ...]:
+        numbers = {
+            index: cell
+            for index, (column, cell) in enumerate(zip(self.columns, row, strict=True))
+            if column.direction and isinstance(cell, (int, float)) and not _is_missing(cell)
+        }
+        directions = {self.columns[index].direction for index in numbers}
+        if len(numbers) < _TWO or len(directions) > 1:
+            return (None,) * len(self.columns)
+        top = (max if directions == {"higher"} else min)(numbers.values())
+        return tuple(top if index in numbers else None for index in range(len(self.columns)))
 
     @property
     def headings(self) -> list[str]:

@@ -5,31 +5,52 @@ based on Universal Sentence Representations", §4.4: the top 20% of outputs by h
 language pair are analysed. A metric finds one of them if it puts it into its own top of that
 language pair. Then those that one metric alone finds are counted by what may have misled the
 other: few words in common with the reference, words unknown to an encoder, and length.
+
+Ties stay together: every output that scores as high as the last one of a top belongs to it too, so
+that neither the order of a file nor chance decides about an output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from adequa.agreement import analysis_notes as notes
-from adequa.agreement.evaluate import reference_count, segment_scores
+from adequa.agreement.analysis_results import (
+    ALL,
+    VERDICTS,
+    AnalysedOutput,
+    Analysis,
+    AnalysisPart,
+    AnalysisVerdict,
+    Profile,
+)
+from adequa.agreement.evaluate import metric_infos, reference_count, scoring_notes, segment_scores
 from adequa.agreement.groups import column_names, rows_by, segment_names
-from adequa.agreement.protocol import Protocol
-from adequa.agreement.results import MetricInfo
-from adequa.agreement.selection import Selection, selected
-from adequa.agreement.sources import Source, Specification, sources
-from adequa.agreement.surface import Surface, surfaces
-from adequa.agreement.top_share import VERDICTS, BoolArray, Top, Verdict, sign_test, top_of
-from adequa.agreement.unknown_words import Vocabulary, Words, unknown_words, vocabularies
+from adequa.agreement.output_words import (
+    Surface,
+    UnknownWords,
+    Vocabulary,
+    surfaces,
+    tokenizer_of,
+    unknown_words,
+    vocabularies,
+)
+from adequa.agreement.protocol import Protocol, settings_or_default
+from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
+from adequa.agreement.sources import Specifications, sources
+from adequa.encoders.base import Encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, identified, without_repeats
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments
+from adequa.statistics.significance import sign_test
 
-ALL = "all"  # language pairs together
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 _TWO = 2
 
 
@@ -37,8 +58,8 @@ _TWO = 2
 class AnalysisSettings:
     """What counts as high, as a low overlap and as short."""
 
-    top: float = 0.2  # the share of outputs, by human score, that is analysed
-    overlap: float | None = None  # lower ones are low; the median of what is analysed for None
+    top: float = 0.2  # the fraction of outputs, by human score, that is analysed
+    overlap: float | None = None  # lower ones are low; None: the median of the analysed outputs
     short: int = 15  # words of an output, at most
 
     def __post_init__(self) -> None:
@@ -52,86 +73,14 @@ class AnalysisSettings:
             raise AdequaError(f"Short outputs cannot have {self.short} words; name 0 or more.")
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Outputs of one verdict, and how many of them have what."""
-
-    outputs: int
-    low_overlap: int
-    short: int
-    unknown: int | None  # with unknown words; None where no vocabulary is at hand
-    unknown_and_short: int | None
-    mean_overlap: float  # NaN for no outputs
-    mean_length: float
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A language pair, or all of them: what was analysed of it, and how it came out."""
-
-    name: str
-    outputs: int  # that people have rated
-    analysed: int  # of these, the top by human score
-    high: tuple[int, int]  # outputs that each metric puts into its own top
-    profiles: Mapping[Verdict, Profile]
-
-    def found(self, metric: int) -> int:
-        """Analysed outputs that metric 0 or 1, A or B, finds."""
-        alone = (Verdict.only_a, Verdict.only_b)[metric]
-        return self.profiles[Verdict.both].outputs + self.profiles[alone].outputs
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One analysed output with all that is known of it; percentiles are of its language pair."""
-
-    row: int  # of the file of ratings, counted from 1
-    lp: str
-    system: str  # empty where it is not known, and so is the segment
-    segment: str
-    verdict: Verdict
-    human: float
-    scores: tuple[float, float]  # as the metrics give them
-    human_percentile: float
-    percentiles: tuple[float, float]  # of the metrics, 100 being best
-    overlap: float
-    length: int
-    unknown: tuple[str, ...] | None
-    hypothesis: str
-    reference: str  # of several, the nearest
-    source: str = ""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
-    """All of it: counts by language pair and in all, the outputs themselves, and notes."""
-
-    dataset: str
-    settings: AnalysisSettings
-    selection: str  # what was chosen from the ratings; empty for all of them
-    metrics: tuple[MetricInfo, MetricInfo]
-    vocabularies: tuple[str, ...]  # encoders whose words are known
-    bound: float  # overlaps below it are low
-    parts: tuple[Part, ...]
-    total: Part  # the only part where there is one
-    p_value: float  # of McNemar's exact test of the one-sided finds, all parts together
-    rows: tuple[Row, ...] = field(repr=False)  # by language pair, the highest human score first
-    notes: tuple[str, ...] = ()
-
-    @property
-    def all_parts(self) -> tuple[Part, ...]:
-        """Language pairs, and all together where there are several."""
-        return self.parts if len(self.parts) == 1 else (*self.parts, self.total)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Looks:
-    """What the texts of all analysed outputs look like, in the order of the tops."""
+class _Properties:
+    """Properties of all analysed outputs, in the order of the tops."""
 
     surface: Surface
     low: BoolArray
     short: BoolArray
-    words: Words | None
+    words: UnknownWords | None
 
     def profile(self, chosen: BoolArray) -> Profile:
         """Counts over the chosen outputs, by a mask."""
@@ -149,71 +98,78 @@ class _Looks:
 
 
 def analyse(
-    judgements: Judgements,
-    metrics: Sequence[Specification],
+    judgements: JudgementData,
+    metrics: Specifications,
     settings: AnalysisSettings | None = None,
     *,
-    encoders: Sequence[Vocabulary] = (),
+    encoders: Vocabulary | Sequence[Vocabulary] = (),
     selection: Selection | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Analysis:
-    """Which of the outputs that people rate high do two metrics find, and what do they look like?
+    """Analyse which of the outputs that people rate high two metrics find.
 
-    `metrics` are two of those that `evaluate` takes. `encoders`, as command-line words or objects,
-    say which words are unknown; an output has unknown words if any of them lacks one.
+    `judgements` are ratings with texts, as `evaluate` takes them, and `metrics` two of those that
+    it takes. `encoders`, as on the command line or as objects, say which words are unknown; an
+    output has unknown words if any of them lacks one.
 
     >>> texts = Segments(("a b c d", "a b", "x y"), (("a b c d",), ("a b c",), ("a b c",)))
     >>> human = Ratings(np.array([2.0, 1.0, 0.0]), {"lp": ("cs-en",) * 3}, texts)
-    >>> found = analyse(human, ["chrf", "wer"], AnalysisSettings(top=0.4))
-    >>> found.rows[0].verdict.value, found.rows[0].overlap
+    >>> analysis = analyse(human, ["chrf", "wer"], AnalysisSettings(top=0.4))
+    >>> analysis.rows[0].verdict.value, analysis.rows[0].overlap
     ('both', 1.0)
     """
-    asked, choice = settings or AnalysisSettings(), selection or Selection()
-    if len(metrics) != _TWO:
+    settings = settings_or_default(AnalysisSettings, settings, "settings")
+    selection = settings_or_default(Selection, selection, "selection")
+    scorers = sources(metrics)
+    if len(scorers) != _TWO:
         raise AdequaError(
-            f"An analysis compares exactly two metrics or score files, and {len(metrics)} "
-            f"{'is' if len(metrics) == 1 else 'are'} named; name two."
+            f"An analysis compares exactly two metrics or score files, and {len(scorers)} "
+            f"{'is' if len(scorers) == 1 else 'are'} named; name two."
         )
-    found = sources(metrics)
-    chosen, texts, repeated, excluded = _rated_texts(judgements, choice)
-    known, without_words = vocabularies(encoders)
-    scores = segment_scores(chosen, found, progress)
+    loaded = load_judgements(judgements)
+    chosen, texts, repeats, exclusions = _rated_texts(loaded, selection)
+    with_words, without_words = vocabularies(encoders)
+    scores = segment_scores(chosen, scorers, progress)
     progress.stage("Comparing")
-    tops = _tops(chosen, scores, asked.top)
+    tops = _tops(chosen, scores, settings.top)
     rows = np.concatenate([top.rows for top in tops])
     analysed = texts.select(rows.tolist())
     surface = surfaces(analysed, _column(chosen, "lp", rows))
-    bound = float(np.median(surface.overlaps)) if asked.overlap is None else asked.overlap
-    if known:
+    bound = float(np.median(surface.overlaps)) if settings.overlap is None else settings.overlap
+    if with_words:
         progress.stage("Looking up words")
-    looks = _Looks(
+    properties = _Properties(
         surface,
         low=surface.overlaps < bound,
-        short=surface.lengths <= asked.short,
-        words=unknown_words(known, analysed.hypotheses),
+        short=surface.lengths <= settings.short,
+        words=unknown_words(with_words, analysed.hypotheses),
     )
-    parts, total = _parts(tops, looks)
-    alone = [total.profiles[verdict].outputs for verdict in (Verdict.only_a, Verdict.only_b)]
+    parts, total = _parts(tops, properties)
+    only_a, only_b = (
+        total.profiles[verdict].outputs
+        for verdict in (AnalysisVerdict.only_a, AnalysisVerdict.only_b)
+    )
+    own_scores = np.array([[source.sign] for source in scorers]) * scores
     return Analysis(
         dataset=chosen.name,
-        settings=asked,
-        selection=str(choice),
-        metrics=_infos(found, chosen),
-        vocabularies=tuple(encoder.name for encoder in known),
+        settings=settings,
+        selection=str(selection),
+        metrics=metric_infos(scorers, reference_count(chosen)),
+        vocabularies=tuple(encoder.name for encoder in with_words),
         bound=bound,
         parts=parts,
         total=total,
-        p_value=sign_test(*alone),
-        rows=_rows(chosen, analysed, _own(scores, found), tops, looks),
+        p_value=sign_test(only_a, only_b),
+        rows=_rows(chosen, analysed, own_scores, tops, properties),
         notes=(
-            *identified(judgements).file_rows.notes(),
-            *excluded,
-            *notes.repeats(repeated),
-            *notes.human_ties(tops, asked.top),
-            *notes.metric_ties(tops, [source.name for source in found]),
-            *notes.unspaced(chosen.ids.get("lp", ())),
-            *notes.vocabulary(known, without_words),
-            *_remarks(found),
+            *identified(loaded).file_rows.notes(),
+            *exclusions,
+            *_note_repeats(repeats),
+            *_note_human_ties(tops, settings.top),
+            *_note_metric_ties(tops, [source.name for source in scorers]),
+            *_note_unspaced(chosen.ids.get("lp", ())),
+            *_note_vocabulary(with_words, without_words),
+            *scoring_notes(scorers),
         ),
     )
 
@@ -233,63 +189,50 @@ def _rated_texts(
             "An analysis looks at hypotheses and references, and these ratings have no texts; add "
             "the columns mt and ref."
         )
-    once = without_repeats(chosen)  # an output is found or missed once
+    once = without_repeats(chosen)  # every output counts once
     if once.segments is None or not len(once):
         raise AdequaError("There are no ratings to analyse; choose language pairs that have some.")
     return once, once.segments, len(chosen) - len(once), excluded
 
 
-def _tops(ratings: Ratings, scores: FloatArray, share: float) -> tuple[Top, ...]:
+def _tops(ratings: Ratings, scores: FloatArray, fraction: float) -> tuple[Top, ...]:
     """The top of every language pair, with rows of all the ratings."""
     names = column_names(ratings.ids, len(ratings))
     tops = (
-        (rows, top_of(name, ratings.scores[rows], scores[:, rows], share))
+        (rows, top_of(name, ratings.scores[rows], scores[:, rows], fraction))
         for name, rows in rows_by(names).items()
     )
     return tuple(replace(top, rows=rows[top.rows]) for rows, top in tops)
 
 
-def _parts(tops: Sequence[Top], looks: _Looks) -> tuple[tuple[Part, ...], Part]:
+def _parts(
+    tops: Sequence[Top], properties: _Properties
+) -> tuple[tuple[AnalysisPart, ...], AnalysisPart]:
     """Every language pair, and all together."""
     codes = np.concatenate([top.codes for top in tops])
-    places = np.repeat(np.arange(len(tops)), [len(top.rows) for top in tops])
+    top_of_row = np.repeat(np.arange(len(tops)), [len(top.rows) for top in tops])
 
-    def profiles(within: BoolArray) -> dict[Verdict, Profile]:
+    def profiles(within: BoolArray) -> dict[AnalysisVerdict, Profile]:
         return {
-            verdict: looks.profile(within & (codes == code))
+            verdict: properties.profile(within & (codes == code))
             for code, verdict in enumerate(VERDICTS)
         }
 
     parts = tuple(
-        Part(top.name, top.outputs, len(top.rows), top.high, profiles(places == place))
-        for place, top in enumerate(tops)
+        AnalysisPart(top.name, top.outputs, len(top.rows), top.high, profiles(top_of_row == index))
+        for index, top in enumerate(tops)
     )
     if len(parts) == 1:
         return parts, parts[0]
     in_a, in_b = (sum(top.high[metric] for top in tops) for metric in range(_TWO))
     outputs = sum(top.outputs for top in tops)
-    return parts, Part(ALL, outputs, len(codes), (in_a, in_b), profiles(np.full(len(codes), True)))
-
-
-def _infos(found: Sequence[Source], ratings: Ratings) -> tuple[MetricInfo, MetricInfo]:
-    count = reference_count(ratings)
-    first, second = (MetricInfo(source.name, source.signature(count)) for source in found)
-    return first, second
-
-
-def _remarks(found: Sequence[Source]) -> tuple[str, ...]:
-    """What the metrics tell of their scoring; what both tell, once."""
-    remarks = (note for source in found if source.metric for note in source.metric.remarks())
-    return tuple(dict.fromkeys(remarks))
-
-
-def _own(scores: FloatArray, found: Sequence[Source]) -> FloatArray:
-    """Scores as the metrics give them, lower being better where it is so."""
-    return np.array([[source.sign] for source in found]) * scores
+    return parts, AnalysisPart(
+        ALL, outputs, len(codes), (in_a, in_b), profiles(np.full(len(codes), True))
+    )
 
 
 def _column(ratings: Ratings, name: str, rows: IntArray) -> tuple[str, ...]:
-    """An id of these rows; empty where it is not known."""
+    """An id of these rows; empty where the ratings do not have it."""
     column = ratings.ids.get(name)
     return ("",) * len(rows) if column is None else tuple(column[row] for row in rows)
 
@@ -299,8 +242,8 @@ def _rows(
     texts: Segments,
     scores: FloatArray,
     tops: Sequence[Top],
-    looks: _Looks,
-) -> tuple[Row, ...]:
+    properties: _Properties,
+) -> tuple[AnalysedOutput, ...]:
     rows = np.concatenate([top.rows for top in tops])
     human, in_a, in_b = np.concatenate([top.percentiles for top in tops], axis=1).tolist()
     segments = segment_names(ratings.ids)
@@ -314,12 +257,143 @@ def _rows(
         zip(*scores[:, rows].tolist(), strict=True),
         human,
         zip(in_a, in_b, strict=True),
-        looks.surface.overlaps.tolist(),
-        looks.surface.lengths.tolist(),
-        (None,) * len(rows) if looks.words is None else looks.words.unknown,
+        properties.surface.overlaps.tolist(),
+        properties.surface.lengths.tolist(),
+        (None,) * len(rows) if properties.words is None else properties.words.unknown,
         texts.hypotheses,
-        looks.surface.references,
+        properties.surface.references,
         ("",) * len(rows) if texts.sources is None else texts.sources,
         strict=True,
     )
-    return tuple(Row(*cells) for cells in columns)
+    return tuple(AnalysedOutput(*cells) for cells in columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Top:
+    """The top of one language pair by human score, the highest first, and who finds it."""
+
+    name: str  # of the language pair
+    outputs: int  # of the whole language pair
+    count: int  # in the top, were there no ties
+    rows: IntArray  # (m,), the top among the rows of the language pair
+    codes: IntArray  # (m,), indices into VERDICTS
+    percentiles: FloatArray  # (3, m): people, A, B
+    high: tuple[int, int]  # outputs in the metrics' own tops
+
+
+def top_of(name: str, human: FloatArray, scores: FloatArray, share: float) -> Top:
+    """The top of a language pair by human score, (n,), and which of two metrics, (2, n), find it.
+
+    Where ties make the human top larger, those of the metrics grow with it: a metric that orders
+    outputs as people do finds them all.
+
+    >>> metrics = np.array([[9.0, 8.0, 1.0, 2.0], [1.0, 8.0, 2.0, 9.0]])
+    >>> top = top_of("cs-en", np.array([70.0, 80.0, 10.0, 20.0]), metrics, 0.5)
+    >>> top.rows, [VERDICTS[code].value for code in top.codes]
+    (array([1, 0]), ['both', 'only-a'])
+    """
+    count = top_count(len(human), share)
+    is_top = in_top(human, count)
+    high_by_a, high_by_b = (in_top(metric, int(is_top.sum())) for metric in scores)
+    order = np.argsort(-human, kind="stable")
+    rows = order[is_top[order]]
+    return Top(
+        name=name,
+        outputs=len(human),
+        count=count,
+        rows=rows,
+        codes=verdict_codes(high_by_a, high_by_b)[rows],
+        percentiles=np.stack([percentiles(each)[rows] for each in (human, *scores)]),
+        high=(int(high_by_a.sum()), int(high_by_b.sum())),
+    )
+
+
+def top_count(count: int, share: float) -> int:
+    """A share of so many outputs, rounded to the nearest whole number, a half up; at least one.
+
+    >>> top_count(560, 0.2), top_count(108, 0.2), top_count(3, 0.1), top_count(5, 0.3)
+    (112, 22, 1, 2)
+    """
+    # Twelve decimals, because 0.29 · 50 is 14.499999999999998 in binary.
+    return max(1, floor(round(count * share, 12) + 0.5))
+
+
+def in_top(scores: FloatArray, count: int) -> BoolArray:
+    """Whether each score is among the `count` highest, or equal to the lowest of these.
+
+    >>> in_top(np.array([3.0, 1.0, 2.0, 2.0]), 2)
+    array([ True, False,  True,  True])
+    """
+    cut = np.partition(scores, len(scores) - count)[len(scores) - count]
+    return np.asarray(scores >= cut)
+
+
+def percentiles(scores: FloatArray) -> FloatArray:
+    """The share of scores that lie below each, in percent; equal ones and itself count half.
+
+    >>> percentiles(np.array([3.0, 1.0, 2.0, 2.0]))
+    array([87.5, 12.5, 50. , 50. ])
+    """
+    ordered = np.sort(scores)
+    below = np.searchsorted(ordered, scores, side="left")
+    not_above = np.searchsorted(ordered, scores, side="right")
+    return np.asarray(50.0 * (below + not_above) / len(scores))
+
+
+def verdict_codes(high_by_a: BoolArray, high_by_b: BoolArray) -> IntArray:
+    """The index into `VERDICTS` of each output.
+
+    >>> yes_no = np.array([True, True, False, False]), np.array([True, False, True, False])
+    >>> [VERDICTS[code].value for code in verdict_codes(*yes_no)]
+    ['both', 'only-a', 'only-b', 'neither']
+    """
+    return 2 * (~high_by_a).astype(np.intp) + ~high_by_b
+
+
+def _note_repeats(count: int) -> Iterator[str]:
+    """Outputs that were rated more than once."""
+    if count:
+        yield f"ratings of an output that was rated before: {count:,}; their mean counts."
+
+
+def _note_human_ties(tops: Sequence[Top], share: float) -> Iterator[str]:
+    """Tops that are larger than their share, because people's scores tie."""
+    more = {top.name: len(top.rows) - top.count for top in tops}
+    if any(more.values()):
+        yield (
+            f"human scores tie at the cut; analysed beyond {share * 100:g}%: {_by_name(more)}; the "
+            "metrics' tops grow with it."
+        )
+
+
+def _note_metric_ties(tops: Sequence[Top], names: Sequence[str]) -> Iterator[str]:
+    """Tops of metrics that are larger than people's, because the metric's scores tie."""
+    for metric, name in enumerate(names):
+        more = {top.name: top.high[metric] - len(top.rows) for top in tops}
+        if any(more.values()):
+            yield f"scores of {name} tie at the cut; in its top beyond people's: {_by_name(more)}."
+
+
+def _note_unspaced(pairs: Sequence[str]) -> Iterator[str]:
+    """Languages whose characters stand for words."""
+    unspaced = sorted(pair for pair in set(pairs) if tokenizer_of(pair) != "13a")
+    if unspaced:
+        yield f"written without spaces, so that characters count as words: {', '.join(unspaced)}."
+
+
+def _note_vocabulary(with_words: Sequence[Encoder], without: Sequence[str]) -> Iterator[str]:
+    """Why unknown words are not counted, or not those of every encoder."""
+    if without:
+        yield f"encoders without a list of words, which know no unknown ones: {', '.join(without)}."
+    elif not with_words:
+        yield "unknown words are not counted; --encoder names an encoder that has a list of words."
+
+
+def _by_name(more: Mapping[str, int]) -> str:
+    """How many more, and where.
+
+    >>> _by_name({"cs-en": 2, "de-en": 0, "ru-en": 1})
+    '3 (cs-en 2, ru-en 1)'
+    """
+    where = [f"{name} {count:,}" for name, count in more.items() if count]
+    return where[0] if len(where) == 1 else f"{sum(more.values()):,} ({', '.join(where)})"

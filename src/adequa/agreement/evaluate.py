@@ -1,4 +1,4 @@
-"""Metrics against human judgements: from judgements and scores to one table."""
+"""Agreement of metrics with human judgements: from judgements and scores to one table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from adequa.agreement import notes
 from adequa.agreement.groups import column_names, rows_by
-from adequa.agreement.protocol import DARR, Protocol, completed, pairs_within_segments, seeded
+from adequa.agreement.protocol import (
+    DARR,
+    Protocol,
+    completed,
+    fewest_swaps,
+    pairs_within_segments,
+    seeded,
+    settings_or_default,
+)
 from adequa.agreement.results import (
     Agreement,
     MetricInfo,
@@ -27,17 +34,16 @@ from adequa.agreement.segment_level import (
     preference_margins,
     rated_outputs,
 )
-from adequa.agreement.selection import Selection, selected
+from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
 from adequa.agreement.sources import (
     Source,
-    Specification,
+    Specifications,
     Texts,
     both_sides,
     sources,
     text_statistics,
 )
 from adequa.agreement.system_level import measure_systems, ranked_systems
-from adequa.errors import AdequaError
 from adequa.judgements import (
     Judgements,
     Preferences,
@@ -51,67 +57,62 @@ from adequa.segments import FloatArray
 
 
 def evaluate(
-    judgements: Judgements,
-    metrics: Sequence[Specification],
+    judgements: JudgementData,
+    metrics: Specifications,
     protocol: Protocol | None = None,
     *,
     selection: Selection | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Agreement:
-    """How well metrics agree with people.
+    """Measure how well metrics agree with human judgements.
 
-    `metrics` are metrics with their settings or score files, as on the command line, or metric and
-    `ScoreFile` objects; scores without ids are in the order of the judgements. What the protocol
-    leaves open is chosen for the judgements, by the name of their dataset where that is one we
-    know.
+    `judgements` are the name of a dataset, the path of a file of ratings or preferences, a data
+    frame with the columns of such a file, or an object such as `Ratings`. `metrics` are metrics
+    with their settings or score files, as on the command line, or metric and `ScoreFile` objects;
+    scores without ids are in the order of the judgements. What the protocol leaves open is chosen
+    for the judgements, by the name of their dataset where that is a known one.
 
     >>> from adequa.segments import Segments
     >>> texts = Segments(("a b c d", "a b", "x y"), (("a b c d",), ("a b c",), ("a b c",)))
     >>> human = Ratings(np.array([2.0, 1.0, 0.0]), {"lp": ("cs-en",) * 3}, texts)
-    >>> found = evaluate(human, ["chrf", "wer"], Protocol(statistic="kendall-b"))
-    >>> found.average.values
+    >>> agreement = evaluate(human, ["chrf", "wer"], Protocol(statistic="kendall-b"))
+    >>> agreement.average.values
     array([1., 1.])
     """
-    found = sources(metrics)
-    if not found:
-        raise AdequaError("Name at least one metric or score file to evaluate.")
-    asked, choice = protocol or Protocol(), selection or Selection()
-    chosen, excluded = selected(judgements, choice, asked)
-    told_of = list(notes.peculiarities(chosen))
-    systems_only = any(source.is_of_systems for source in found)
-    settled = completed(asked, chosen, len(found), systems_only=systems_only)
-    if isinstance(chosen, Ratings) and pairs_within_segments(settled):
+    protocol = settings_or_default(Protocol, protocol, "protocol")
+    selection = settings_or_default(Selection, selection, "selection")
+    scorers = sources(metrics)
+    loaded = load_judgements(judgements)
+    chosen, exclusions = selected(loaded, selection, protocol)
+    notes = [*identified(loaded).file_rows.notes(), *exclusions, *judgement_notes(chosen)]
+    systems_only = any(source.is_of_systems for source in scorers)
+    protocol = completed(protocol, chosen, len(scorers), systems_only=systems_only)
+    if isinstance(chosen, Ratings) and pairs_within_segments(protocol):
         chosen = without_repeats(chosen)  # no output is compared with itself
-    parts, points = zip(*_measured(chosen, found, settled, progress), strict=True)
-    columns = tuple(column(part, settled) for part in parts)
+    pairs, points = zip(*_measured(chosen, scorers, protocol, progress), strict=True)
+    columns = tuple(column(pair, protocol) for pair in pairs)
     agreement = Agreement(
-        dataset=identified(judgements).name,
-        protocol=settled,
-        selection=str(choice),
-        metrics=tuple(
-            MetricInfo(source.name, source.signature(reference_count(chosen), settled.level))
-            for source in found
-        ),
+        dataset=identified(loaded).name,
+        protocol=protocol,
+        selection=str(selection),
+        metrics=metric_infos(scorers, reference_count(chosen), protocol.level),
         columns=columns,
-        average=columns[0] if len(columns) == 1 else macro_average(parts, settled),
-        pooled=pooled_accuracy(parts, settled) if settled.statistic == "accuracy" else None,
+        average=columns[0] if len(columns) == 1 else macro_average(pairs, protocol),
+        pooled=pooled_accuracy(pairs, protocol) if protocol.statistic == "accuracy" else None,
         points=points,
     )
-    told = (
-        *identified(judgements).file_rows.notes(),
-        *excluded,
-        *told_of,
-        *(note for part in parts for note in part.notes),
-        *(note for source in found if source.metric for note in source.metric.remarks()),
-        *notes.too_few_swaps(settled, len(found)),
-        *notes.undefined_figures(agreement),
-        *notes.undefined_resamples(agreement),
-    )
-    return replace(agreement, notes=told)
+    notes += [
+        *(note for pair in pairs for note in pair.notes),
+        *scoring_notes(scorers),
+        *_too_few_swaps(protocol, len(scorers)),
+        *_undefined_figures(agreement),
+        *_undefined_resamples(agreement),
+    ]
+    return replace(agreement, notes=tuple(notes))
 
 
 def reference_count(judgements: Judgements) -> int | None:
-    """References a text, as signatures tell it; None where texts differ in it or there are none."""
+    """References a text, as signatures have it; None where texts differ in it or there are none."""
     match judgements:
         case Preferences():
             texts = judgements.better
@@ -122,8 +123,15 @@ def reference_count(judgements: Judgements) -> int | None:
     return None if texts is None else texts.reference_count
 
 
+def metric_infos(
+    scorers: Sequence[Source], references: int | None, level: str = "segment"
+) -> tuple[MetricInfo, ...]:
+    """The name and the signature of every metric."""
+    return tuple(MetricInfo(each.name, each.signature(references, level)) for each in scorers)
+
+
 def segment_scores(
-    judgements: Ratings | Preferences, found: Sequence[Source], progress: Progress = NO_PROGRESS
+    judgements: Ratings | Preferences, scorers: Sequence[Source], progress: Progress = NO_PROGRESS
 ) -> FloatArray:
     """Every metric's scores in the order of the judgements, higher is better.
 
@@ -131,33 +139,30 @@ def segment_scores(
     """
     names = column_names(judgements.ids, len(judgements))
     if isinstance(judgements, Preferences):
-        scores = _scored(found, both_sides(judgements), names * 2, progress)
+        scores = _scored(scorers, both_sides(judgements), names * 2, progress)
         return np.stack(np.split(scores, 2, axis=1), axis=-1)
     texts = Texts(judgements.ids, judgements.segments, judgements.file_rows)
-    return _scored(found, texts, names, progress)
+    return _scored(scorers, texts, names, progress)
 
 
 def _measured(
-    judgements: Judgements,
-    found: Sequence[Source],
-    protocol: Protocol,
-    progress: Progress,
+    judgements: Judgements, scorers: Sequence[Source], protocol: Protocol, progress: Progress
 ) -> Iterator[tuple[PairAgreement, Points]]:
-    """Agreement on one language pair after the other, with what a plot shows of it."""
+    """Agreement on one language pair after the other, and the points that a plot shows of it."""
     if isinstance(judgements, RatedSystems) or protocol.level == "system":
-        for data in ranked_systems(judgements, found, protocol, progress):
+        for data in ranked_systems(judgements, scorers, protocol, progress):
             progress.stage(f"Resampling {data.name}")
-            settled = seeded(protocol, data.name)
-            yield measure_systems(data, settled), Points(data.name, data.human, data.scores)
+            points = Points(data.name, data.human, data.scores)
+            yield measure_systems(data, seeded(protocol, data.name)), points
         return
-    scores = segment_scores(judgements, found, progress)
+    scores = segment_scores(judgements, scorers, progress)
     for pair, rows in rows_by(column_names(judgements.ids, len(judgements))).items():
         progress.stage(f"Resampling {pair}")
-        part, settled = judgements.select(rows), seeded(protocol, pair)
+        part, pair_protocol = judgements.select(rows), seeded(protocol, pair)
         if isinstance(part, Ratings):
-            yield _ratings(pair, part, scores[:, rows], settled)
+            yield _ratings(pair, part, scores[:, rows], pair_protocol)
         else:
-            yield _preferences(pair, part, scores[:, rows], settled)
+            yield _preferences(pair, part, scores[:, rows], pair_protocol)
 
 
 def _ratings(
@@ -165,8 +170,8 @@ def _ratings(
 ) -> tuple[PairAgreement, Points]:
     points = Points(pair, ratings.scores, metrics)
     if protocol.statistic == DARR:
-        data = margins_from_ratings(pair, ratings.scores, metrics, ratings.ids, protocol)
-        return measure_preferences(data, protocol), points
+        margins = margins_from_ratings(pair, ratings.scores, metrics, ratings.ids, protocol)
+        return measure_preferences(margins, protocol), points
     arrays = rated_outputs(pair, ratings.scores, metrics, ratings.ids, protocol)
     measure = measure_pooled if protocol.average == "pooled" else measure_grouped
     return measure(arrays, protocol), points
@@ -180,8 +185,62 @@ def _preferences(
 
 
 def _scored(
-    found: Sequence[Source], texts: Texts, corpora: Sequence[str], progress: Progress
+    scorers: Sequence[Source], texts: Texts, corpora: Sequence[str], progress: Progress
 ) -> FloatArray:
     """Segment scores of every metric, (K, n), higher is better."""
-    statistics = (text_statistics(source, texts, corpora, progress) for source in found)
-    return np.stack(list(map(Source.segment_scores, found, statistics)))
+    statistics = (text_statistics(source, texts, corpora, progress) for source in scorers)
+    return np.stack(list(map(Source.segment_scores, scorers, statistics)))
+
+
+def judgement_notes(judgements: Judgements) -> Iterator[str]:
+    """Notes on human ties, and on outputs that were rated more than once."""
+    if isinstance(judgements, Preferences) and judgements.ties:
+        count = sum(judgements.ties.values())
+        yield f"human ties, which no tau counts: {count:,} beside {len(judgements):,} preferences."
+    if isinstance(judgements, Ratings) and judgements.repeated:
+        yield (
+            f"outputs of a system and segment that are rated again: {judgements.repeated:,}; "
+            "within segments their mean counts, elsewhere every rating."
+        )
+
+
+def scoring_notes(scorers: Sequence[Source]) -> Iterator[str]:
+    """What metrics remark on their scoring; what more than one remarks, once."""
+    remarks = (note for source in scorers if source.metric for note in source.metric.remarks())
+    yield from dict.fromkeys(remarks)
+
+
+def _too_few_swaps(protocol: Protocol, metrics: int) -> Iterator[str]:
+    """A note on a test that could not separate any metrics."""
+    fewest = fewest_swaps(metrics, protocol.alpha)
+    if metrics > 1 and protocol.test not in {"none", "williams"} and protocol.swap_count < fewest:
+        yield (
+            f"{protocol.swap_count:,} swaps are too few to tell any of {metrics} metrics apart at "
+            f"{protocol.alpha:g}; it takes {fewest:,} at the least."
+        )
+
+
+def _undefined_figures(agreement: Agreement) -> Iterator[str]:
+    """Notes on why figures are missing."""
+    for each in agreement.all_columns:
+        for metric, reason in zip(agreement.metrics, each.reasons, strict=True):
+            if reason:
+                yield (
+                    f"{metric.name}, {each.name}: {agreement.protocol.statistic} is undefined, "
+                    f"because {reason}."
+                )
+
+
+def _undefined_resamples(agreement: Agreement) -> Iterator[str]:
+    """A note on intervals that rest on fewer resamples than were asked for."""
+    undefined = {
+        each.name: each.undefined_resamples
+        for each in agreement.all_columns
+        if each.undefined_resamples
+    }
+    if undefined:
+        yield (
+            f"up to {max(undefined.values()):,} of {agreement.protocol.resamples:,} resamples have "
+            f"no value and are left out of intervals ({', '.join(undefined)}); where it is more "
+            "than half, there is no interval."
+        )

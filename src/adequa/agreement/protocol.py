@@ -1,11 +1,11 @@
-"""How agreement is measured: statistic, averaging, resampling and test, with the right defaults."""
+"""The protocol of an evaluation: statistic, averaging, resampling and test, with their defaults."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import ceil
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, TypeVar, cast, get_args
 from zlib import crc32
 
 from adequa.errors import AdequaError, nearest
@@ -18,13 +18,14 @@ Over: TypeAlias = Literal["segments", "systems", "both", "none"]
 Test: TypeAlias = Literal["both", "inputs", "systems", "pairs", "williams", "none"]
 HumanScore: TypeAlias = Literal["mean", "expected-wins", "trueskill"]
 Rule: TypeAlias = Literal["greedy", "separated"]
+Settings = TypeVar("Settings")
 
 DARR = "tau-darr"
 OF_RATINGS = ("pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", DARR)
 OF_PREFERENCES = tuple(PREFERENCE_TAUS)
 OF_SYSTEMS = ("pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "spa")
 
-# What the campaign of a year, or the papers that use its data, took as the statistic.
+# The statistic of the campaign of a year, or of the papers that use its data.
 _OF_DATASET = {"wmt12-rr": "tau-wmt12", "wmt13-rr": "tau-wmt13", "wmt20-21-mqm": "acc-eq"}
 # A preference lies between two systems: there is no averaging by system. The first is the default.
 _AVERAGES: dict[str, tuple[Average, ...]] = {
@@ -48,7 +49,7 @@ _TESTS: dict[tuple[str, str], tuple[Test, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """Everything that changes a figure of agreement; what is None is chosen by `completed`."""
+    """Settings of an evaluation; what is None is chosen by the kind of the judgements."""
 
     level: Level = "segment"
     statistic: str | None = None
@@ -86,41 +87,55 @@ class Protocol:
 
     @property
     def swap_count(self) -> int:
-        """Random swaps of the permutation test; as many as resamples where nothing is said."""
+        """Random swaps of the permutation test; by default, as many as resamples."""
         return self.resamples if self.swaps is None else self.swaps
 
     def __str__(self) -> str:
         """The settings in one line, as a signature shows them."""
-        shown = [(field.name, getattr(self, field.name)) for field in fields(self)]
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
         if self.statistic != DARR:
-            shown = [(name, value) for name, value in shown if name != "min_difference"]
-        return "|".join(f"{name}:{value}" for name, value in shown if value is not None)
+            del settings["min_difference"]
+        return "|".join(f"{name}:{value}" for name, value in settings.items() if value is not None)
 
 
 def completed(
     protocol: Protocol, judgements: Judgements, metrics: int = 2, *, systems_only: bool = False
 ) -> Protocol:
-    """The protocol with every open choice made for these judgements, and all choices checked.
+    """The protocol with every open choice filled in for these judgements, and all choices checked.
 
     `systems_only` says that some metric has scores of whole systems only.
     """
     level = "system" if isinstance(judgements, RatedSystems) else protocol.level
-    known = defined_statistics(level, judgements)
+    defined = defined_statistics(level, judgements)
     default = _OF_DATASET.get(identified(judgements).name, "")
-    if default not in known:
-        default = "tau-wmt14" if known == OF_PREFERENCES else "pearson"
+    if default not in defined:
+        default = "tau-wmt14" if defined == OF_PREFERENCES else "pearson"
     kind = {Ratings: "ratings", Preferences: "preferences"}.get(type(judgements), "system scores")
     of = f"{kind} at the level of {level}s"
-    statistic = _chosen("statistic", protocol.statistic, (default, *known), of)
+    statistic = _chosen("statistic", protocol.statistic, (default, *defined), of)
     swaps = protocol.swaps or max(protocol.resamples, 2 * fewest_swaps(metrics, protocol.alpha))
     chosen = replace(protocol, level=level, statistic=statistic, swaps=swaps)
     of += f" with {statistic}"
     if level == "segment":
         return _segment_level(chosen, of)
-    segments_known = not isinstance(judgements, Ratings) or "segment" in judgements.ids
-    if chosen.over is None and (systems_only or not segments_known):
+    has_segments = not isinstance(judgements, Ratings) or "segment" in judgements.ids
+    if chosen.over is None and (systems_only or not has_segments):
         chosen = replace(chosen, over="systems")
     return _system_level(chosen, isinstance(judgements, Preferences), of)
+
+
+def settings_or_default(kind: type[Settings], value: Settings | None, name: str) -> Settings:
+    """The settings, or the default ones for None; a sentence for a value of another type.
+
+    >>> settings_or_default(Protocol, "pearson", "protocol")
+    Traceback (most recent call last):
+    adequa.errors.AdequaError: protocol should be an object of type Protocol, not 'pearson'.
+    """
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise AdequaError(f"{name} should be an object of type {kind.__name__}, not {value!r}.")
+    return value
 
 
 def pairs_within_segments(protocol: Protocol) -> bool:
@@ -197,20 +212,20 @@ def _system_level(protocol: Protocol, by_preferences: bool, of: str) -> Protocol
     )
 
 
-def _check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
-    if value is not None and value not in known:
+def _check_choice(name: str, value: str | None, allowed: Sequence[str]) -> None:
+    if value is not None and value not in allowed:
         raise AdequaError(
-            f'There is no {name} named "{value}".{nearest(value, known)} There are:'
-            f" {', '.join(known)}."
+            f'There is no {name} named "{value}".{nearest(value, allowed)} There are:'
+            f" {', '.join(allowed)}."
         )
 
 
-def _chosen(name: str, value: str | None, known: Sequence[str], of: str) -> str:
-    """What was asked for, if it is defined; the first of what is where nothing was asked."""
+def _chosen(name: str, value: str | None, defined: Sequence[str], of: str) -> str:
+    """The value, if it is defined; for None, the first of the defined ones."""
     if value is None:
-        return known[0]
-    if value not in known:
-        listed = ", ".join(dict.fromkeys(known))
+        return defined[0]
+    if value not in defined:
+        listed = ", ".join(dict.fromkeys(defined))
         raise AdequaError(f'{name} "{value}" is not defined for {of}; there is: {listed}.')
     return value
 

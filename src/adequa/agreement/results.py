@@ -1,11 +1,12 @@
-"""What an evaluation found: agreement of every metric, by language pair and over all of them."""
+"""Results of an evaluation: agreement of every metric, by language pair and over all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from math import isnan
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,26 @@ import numpy.typing as npt
 from adequa.agreement.protocol import Protocol
 from adequa.segments import FloatArray
 from adequa.statistics.permutation import Differences, average, p_values
+from adequa.statistics.preference_tau import PREFERENCE_TAUS
 from adequa.statistics.resampling import interval
 from adequa.statistics.significance import holm, ranks
+from adequa.tables import BEST, MISSING, Cell, Column, Result, Table
+from adequa.tables import interval as interval_text
 
 AVERAGE = "average"
 POOLED = "pooled"
+_DECIMALS = 3
+_RULES = {
+    "greedy": "metrics of one rank do not differ significantly",
+    "separated": "every metric beats all of the ranks below",
+}
+_TESTS = {
+    "both": "PERM-BOTH",
+    "inputs": "PERM-INPUTS",
+    "systems": "PERM-SYS",
+    "pairs": "permutation of pairs",
+    "williams": "Williams' test",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +85,9 @@ class Points:
     metrics: FloatArray  # (K, n), scores, or by how much the better one is ahead
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
-    """All of it, and what a reader of the figures should know."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Result):
+    """Agreement of metrics with human judgements, and notes that a reader of it should know."""
 
     dataset: str
     protocol: Protocol
@@ -85,40 +101,167 @@ class Agreement:
 
     @property
     def all_columns(self) -> tuple[AgreementColumn, ...]:
-        """Language pairs, and where there are several, the average and what is pooled."""
+        """Language pairs, and where there are more than one, the average and the pooled value."""
         if len(self.columns) == 1:
             return self.columns
         return (*self.columns, self.average, *([] if self.pooled is None else [self.pooled]))
 
     @property
     def order(self) -> list[int]:
-        """Metrics from the best to the worst on average; undefined ones last, as they were given.
+        """Metrics from the best to the worst on average; undefined ones last, in their order.
 
-        Of equals, the one given first comes first.
+        Of equals, the one named first comes first.
         """
         values = self.average.values
         return sorted(range(len(values)), key=lambda k: (np.isnan(values[k]), -values[k]))
 
+    def tables(self) -> tuple[Table, ...]:
+        """One row a metric, best first; one column a language pair."""
+        columns, cells = [Column("metric")], [[metric.name for metric in self.metrics]]
+        if self.average.ranks is not None:
+            columns.insert(0, Column("rank"))
+            cells.insert(0, [self._rank(k) for k in range(len(self.metrics))])
+        for each in self.all_columns:
+            columns.append(Column(each.name, "number", _DECIMALS, "higher"))
+            cells.append(each.values.tolist())
+            if each is self.average and self.protocol.over != "none":
+                name = f"{self.protocol.confidence * 100:g}% interval"
+                columns.append(Column(name, align="right"))
+                bounds = zip(each.low.tolist(), each.high.tolist(), strict=True)
+                cells.append([interval_text(low, high, _DECIMALS) for low, high in bounds])
+        rows = [[column[k] for column in cells] for k in self.order]
+        signatures = (metric.signature for metric in self.metrics)
+        return (Table(tuple(columns), rows, self._title(), (*self._legend(), *signatures)),)
 
-def column(measured: PairAgreement, protocol: Protocol) -> AgreementColumn:
+    def long_table(self) -> Table:
+        """One row a metric and language pair, with the interval and the rank."""
+        columns = (
+            Column("metric"),
+            Column("lp"),
+            Column("items", "integer"),
+            *(Column(name, "number") for name in ("value", "low", "high")),
+            Column("rank", "integer"),
+            Column("threshold", "number"),
+        )
+        rows: list[list[Cell]] = []
+        for each in self.all_columns:
+            for k in self.order:
+                figures = (each.values, each.low, each.high, each.ranks, each.thresholds)
+                undefined = isnan(each.values[k])
+                numbers = (None if f is None or undefined else f[k].item() for f in figures)
+                rows.append([self.metrics[k].name, each.name, each.items, *numbers])
+        return Table(columns, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Metrics from best to worst, and columns with every figure behind them."""
+        return {
+            "dataset": self.dataset,
+            "protocol": asdict(self.protocol),
+            "selection": self.selection,
+            "metrics": [asdict(self.metrics[k]) for k in self.order],
+            "columns": [self._column_dict(each) for each in self.all_columns],
+            "notes": list(self.notes),
+        }
+
+    def _column_dict(self, column: AgreementColumn) -> dict[str, Any]:
+        figures = []
+        for k in self.order:
+            undefined = column.ranks is None or isnan(column.values[k])
+            figure: dict[str, Any] = {
+                "metric": self.metrics[k].name,
+                "value": _number(column.values[k]),
+                "low": _number(column.low[k]),
+                "high": _number(column.high[k]),
+                "rank": None if column.ranks is None or undefined else int(column.ranks[k]),
+            }
+            if column.thresholds is not None:
+                figure["threshold"] = _number(column.thresholds[k])
+            if column.reasons[k]:
+                figure["reason"] = column.reasons[k]
+            figures.append(figure)
+        return {
+            "name": column.name,
+            "items": column.items,
+            "figures": figures,
+            "p_values": _matrix(column.p_values, self.order),
+            "adjusted": _matrix(column.adjusted, self.order),
+        }
+
+    def _rank(self, metric: int) -> str:
+        if self.average.ranks is None or isnan(self.average.values[metric]):
+            return MISSING
+        return str(self.average.ranks[metric])
+
+    def _title(self) -> str:
+        protocol = self.protocol
+        items = sum(column.items for column in self.columns)
+        how = "" if protocol.average in {None, "pooled"} else f" averaged by {protocol.average}"
+        unit = "system" if protocol.level == "system" else "judgement"
+        if str(protocol.statistic) in PREFERENCE_TAUS:
+            unit = "preference"
+        counted = f"{items:,} {unit}{'' if items == 1 else 's'}"
+        return f"{self.dataset}: {protocol.statistic}{how}, {counted}"
+
+    def _legend(self) -> Iterator[str]:
+        protocol = self.protocol
+        of = "" if len(self.columns) == 1 else " of the average"
+        if len(self.metrics) > 1:
+            yield f"{BEST} best of its column"
+        if self.pooled is not None and len(self.columns) > 1:
+            yield (
+                "average: the plain mean; pooled: over the pairs of systems of all columns together"
+            )
+        if protocol.over != "none":
+            what = "segments and systems" if protocol.over == "both" else protocol.over
+            yield f"intervals{of}: bootstrap over {what}, {protocol.resamples:,} resamples"
+        if self.average.ranks is not None:
+            test = _TESTS[str(protocol.test)]
+            swaps = "" if protocol.test == "williams" else f", {protocol.swap_count:,} swaps"
+            yield (
+                f"ranks{of}: {test}{swaps}, Holm's correction, p ≤ {protocol.alpha:g}; "
+                f"{_RULES[protocol.clusters]}"
+            )
+        if any(column.thresholds is not None for column in self.columns):
+            yield from self._thresholds()
+        yield "|".join(filter(None, (str(protocol), self.selection)))
+
+    def _thresholds(self) -> Iterator[str]:
+        for k in self.order:
+            at = ", ".join(
+                f"{column.name} {column.thresholds[k]:.4g}"
+                for column in self.columns
+                if column.thresholds is not None and not isnan(column.thresholds[k])
+            )
+            yield f"{self.metrics[k].name}: scores tie up to a difference of {at}"
+
+
+def _number(value: float) -> float | None:
+    return None if isnan(value) else float(value)
+
+
+def _matrix(values: FloatArray | None, order: Sequence[int]) -> list[list[float | None]] | None:
+    if values is None:
+        return None
+    return [[_number(values[a, b]) for b in order] for a in order]
+
+
+def column(pair: PairAgreement, protocol: Protocol) -> AgreementColumn:
     """A language pair's figures with intervals, p-values and ranks."""
-    tested = measured.p_values
-    if measured.differences is not None:
-        tested = p_values(measured.differences)
-    low, high, undefined = _intervals(measured.samples, protocol)
+    tested = pair.p_values if pair.differences is None else p_values(pair.differences)
+    low, high, undefined = _intervals(pair.samples, protocol)
     return _tested(
         AgreementColumn(
-            name=measured.name,
-            items=measured.items,
-            values=measured.values,
+            name=pair.name,
+            items=pair.items,
+            values=pair.values,
             low=low,
             high=high,
             undefined_resamples=undefined,
             p_values=tested,
-            thresholds=measured.thresholds,
+            thresholds=pair.thresholds,
             reasons=tuple(
                 reason if isnan(value) else ""
-                for reason, value in zip(measured.reasons, measured.values, strict=True)
+                for reason, value in zip(pair.reasons, pair.values, strict=True)
             ),
         ),
         protocol,
@@ -146,18 +289,18 @@ def pooled_accuracy(parts: Sequence[PairAgreement], protocol: Protocol) -> Agree
     if not compared:
         return replace(macro_average(parts, protocol), name=POOLED)
     pairs = np.array([part.items * (part.items - 1) / 2 for part in compared])
-    found = _mean(POOLED, compared, pairs, _pooled_test(compared, pairs), protocol)
-    return replace(found, items=sum(part.items for part in parts))
+    pooled = _mean(POOLED, compared, pairs, _pooled_test(compared, pairs), protocol)
+    return replace(pooled, items=sum(part.items for part in parts))
 
 
 def _pooled_test(parts: Sequence[PairAgreement], pairs: FloatArray) -> FloatArray | None:
     differences = [part.differences for part in parts if part.differences is not None]
     if not differences:
         return None
-    shares = pairs / pairs.sum()
+    weights = pairs / pairs.sum()
     # Added up one by one: all of them, weighted, would be as large as all parts together.
-    observed = (s * each.observed for s, each in zip(shares, differences, strict=True))
-    resampled = (s * each.resampled for s, each in zip(shares, differences, strict=True))
+    observed = (w * each.observed for w, each in zip(weights, differences, strict=True))
+    resampled = (w * each.resampled for w, each in zip(weights, differences, strict=True))
     return p_values(Differences(reduce(np.add, observed), reduce(np.add, resampled)))
 
 
@@ -197,10 +340,10 @@ def _intervals(samples: FloatArray, protocol: Protocol) -> tuple[FloatArray, Flo
     if not samples.shape[1]:
         nothing = np.full(len(samples), np.nan)
         return nothing, nothing, 0
-    found = [interval(drawn, protocol.confidence) for drawn in samples]
-    low, high = np.array([(each.low, each.high) for each in found]).T
-    # A metric without a value has no resamples with one: that is told already.
-    undefined = [each.undefined for each in found if each.undefined < samples.shape[1]]
+    intervals = [interval(sample, protocol.confidence) for sample in samples]
+    low, high = np.array([(each.low, each.high) for each in intervals]).T
+    # A metric without a value has no resamples with one: another note says so.
+    undefined = [each.undefined for each in intervals if each.undefined < samples.shape[1]]
     return low, high, max(undefined, default=0)
 
 

@@ -1,38 +1,46 @@
-"""Robustness of metrics: how often does one score a translation above its damaged self?
+"""Robustness of metrics: how often does one score a translation above its damaged version?
 
 A metric wins a pair where it scores the undamaged text higher; a tie is missed, and counted apart.
-Shares of several kinds of damage are the plain mean over the kinds, so that each counts the same.
+Win rates over several kinds of damage are the plain mean over the kinds, so that each counts the
+same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from adequa.agreement.damaged_pairs import DamagedPairs, DamageSettings, damaged_pairs
+from adequa.agreement.damaged_pairs import DamagedPairs, DamageSettings, damaged_pairs, good_texts
+from adequa.agreement.evaluate import metric_infos, scoring_notes
+from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.results import MetricInfo
-from adequa.agreement.sources import Source, Specification, Texts, sources, text_statistics
+from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
+from adequa.agreement.sources import Source, Specifications, Texts, sources, text_statistics
 from adequa.damage.base import Perturbation
-from adequa.errors import AdequaError
-from adequa.judgements import all_rows
+from adequa.errors import AdequaError, printable
+from adequa.judgements import all_rows, identified
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.significance import mean_share_interval
+from adequa.tables import BEST, Cell, Column, Format, Result, Table
+from adequa.tables import interval as interval_text
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-# Scores that differ by less than this share of the range of all scores tie: what a batch or a
+# Scores that differ by less than this fraction of the range of all scores tie: what a batch or a
 # processor does to the last digits is no judgement.
 TIED = 1e-5
+_FIGURES = ("pairs", "won", "tied", "share", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """How often a metric scored the text above its damaged self."""
+class WinRate:
+    """How often a metric scored the text above its damaged version."""
 
     pairs: int
     won: int
@@ -41,63 +49,239 @@ class Figure:
     low: float
     high: float
 
+    @property
+    def interval(self) -> str:
+        """The interval in percent, for readers."""
+        return interval_text(100 * self.low, 100 * self.high, 1)
+
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A kind of damage, or several together, with a figure for each metric."""
+class WinRates:
+    """A kind of damage, or several together, with the win rate of each metric."""
 
     name: str
     kinds: tuple[Perturbation, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[WinRate, ...]
 
     @property
     def pairs(self) -> int:
-        """Pairs of a text and its damaged self."""
+        """Pairs of a text and its damaged version."""
         return self.figures[0].pairs
+
+    def attributes(self, section: str) -> dict[str, Any]:
+        """What all kinds have in common; empty or false where they differ."""
+        groups = {kind.group for kind in self.kinds}
+        return {
+            "group": groups.pop() if section in {"group", "kind"} else "",
+            "critical": all(kind.critical for kind in self.kinds),
+            "held_out": all(kind.held_out for kind in self.kinds),
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """A text and its damaged self, with what the metrics say of both."""
+class DamageExample:
+    """A text and its damaged version, with every metric's scores of both."""
 
     kind: str
     severity: float
     reference: str
     text: str
     damaged: str
-    scores: tuple[tuple[float, float], ...]  # of each metric, as it gives them: text, damaged
+    scores: tuple[tuple[float, float], ...]  # of each metric, in its own direction: text, damaged
     won: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Robustness:
-    """Shares won by metrics: in all, by group, by severity and by kind."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Robustness(Result):
+    """Win rates of metrics: in all, by group, by severity and by kind."""
 
     dataset: str
     settings: DamageSettings
     confidence: float
     texts: int  # that could be damaged
     metrics: tuple[MetricInfo, ...]
-    overall: Line
-    critical: Line | None  # kinds that a metric must not miss; None where there are none
-    held_out: Line | None  # kinds that are never trained on
-    pooled: Line  # all pairs alike
-    groups: tuple[Line, ...]
-    severities: tuple[Line, ...]  # of the kinds whose damage may be milder or graver
-    kinds: tuple[Line, ...]
-    examples: tuple[Example, ...] = field(repr=False)  # all pairs, by kind, missed ones first
+    overall: WinRates
+    critical: WinRates | None  # kinds that a metric must not miss; None without such kinds
+    held_out: WinRates | None  # kinds that are never trained on
+    pooled: WinRates  # all pairs alike
+    groups: tuple[WinRates, ...]
+    severities: tuple[WinRates, ...]  # of the kinds whose damage may be milder or graver
+    kinds: tuple[WinRates, ...]
+    examples: tuple[DamageExample, ...]  # all pairs, by kind, missed ones first
     notes: tuple[str, ...] = ()
+    examples_per_kind: int = 0  # that text and JSON contain
 
     @property
-    def summaries(self) -> tuple[Line, ...]:
-        """The lines over many kinds that there are."""
-        found = (self.overall, self.critical, self.held_out, self.pooled)
-        return tuple(line for line in found if line is not None)
+    def summaries(self) -> tuple[WinRates, ...]:
+        """Win rates over many kinds."""
+        rates = (self.overall, self.critical, self.held_out, self.pooled)
+        return tuple(each for each in rates if each is not None)
+
+    @property
+    def sections(self) -> dict[str, tuple[WinRates, ...]]:
+        """All win rates, as the long table and JSON group them."""
+        return {
+            "summary": self.summaries,
+            "group": self.groups,
+            "severity": self.severities,
+            "kind": self.kinds,
+        }
+
+    def with_examples(self, per_kind: int) -> Robustness:
+        """The same result, whose text and JSON contain so many examples of each kind."""
+        return replace(self, examples_per_kind=per_kind)
+
+    def tables(self) -> tuple[Table, ...]:
+        """By metric, by group, by severity and by kind."""
+        graded = [("severity", self.severities)] if len(self.severities) > 1 else []
+        first = self._by_metric()
+        others = [
+            self._by_kind(name, rates)
+            for name, rates in (("group", self.groups), *graded, ("kind", self.kinds))
+        ]
+        return (first, *others[:-1], replace(others[-1], notes=tuple(self._legend())))
+
+    def long_table(self) -> Table:
+        """One row a metric and kind of damage, with every count."""
+        columns = (
+            *map(Column, ("metric", "of", "name", "group")),
+            Column("critical", "boolean"),
+            Column("held_out", "boolean"),
+            *(Column(name, "number") for name in _FIGURES),
+        )
+        rows: list[list[Cell]] = []
+        for section, rates in self.sections.items():
+            for each in rates:
+                attributes = each.attributes(section).values()
+                for metric, figure in zip(self.metrics, each.figures, strict=True):
+                    numbers = (getattr(figure, name) for name in _FIGURES)
+                    rows.append([metric.name, section, each.name, *attributes, *numbers])
+        return Table(columns, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every win rate, and the examples of `with_examples`."""
+        names = [metric.name for metric in self.metrics]
+        content: dict[str, Any] = {
+            "dataset": self.dataset,
+            "settings": asdict(self.settings) | {"confidence": self.confidence},
+            "texts": self.texts,
+            "metrics": [asdict(metric) for metric in self.metrics],
+        }
+        for section, rates in self.sections.items():
+            content[section] = [
+                {
+                    "name": each.name,
+                    **each.attributes(section),
+                    "kinds": len(each.kinds),
+                    "figures": [
+                        {"metric": name, **asdict(figure)}
+                        for name, figure in zip(names, each.figures, strict=True)
+                    ],
+                }
+                for each in rates
+            ]
+        if self.examples_per_kind:
+            content["examples"] = [
+                asdict(example)
+                | {
+                    "scores": dict(zip(names, example.scores, strict=True)),
+                    "won": dict(zip(names, example.won, strict=True)),
+                }
+                for example in self._first_examples()
+            ]
+        return content | {"notes": list(self.notes)}
+
+    def lines(self, format_: Format) -> Iterator[str]:
+        """The result in a text format; plain text ends with the examples."""
+        yield from super().lines(format_)
+        if format_ is Format.text:
+            for example in self._first_examples():
+                yield from self._example_lines(example)
+
+    def _first_examples(self) -> Iterator[DamageExample]:
+        for _, examples in groupby(self.examples, key=lambda example: example.kind):
+            yield from list(examples)[: self.examples_per_kind]
+
+    def _example_lines(self, example: DamageExample) -> Iterator[str]:
+        scores = ", ".join(
+            f"{metric.name} {before:.4g} → {after:.4g}{'' if won else ' (missed)'}"
+            for metric, (before, after), won in zip(
+                self.metrics, example.scores, example.won, strict=True
+            )
+        )
+        heading = f"{example.kind}, severity {example.severity:g}: {scores}"
+        yield f"\n{printable(heading)}\n"
+        for name in ("reference", "text", "damaged"):
+            yield f"  {name:<9}  {printable(getattr(example, name))}".rstrip() + "\n"
+
+    def _by_metric(self) -> Table:
+        """One row a metric, with the win rates over many kinds and their intervals."""
+        columns = [Column("metric")]
+        cells: list[list[Cell]] = [[metric.name for metric in self.metrics]]
+        for each in self.summaries:
+            columns += [_win_rate_column(each.name), Column(self._interval_name, align="right")]
+            cells.append([100 * figure.share for figure in each.figures])
+            cells.append([figure.interval for figure in each.figures])
+        columns.append(Column("tied", "integer"))
+        cells.append([figure.tied for figure in self.pooled.figures])
+        counts = (
+            _counted(self.texts, "text", "texts"),
+            _counted(len(self.kinds), "kind of damage", "kinds of damage"),
+            _counted(self.overall.pairs, "pair", "pairs"),
+        )
+        title = f"{self.dataset}: {', '.join(counts)}"
+        return Table(tuple(columns), list(zip(*cells, strict=True)), title)
+
+    def _by_kind(self, section: str, rates: Sequence[WinRates]) -> Table:
+        """One row a kind, group or severity; with one metric, also the interval and the ties."""
+        columns = [Column(section), *([Column("group")] if section == "kind" else [])]
+        columns.append(Column("pairs", "integer"))
+        columns += [_win_rate_column(metric.name) for metric in self.metrics]
+        alone = len(self.metrics) == 1
+        if alone:
+            columns += [Column(self._interval_name, align="right"), Column("tied", "integer")]
+        rows: list[list[Cell]] = []
+        for each in rates:
+            row: list[Cell] = [each.name]
+            if section == "kind":
+                (kind,) = each.kinds
+                row.append(f"{kind.group}, held out" if kind.held_out else kind.group)
+            row += [each.pairs, *(100 * figure.share for figure in each.figures)]
+            if alone:
+                row += [each.figures[0].interval, each.figures[0].tied]
+            rows.append(row)
+        return Table(tuple(columns), rows, best_of="row")
+
+    @property
+    def _interval_name(self) -> str:
+        return f"{100 * self.confidence:g}% interval"
+
+    def _legend(self) -> Iterator[str]:
+        yield "figures: how often in 100 a text scored above its damaged self; ties are missed"
+        if len(self.metrics) > 1:
+            yield f"{BEST} best of its kind, group or column"
+        yield "the mean over kinds, but for all pairs, where each pair counts the same"
+        if self.critical is not None:
+            groups = dict.fromkeys(kind.group for kind in self.critical.kinds)
+            yield f"critical: {', '.join(groups)}"
+        if self.held_out is not None:
+            yield "held out: kinds that are never trained on"
+        yield str(self.settings)
+        for metric in self.metrics:
+            yield metric.signature
+
+
+def _win_rate_column(name: str) -> Column:
+    return Column(name, "number", 1, "higher")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcomes:
-    """What every metric made of every pair; `won` and `tied` are of shape (metrics, pairs)."""
+    """The outcomes of all pairs; `won` and `tied` are of shape (metrics, pairs)."""
 
     kinds: tuple[Perturbation, ...]
     codes: IntArray  # of each pair, its kind
@@ -106,108 +290,120 @@ class _Outcomes:
     tied: BoolArray
     confidence: float
 
-    def line(self, name: str, chosen: BoolArray, *, pooled: bool = False) -> Line:
-        """Figures over the chosen pairs, of which there is one at least."""
-        there = np.unique(self.codes[chosen])
+    def rates(self, name: str, chosen: BoolArray, *, pooled: bool = False) -> WinRates:
+        """Win rates over the chosen pairs, at least one."""
+        present = np.unique(self.codes[chosen])
         # All pairs alike are counted as if they were of one kind.
-        codes = np.searchsorted(there, self.codes[chosen]) * (not pooled)
+        codes = np.searchsorted(present, self.codes[chosen]) * (not pooled)
         rows = zip(self.won[:, chosen], self.tied[:, chosen], strict=True)
-        figures = tuple(_figure(codes, won, tied, self.confidence) for won, tied in rows)
-        return Line(name, tuple(self.kinds[code] for code in there), figures)
+        figures = tuple(_win_rate(codes, won, tied, self.confidence) for won, tied in rows)
+        return WinRates(name, tuple(self.kinds[code] for code in present), figures)
 
-    def of_kinds(self, name: str, chosen: Sequence[bool]) -> Line | None:
-        """Figures over the pairs of the chosen kinds, where there are any."""
-        return self.line(name, np.array(chosen)[self.codes]) if any(chosen) else None
+    def of_kinds(self, name: str, chosen: Sequence[bool]) -> WinRates | None:
+        """Win rates over the pairs of the chosen kinds; None without such kinds."""
+        return self.rates(name, np.array(chosen)[self.codes]) if any(chosen) else None
 
-    def by_group(self) -> tuple[Line, ...]:
-        """Figures for each group of kinds."""
+    def by_group(self) -> tuple[WinRates, ...]:
+        """Win rates for each group of kinds."""
         groups = np.array([kind.group for kind in self.kinds])[self.codes]
         names = dict.fromkeys(kind.group for kind in self.kinds)
-        return tuple(self.line(name, groups == name) for name in names)
+        return tuple(self.rates(name, groups == name) for name in names)
 
-    def by_severity(self) -> tuple[Line, ...]:
-        """Figures for each severity, of the kinds for which it means something."""
+    def by_severity(self) -> tuple[WinRates, ...]:
+        """Win rates for each severity, of the kinds for which it means something."""
         graded = np.array([bool(kind.severity_meaning) for kind in self.kinds])[self.codes]
         severities = np.unique(self.severities[graded]).tolist()
         return tuple(
-            self.line(f"{severity:g}", graded & (self.severities == severity))
+            self.rates(f"{severity:g}", graded & (self.severities == severity))
             for severity in severities
         )
 
-    def by_kind(self) -> tuple[Line, ...]:
-        """Figures for each kind."""
+    def by_kind(self) -> tuple[WinRates, ...]:
+        """Win rates for each kind."""
         return tuple(
-            self.line(kind.name, self.codes == code) for code, kind in enumerate(self.kinds)
+            self.rates(kind.name, self.codes == code) for code, kind in enumerate(self.kinds)
         )
 
 
 def robustness(
-    texts: Segments,
-    metrics: Sequence[Specification],
+    data: Segments | JudgementData,
+    metrics: Specifications,
     settings: DamageSettings | None = None,
     *,
+    selection: Selection | None = None,
     confidence: float = 0.95,
     dataset: str = "",
     progress: Progress = NO_PROGRESS,
 ) -> Robustness:
-    """How often metrics score good translations above their damaged selves.
+    """Measure how often metrics score good translations above their damaged versions.
 
-    `metrics` are metrics with their settings, as on the command line, or objects. Translations that
-    equal a reference are left out: nothing is easier than to see damage to a perfect text.
+    `data` are translations with references, or judgements as `evaluate` takes them, whose better
+    translations are damaged. `metrics` are metrics with their settings, as on the command line, or
+    objects. Translations that equal a reference are left out: damage to a perfect text is too easy
+    to see. `dataset` is the name in the title, by default that of the judgements.
 
     >>> texts = Segments(("It cost 300 euros.",), (("It has cost 300 euros.",),))
-    >>> asked = DamageSettings(kinds=("empty", "number_changed"))
-    >>> found = robustness(texts, ["chrf"], asked)
-    >>> found.overall.figures[0].won, found.overall.pairs
+    >>> result = robustness(texts, "chrf", DamageSettings(kinds=("empty", "number_changed")))
+    >>> result.overall.figures[0].won, result.overall.pairs
     (2, 2)
     """
-    asked = settings or DamageSettings()
+    settings = settings_or_default(DamageSettings, settings, "settings")
+    selection = settings_or_default(Selection, selection, "selection")
     if not 0 < confidence < 1:
         raise AdequaError(f"The confidence lies between 0 and 1, not at {confidence:g}.")
-    found = _metrics(metrics)
+    scorers = _metrics(metrics)
+    texts, name, notes = _texts(data, selection)
     progress.stage("Damaging")
-    pairs = damaged_pairs(texts, asked)
-    scores = np.stack([_scores(source, pairs, progress) for source in found])
+    pairs = damaged_pairs(texts, settings)
+    scores = np.stack([_scores(source, pairs, progress) for source in scorers])
     outcomes = _outcomes(pairs, scores, confidence)
     every = np.full(len(pairs), True)
     kinds = outcomes.kinds
-    count = texts.reference_count
     return Robustness(
-        dataset=dataset,
-        settings=asked,
+        dataset=dataset or name,
+        settings=settings,
         confidence=confidence,
         texts=pairs.texts,
-        metrics=tuple(MetricInfo(source.name, source.signature(count)) for source in found),
-        overall=outcomes.line("overall", every),
+        metrics=metric_infos(scorers, texts.reference_count),
+        overall=outcomes.rates("overall", every),
         critical=outcomes.of_kinds("critical", [kind.critical for kind in kinds]),
         held_out=outcomes.of_kinds("held out", [kind.held_out for kind in kinds]),
-        pooled=outcomes.line("all pairs", every, pooled=True),
+        pooled=outcomes.rates("all pairs", every, pooled=True),
         groups=outcomes.by_group(),
         severities=outcomes.by_severity(),
         kinds=outcomes.by_kind(),
-        examples=_examples(pairs, scores, outcomes, found),
-        notes=(
-            *pairs.notes,
-            *(note for source in found if source.metric for note in source.metric.remarks()),
-        ),
+        examples=_examples(pairs, scores, outcomes, scorers),
+        notes=(*notes, *pairs.notes, *scoring_notes(scorers)),
     )
 
 
-def _metrics(specifications: Sequence[Specification]) -> tuple[Source, ...]:
-    found = sources(specifications)
-    if not found:
-        raise AdequaError("Name at least one metric to test.")
-    for source in found:
+def _texts(
+    data: Segments | JudgementData, selection: Selection
+) -> tuple[Segments, str, Sequence[str]]:
+    """The translations to damage, the name of their dataset, and notes on what is left out."""
+    if isinstance(data, Segments):
+        if str(selection):
+            raise AdequaError("A selection is one of judgements; segments are taken as they are.")
+        return data, "", ()
+    loaded = load_judgements(data)
+    chosen, notes = selected(loaded, selection, Protocol())
+    name = "|".join(filter(None, (identified(loaded).name, str(selection))))
+    return good_texts(chosen), name, notes
+
+
+def _metrics(specifications: Specifications) -> tuple[Source, ...]:
+    scorers = sources(specifications)
+    for source in scorers:
         if source.metric is None:
             raise AdequaError(
                 f"{source.path} holds scores, and damaged texts have none yet; name a metric that "
                 "can score them."
             )
-    return found
+    return scorers
 
 
 def _scores(source: Source, pairs: DamagedPairs, progress: Progress) -> FloatArray:
-    """Scores of the texts and of their damaged selves, (2, pairs), higher is better."""
+    """Scores of the texts and of their damaged versions, (2, pairs), higher is better."""
     segments = concatenate([pairs.before, pairs.after])
     texts = Texts({}, segments, all_rows(len(segments)))
     # As one corpus, in which a text that was damaged in many ways is scored once.
@@ -230,11 +426,11 @@ def _outcomes(pairs: DamagedPairs, scores: FloatArray, confidence: float) -> _Ou
     )
 
 
-def _figure(codes: IntArray, won: BoolArray, tied: BoolArray, confidence: float) -> Figure:
+def _win_rate(codes: IntArray, won: BoolArray, tied: BoolArray, confidence: float) -> WinRate:
     """The mean over kinds, which the codes number from 0 without gaps."""
     counts, hits = np.bincount(codes), np.bincount(codes, won).astype(np.intp)
     low, high = mean_share_interval(hits, counts, confidence)
-    return Figure(
+    return WinRate(
         pairs=len(won),
         won=int(won.sum()),
         tied=int(tied.sum()),
@@ -245,13 +441,13 @@ def _figure(codes: IntArray, won: BoolArray, tied: BoolArray, confidence: float)
 
 
 def _examples(
-    pairs: DamagedPairs, scores: FloatArray, outcomes: _Outcomes, found: Sequence[Source]
-) -> tuple[Example, ...]:
+    pairs: DamagedPairs, scores: FloatArray, outcomes: _Outcomes, scorers: Sequence[Source]
+) -> tuple[DamageExample, ...]:
     """Every pair, by kind; within a kind those first that most metrics missed."""
-    own = scores * np.array([[[source.sign]] for source in found])  # as the metrics give them
+    own = scores * np.array([[[source.sign]] for source in scorers])  # in their own direction
     order = np.lexsort((outcomes.won.sum(axis=0), outcomes.codes)).tolist()
     return tuple(
-        Example(
+        DamageExample(
             kind=pairs.kinds[row].name,
             severity=float(pairs.severities[row]),
             reference=pairs.before.references[row][0],

@@ -1,26 +1,109 @@
-"""The judgements that are used: language pairs, splits, and systems that are left out."""
+"""The judgements of an evaluation: loaded, and selected by language pair, split and system."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from adequa.agreement.groups import ALL, JOINED, column_names, splitter
 from adequa.agreement.protocol import HumanScore, Protocol
-from adequa.agreement.system_level import SIDES, known_systems, mean_ratings, preference_scores
+from adequa.agreement.system_level import SIDES, mean_ratings, preference_scores, systems_of
+from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
-from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ties, identified
+from adequa.io.judgements import judgements_of
+from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ratings, Ties, identified
 from adequa.statistics.correlation import outliers
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 _HUMAN = re.compile(
     r"(\w+[-.])?(human|ref(erence)?)([-_. ]?(reference|stud|[a-z]|\d+))?(\.\d+)?", re.IGNORECASE
 )
-# Of a column of the table and a name: the systems behind it.
+# Judgements, or a data frame of them, or the name of a dataset or the path of a file.
+JudgementData: TypeAlias = "Judgements | str | os.PathLike[str] | pd.DataFrame"
+# The systems behind a name, in a column of the table.
 _Split = Callable[[str, str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A choice of judgements; by default, all of them."""
+
+    lp: tuple[str, ...] = ()
+    split: tuple[str, ...] = ()
+    exclude_systems: tuple[str, ...] = ()
+    exclude_references: bool = False
+    exclude_outliers: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("lp", "split", "exclude_systems"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
+    def __str__(self) -> str:
+        """The choices in one line, as a signature shows them.
+
+        >>> str(Selection(lp=("cs-en", "de-en"), exclude_outliers=True))
+        'lp:cs-en,de-en|exclude:outliers'
+        """
+        excluded = [f"system {name}" for name in self.exclude_systems]
+        excluded += ["references"] * self.exclude_references + ["outliers"] * self.exclude_outliers
+        parts = {"lp": self.lp, "split": self.split, "exclude": excluded}
+        return "|".join(f"{name}:{','.join(values)}" for name, values in parts.items() if values)
+
+
+def load_judgements(data: JudgementData) -> Judgements:
+    """Judgements from the name of a dataset, a file or a data frame; objects stay as they are.
+
+    >>> load_judgements(["wmt17-da"])
+    Traceback (most recent call last):
+    adequa.errors.AdequaError: Judgements are the name of a dataset, the path of a file, a data \
+frame, or Ratings, Preferences or RatedSystems; not an object of type list.
+    """
+    if isinstance(data, (Ratings, Preferences, RatedSystems)):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return load_dataset(data)
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+        frame = data.astype(object).where(data.notna(), "")
+        columns = {str(name): list(map(str, frame[name])) for name in frame.columns}
+        return replace(judgements_of("The data frame", columns), name="data frame")
+    raise AdequaError(
+        "Judgements are the name of a dataset, the path of a file, a data frame, or Ratings, "
+        f"Preferences or RatedSystems; not an object of type {type(data).__name__}."
+    )
+
+
+def selected(
+    judgements: Judgements, selection: Selection, protocol: Protocol
+) -> tuple[Judgements, list[str]]:
+    """The judgements to evaluate on, and notes on what is left out of them."""
+    for name, values in (("lp", selection.lp), ("split", selection.split)):
+        if values:
+            judgements = with_ids(judgements, name, values)
+    notes = []
+    for without in _steps(selection, protocol):
+        excluded = without(judgements)
+        judgements = excluded.judgements
+        notes.append(excluded.note)
+    return judgements, notes
+
+
+def _steps(selection: Selection, protocol: Protocol) -> Iterator[Callable[[Judgements], Excluded]]:
+    if selection.exclude_systems:
+        yield partial(without_systems, systems=selection.exclude_systems)
+    if selection.exclude_references:
+        yield without_references
+    if selection.exclude_outliers:
+        human = protocol.human if protocol.human == "trueskill" else "expected-wins"
+        yield partial(without_outliers, human=human, seed=protocol.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +124,29 @@ def is_human(system: str) -> bool:
     return _HUMAN.fullmatch(system) is not None
 
 
-def with_ids(judgements: Judgements, name: str, wanted: Sequence[str]) -> Judgements:
-    """Only the judgements whose id of this name (`lp`, `split`) is one of the wanted."""
-    there = dict.fromkeys(identified(judgements).ids.get(name, ()))
-    for value in wanted:
-        if value not in there:
+def with_ids(judgements: Judgements, name: str, values: Sequence[str]) -> Judgements:
+    """Only the judgements whose id of this name (`lp`, `split`) is one of the values."""
+    present = dict.fromkeys(identified(judgements).ids.get(name, ()))
+    for value in values:
+        if value not in present:
             raise AdequaError(
-                f'The judgements have no {name} "{value}".{nearest(value, there)} There are: '
-                f"{', '.join(there) or 'none'}."
+                f'The judgements have no {name} "{value}".{nearest(value, present)} There are: '
+                f"{', '.join(present) or 'none'}."
             )
 
     def chosen(ids: Ids, _count: int) -> list[int]:
-        return [row for row, value in enumerate(ids[name]) if value in wanted]
+        return [row for row, value in enumerate(ids[name]) if value in values]
 
     return _selected(judgements, chosen)
 
 
 def without_systems(judgements: Judgements, systems: Sequence[str]) -> Excluded:
     """Without the systems of these names."""
-    there = {system for _, system in _systems(judgements)}
+    present = {system for _, system in _systems(judgements)}
     for system in systems:
-        if system not in there:
-            raise AdequaError(f'The judgements have no system "{system}".{nearest(system, there)}')
+        if system not in present:
+            hint = nearest(system, present)
+            raise AdequaError(f'The judgements have no system "{system}".{hint}')
     gone = frozenset(systems)
     return _without(judgements, lambda _, system: system in gone, "systems")
 
@@ -80,12 +164,12 @@ def without_outliers(
     `human` says where the scores of preferences come from.
     """
     scores_of = _human_scores(judgements, human, seed)
-    found = set()
+    far = set()
     for column in {column for column, _ in scores_of}:
         systems = [system for of, system in scores_of if of == column]
         scores = np.array([scores_of[column, system] for system in systems])
-        found |= {(column, systems[place]) for place in np.flatnonzero(outliers(scores))}
-    return _without(judgements, lambda *key: key in found, "outlier systems")
+        far |= {(column, systems[index]) for index in np.flatnonzero(outliers(scores))}
+    return _without(judgements, lambda *key: key in far, "outlier systems")
 
 
 def _human_scores(
@@ -95,14 +179,16 @@ def _human_scores(
         return preference_scores(judgements, human, seed)
     if isinstance(judgements, RatedSystems):
         ratings = judgements.ratings
-        keys = zip(column_names(ratings.ids, len(ratings)), known_systems(ratings), strict=True)
+        keys = zip(column_names(ratings.ids, len(ratings)), systems_of(ratings), strict=True)
         return dict(zip(keys, ratings.scores.tolist(), strict=True))
     return mean_ratings(judgements)
 
 
-def _without(judgements: Judgements, goes: Callable[[str, str], bool], described: str) -> Excluded:
+def _without(
+    judgements: Judgements, excluded: Callable[[str, str], bool], described: str
+) -> Excluded:
     """Without the outputs of some systems; one of several (`A+B`) stays for the others."""
-    gone = {key for key in _systems(judgements) if goes(*key)}
+    gone = {key for key in _systems(judgements) if excluded(*key)}
     split = _split(judgements)
 
     def left(column: str, name: str) -> str:
@@ -133,8 +219,8 @@ def _selected(
     renamed: Callable[[Ids], Ids] = lambda ids: ids,
 ) -> Judgements:
     """The rows that a function of their ids chooses, with the ids that another makes of them."""
-    rows = identified(judgements)
-    chosen = rows_of(rows.ids, len(rows))
+    judged = identified(judgements)
+    chosen = rows_of(judged.ids, len(judged))
     if not chosen:
         raise AdequaError("Nothing is left to evaluate on: every judgement was left out.")
     if isinstance(judgements, RatedSystems):
@@ -142,8 +228,8 @@ def _selected(
         outputs = judgements.outputs
         if outputs is None:
             return replace(judgements, ratings=left)
-        kept = rows_of(outputs.ids, len(outputs))
-        return RatedSystems(left, outputs.select(kept), judgements.file_rows.select(kept))
+        rows = rows_of(outputs.ids, len(outputs))
+        return RatedSystems(left, outputs.select(rows), judgements.file_rows.select(rows))
     if isinstance(judgements, Preferences):
         ties = _renamed_ties(judgements.ties, renamed)
         return replace(judgements, ids=renamed(judgements.ids), ties=ties).select(chosen)
@@ -182,60 +268,13 @@ def _systems(judgements: Judgements) -> set[tuple[str, str]]:
     """Every system, by column of the table."""
     rows, split = identified(judgements), _split(judgements)
     columns = column_names(rows.ids, len(rows))
-    found = {
+    systems = {
         (column, system)
         for side in _sides(rows.ids)
         for column, name in zip(columns, rows.ids[side], strict=True)
         for system in split(column, name)
         if system
     }
-    if not found:
+    if not systems:
         raise AdequaError("The judgements do not name systems, so that none can be left out.")
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What is chosen from judgements; everything where nothing is said."""
-
-    lp: tuple[str, ...] = ()
-    split: tuple[str, ...] = ()
-    exclude_systems: tuple[str, ...] = ()
-    exclude_references: bool = False
-    exclude_outliers: bool = False
-
-    def __str__(self) -> str:
-        """The choices in one line, as a signature shows them.
-
-        >>> str(Selection(lp=("cs-en", "de-en"), exclude_outliers=True))
-        'lp:cs-en,de-en|exclude:outliers'
-        """
-        excluded = [f"system {name}" for name in self.exclude_systems]
-        excluded += ["references"] * self.exclude_references + ["outliers"] * self.exclude_outliers
-        parts = {"lp": self.lp, "split": self.split, "exclude": excluded}
-        return "|".join(f"{name}:{','.join(values)}" for name, values in parts.items() if values)
-
-
-def selected(
-    judgements: Judgements, selection: Selection, protocol: Protocol
-) -> tuple[Judgements, list[str]]:
-    """The judgements to evaluate on, and notes on what is left out of them."""
-    for name, values in (("lp", selection.lp), ("split", selection.split)):
-        if values:
-            judgements = with_ids(judgements, name, values)
-    notes = []
-    for without in _steps(selection, protocol):
-        excluded = without(judgements)
-        judgements = excluded.judgements
-        notes.append(excluded.note)
-    return judgements, notes
-
-
-def _steps(selection: Selection, protocol: Protocol) -> Iterator[Callable[[Judgements], Excluded]]:
-    if selection.exclude_systems:
-        yield partial(without_systems, systems=selection.exclude_systems)
-    if selection.exclude_references:
-        yield without_references
-    if selection.exclude_outliers:
-        human = protocol.human if protocol.human == "trueskill" else "expected-wins"
-        yield partial(without_outliers, human=human, seed=protocol.seed)
+    return systems

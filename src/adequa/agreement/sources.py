@@ -30,9 +30,9 @@ _DIRECTIONS = {"true": True, "false": False}
 _SAME = 1e-4  # share of a score by which those of one text may differ
 Key: TypeAlias = tuple[str, ...]
 Score: TypeAlias = "float | list[float]"  # one, or better and worse
-# The ids that tell judged outputs apart.
-_TELLING = ("lp", "year", "doc", "segment", *SYSTEMS)
-# Where names are given: a system's in a language and a year, a segment's in a document.
+# The ids that distinguish judged outputs.
+_KEY_COLUMNS = ("lp", "year", "doc", "segment", *SYSTEMS)
+# What an id is unique within: a system in a language and a year, a segment in a document.
 _CONTEXT = {"lp": "system", "year": "system", "doc": "segment"}
 
 
@@ -59,7 +59,7 @@ class Source:
 
     @property
     def is_of_systems(self) -> bool:
-        """Whether there are scores of whole systems only."""
+        """Whether the scores are of whole systems only."""
         ids = {} if self.file is None else self.file.ids
         return "system" in ids and "segment" not in ids
 
@@ -86,17 +86,18 @@ class Source:
         return self.sign * self.metric.system_scores(totals)
 
 
-# What to evaluate: a metric with its settings or a path, as on the command line, or an object.
-Specification: TypeAlias = str | Metric | ScoreFile | Source
+# A metric with its settings or the path of a score file, as on the command line, or an object.
+Specification: TypeAlias = "str | Path | Metric | ScoreFile | Source"
+Specifications: TypeAlias = "Specification | Sequence[Specification]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """What is to be scored: texts where there are any, and the ids by which files find them."""
+    """Texts to score, where there are any, and the ids by which score files are matched."""
 
     ids: Ids  # lp, system, segment, where they are known
     segments: Segments | None
-    file_rows: FileRows  # the rows that scores without ids are given for
+    file_rows: FileRows  # the rows of a score file without ids
     sides: int = 1  # 2 for preferences: all better ones, then all worse ones
     judgement_ids: Ids = field(default_factory=dict)  # of preferences, which have two texts each
 
@@ -104,7 +105,7 @@ class Texts:
         return self.sides * len(self.file_rows.rows)
 
     @property
-    def said(self) -> list[tuple[str, tuple[str, ...]]] | None:
+    def pairs(self) -> list[tuple[str, tuple[str, ...]]] | None:
         """Every hypothesis with its references."""
         if self.segments is None:
             return None
@@ -124,25 +125,43 @@ def both_sides(preferences: Preferences) -> Texts:
 
 
 def sources(
-    specifications: Sequence[Specification], load: Callable[[str], Metric] = load_metric
+    specifications: Specifications, load: Callable[[str], Metric] = load_metric
 ) -> tuple[Source, ...]:
-    """Metrics and score files, as the command line names them or as objects, under names of theirs.
+    """Metrics and score files, as the command line names them or as objects; one or more.
 
-    Where two have one name, the words of the command line tell them apart. `load` makes a metric of
-    its words.
+    Where two have the same name, the whole specification becomes the name. `load` returns the
+    metric of a specification.
     """
-    found = [_source(specification, load) for specification in specifications]
-    names = [source.name for source in found]
-    shown = [
+    listed = _listed(specifications)
+    loaded = [_source(specification, load) for specification in listed]
+    names = [source.name for source in loaded]
+    unique = [
         specification
         if isinstance(specification, str) and names.count(source.name) > 1
         else source.name
-        for source, specification in zip(found, specifications, strict=True)
+        for source, specification in zip(loaded, listed, strict=True)
     ]
-    for name in shown:
-        if shown.count(name) > 1:
+    for name in unique:
+        if unique.count(name) > 1:
             raise AdequaError(f'"{name}" is given more than once; name each metric once.')
-    return tuple(replace(source, name=name) for source, name in zip(found, shown, strict=True))
+    return tuple(replace(source, name=name) for source, name in zip(loaded, unique, strict=True))
+
+
+def _listed(specifications: Specifications) -> list[Specification]:
+    """Specifications as a list that is not empty; paths as text."""
+    if isinstance(specifications, (str, Path, Metric, ScoreFile, Source)):
+        specifications = [specifications]
+    if not isinstance(specifications, Iterable):
+        raise AdequaError(
+            "Metrics are names, metrics or ScoreFile objects, or a list of these, not "
+            f"{specifications!r}."
+        )
+    listed: list[Specification] = [
+        str(each) if isinstance(each, Path) else each for each in specifications
+    ]
+    if not listed:
+        raise AdequaError("Name at least one metric or score file.")
+    return listed
 
 
 def _source(specification: Specification, load: Callable[[str], Metric]) -> Source:
@@ -202,12 +221,12 @@ def _only(path: str, file: ScoreFile, column: str, value: str) -> ScoreFile:
             f'{path} has no column "{column}" to choose rows by.{nearest(column, file.ids)} Its '
             f"columns of ids: {listed}."
         )
-    rows = [row for row, found in enumerate(file.ids[column]) if found == value]
+    rows = [row for row, cell in enumerate(file.ids[column]) if cell == value]
     if not rows:
-        there = dict.fromkeys(file.ids[column])
+        values = dict.fromkeys(file.ids[column])
         raise AdequaError(
-            f'{path} has no {column} "{value}".{nearest(value, there)} There are: '
-            f"{', '.join(there)}."
+            f'{path} has no {column} "{value}".{nearest(value, values)} There are: '
+            f"{', '.join(values)}."
         )
     ids = {name: tuple(cells[row] for row in rows) for name, cells in file.ids.items()}
     return replace(file, ids=ids, scores=file.scores[rows])
@@ -246,42 +265,41 @@ def text_statistics(
         segments = texts.segments.select(rows.tolist())
         if source.metric.columns:
             segments = _with_columns(source.metric, segments, texts.ids, rows)
-        as_it_is = repeated and source.metric.needs_whole_corpus
-        first, back = (
-            (np.arange(len(rows)),) * 2 if as_it_is else _distinct(segments, source.metric.columns)
+        whole = repeated and source.metric.needs_whole_corpus
+        first, index = (
+            (np.arange(len(rows)),) * 2 if whole else _distinct(segments, source.metric.columns)
         )
-        found = batched_statistics(source.metric, segments.select(first.tolist()), progress.scored)
-        check_finite(source.name, source.metric.segment_scores(found))
-        parts.append((rows, found[back]))
+        part = batched_statistics(source.metric, segments.select(first.tolist()), progress.scored)
+        check_finite(source.name, source.metric.segment_scores(part))
+        parts.append((rows, part[index]))
     statistics = np.empty((len(texts), parts[0][1].shape[1]))
-    for rows, found in parts:
-        statistics[rows] = found
+    for rows, part in parts:
+        statistics[rows] = part
     return statistics
 
 
 def _with_columns(metric: Metric, segments: Segments, ids: Ids, rows: IntArray) -> Segments:
-    """Segments with the columns that the metric reads beside the texts, where there are such."""
-    read = [name for name in metric.columns if name in ids]
-    cells = {name: tuple(ids[name][row] for row in rows.tolist()) for name in read}
+    """Segments with the columns that the metric reads beside the texts."""
+    names = [name for name in metric.columns if name in ids]
+    cells = {name: tuple(ids[name][row] for row in rows.tolist()) for name in names}
     return replace(segments, ids={**segments.ids, **cells})
 
 
 def _distinct(segments: Segments, columns: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """The first row of each distinct text with its references, and where each row finds its own."""
-    seen: dict[object, int] = {}
-    sources_ = segments.sources or ("",) * len(segments)
-    read = [segments.ids[name] for name in columns if name in segments.ids]
-    keys = zip(segments.hypotheses, segments.references, sources_, *read, strict=True)
-    back = np.array([seen.setdefault(key, len(seen)) for key in keys])
-    return np.unique(back, return_index=True)[1], back
+    """The first row of each distinct text with its references, and the text of each row."""
+    codes: dict[object, int] = {}
+    source_texts = segments.sources or ("",) * len(segments)
+    cells = [segments.ids[name] for name in columns if name in segments.ids]
+    keys = zip(segments.hypotheses, segments.references, source_texts, *cells, strict=True)
+    index = np.array([codes.setdefault(key, len(codes)) for key in keys])
+    return np.unique(index, return_index=True)[1], index
 
 
 def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
     """Scores of texts, one after the other; of preferences first the better, then the worse."""
     columns = 1 if file.scores.ndim == 1 else 2
-    said = texts.said
     if file.ids and columns == 1:
-        return scores_by_ids(path, file, score_keys(texts.ids, said))
+        return scores_by_ids(path, file, score_keys(texts.ids, texts.pairs))
     if columns != texts.sides:
         raise AdequaError(
             f"{path} has {'one column' if columns == 1 else 'two columns'} of scores; ratings take "
@@ -289,7 +307,8 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
         )
     if file.ids:
         half = len(texts.file_rows.rows)
-        pairs = None if said is None else list(zip(said[:half], said[half:], strict=True))
+        single = texts.pairs
+        pairs = None if single is None else list(zip(single[:half], single[half:], strict=True))
         return np.asarray(
             scores_by_ids(path, file, score_keys(texts.judgement_ids, pairs)).T.ravel()
         )
@@ -298,7 +317,7 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class ScoreKeys:
-    """The rows that scores are score_keys for, and what is the same thing among them.
+    """The ids of rows that need scores, and what makes two rows the same.
 
     Rows of one key may share a score only if they are `same`: one text judged twice.
     """
@@ -308,10 +327,10 @@ class ScoreKeys:
 
 
 def score_keys(ids: Ids, texts: Sequence[Hashable] | None) -> ScoreKeys:
-    """Rows by their ids; told apart by their texts, or by ids where there are no texts."""
+    """Rows by their ids; distinguished by their texts, or by ids where there are no texts."""
     if texts is not None:
         return ScoreKeys(ids, texts)
-    names = [name for name in _TELLING if name in ids]
+    names = [name for name in _KEY_COLUMNS if name in ids]
     count = len(next(iter(ids.values()), ()))
     identified = "segment" in names and any(system in names for system in SYSTEMS)
     rows = _keys(ids, names) if identified else iter([()] * count)
@@ -338,19 +357,19 @@ def scores_by_ids(path: str, file: ScoreFile, rows: ScoreKeys) -> FloatArray:
     keys = list(_keys(rows.ids, names))
     _refuse_sharing(path, names, keys, rows)
     of = _index(path, file, names)
-    found = [_lookup(of, names, key) for key in keys]
-    missing = [key for key, score in zip(keys, found, strict=True) if score is None]
+    scores = [_lookup(of, names, key) for key in keys]
+    missing = [key for key, score in zip(keys, scores, strict=True) if score is None]
     if missing:
         raise AdequaError(
             f"{path} has no score for {len(missing):,} of {len(keys):,} judged outputs, the first "
             f"of them {_described(names, missing[0])}; --lp chooses language pairs."
         )
-    return np.array(found, dtype=np.float64)
+    return np.array(scores, dtype=np.float64)
 
 
 def _refuse_unknown(path: str, file: ScoreFile, ids: Ids) -> None:
     """Raise where the file says whose output a score is for, and the judgements do not."""
-    for name in _TELLING:
+    for name in _KEY_COLUMNS:
         one_context = name in _CONTEXT and len(set(file.ids.get(name, ()))) == 1
         if name in file.ids and name not in ids and not one_context:
             raise AdequaError(
@@ -381,9 +400,9 @@ def _refuse_lacking(path: str, names: Sequence[str], ids: Ids) -> None:
 
 def _refuse_sharing(path: str, names: Sequence[str], keys: Sequence[Key], rows: ScoreKeys) -> None:
     """Raise where one score would serve different outputs."""
-    known: dict[Key, Hashable] = {}
+    first: dict[Key, Hashable] = {}
     for key, same in zip(keys, rows.same, strict=True):
-        if known.setdefault(key, same) != same:
+        if first.setdefault(key, same) != same:
             raise AdequaError(
                 f"{path} names its scores by {', '.join(names)}, but several of the judged outputs "
                 f"are {_described(names, key)}; give every id that tells them apart, or one score "

@@ -65,7 +65,7 @@ _SPA_RESAMPLES = 1000  # of the tests whose p-values soft pairwise accuracy comp
 def mean_ratings(ratings: Ratings) -> dict[tuple[str, str], float]:
     """The mean rating of every system, by column of the table and system."""
     columns = column_names(ratings.ids, len(ratings))
-    parts = parts_of_systems(columns, known_systems(ratings))
+    parts = parts_of_systems(columns, systems_of(ratings))
     rows, systems = one_system_a_row(parts)
     keys = [(columns[row], system) for row, system in zip(rows.tolist(), systems, strict=True)]
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
@@ -74,7 +74,7 @@ def mean_ratings(ratings: Ratings) -> dict[tuple[str, str], float]:
     return dict(zip(places, means.tolist(), strict=True))
 
 
-def known_systems(ratings: Ratings) -> tuple[str, ...]:
+def systems_of(ratings: Ratings) -> tuple[str, ...]:
     """The system of every rating, if all are known."""
     systems = ratings.ids.get("system", ("",))
     if not all(systems):
@@ -82,7 +82,7 @@ def known_systems(ratings: Ratings) -> tuple[str, ...]:
     return systems
 
 
-def known_sides(preferences: Preferences) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def sides_of(preferences: Preferences) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The better and the worse system of every preference, if all are known."""
     better, worse = (preferences.ids.get(side, ("",)) for side in SIDES)
     if not all(better) or not all(worse):
@@ -98,7 +98,7 @@ def preference_scores(
     A preference between outputs of several systems is one for each two of them.
     """
     columns = column_names(preferences.ids, len(preferences))
-    better, worse = known_sides(preferences)
+    better, worse = sides_of(preferences)
     split = splitter(columns * 2, better + worse)
     found: dict[tuple[str, str], float] = {}
     for column, rows in rows_by(columns).items():
@@ -214,7 +214,7 @@ def _outputs(judgements: Judgements, protocol: Protocol) -> _Outputs:
 def _rated_whole(judgements: RatedSystems) -> _Outputs:
     ratings, outputs = judgements.ratings, judgements.outputs
     columns = column_names(ratings.ids, len(ratings))
-    rated = list(zip(columns, known_systems(ratings), strict=True))
+    rated = list(zip(columns, systems_of(ratings), strict=True))
     human = dict(zip(rated, ratings.scores.tolist(), strict=True))
     if len(human) < len(rated):
         column, system = next(key for key in human if rated.count(key) > 1)
@@ -245,7 +245,7 @@ def _rated_whole(judgements: RatedSystems) -> _Outputs:
 def _rated_by_segment(ratings: Ratings) -> _Outputs:
     """Human system scores as means of ratings."""
     columns = column_names(ratings.ids, len(ratings))
-    rows, systems = one_system_a_row(parts_of_systems(columns, known_systems(ratings)))
+    rows, systems = one_system_a_row(parts_of_systems(columns, systems_of(ratings)))
     return _Outputs(
         texts=Texts(ratings.ids, ratings.segments, ratings.file_rows),
         corpora=columns,
@@ -260,13 +260,13 @@ def _rated_by_segment(ratings: Ratings) -> _Outputs:
 def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
     """Human system scores from wins and losses; every text of a system counts once."""
     texts = both_sides(preferences)
-    better, worse = known_sides(preferences)
+    better, worse = sides_of(preferences)
     columns = column_names(preferences.ids, len(preferences)) * 2
     rows, systems = one_system_a_row(parts_of_systems(columns, better + worse))
     segments = codes(segment_names(texts.ids), len(texts))
     human = preference_scores(preferences, protocol.human or "expected-wins", protocol.seed)
     # A segment may have several texts of a system, where it took part twice or numbers repeat.
-    said = texts.said or [("", ())] * len(texts)
+    said = texts.pairs or [("", ())] * len(texts)
     first: dict[tuple[object, ...], int] = {}
     for place, (row, system) in enumerate(zip(rows.tolist(), systems, strict=True)):
         if (columns[row], system) in human:  # not one that was only compared with itself

@@ -1,86 +1,74 @@
-"""`adequa robustness`: how often does a metric score a translation above its damaged self?"""
+"""`adequa robustness`: how often does a metric score a translation above its damaged version?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset, complete_metric
-from adequa.cli.inputs import MetricLoader
-from adequa.cli.measuring import scoring, selection_of
+from adequa.cli.inputs import MetricLoader, named_file
+from adequa.cli.meta_evaluation import (
+    ExcludedSystems,
+    ExcludeOutliers,
+    ExcludeReferences,
+    OutputsFolder,
+    check_files,
+    dataset_argument,
+    load_judgements,
+    scoring,
+    selection_of,
+    write_with_notes,
+)
 from adequa.cli.options import (
     CACHE_SIZE,
     DEFAULT_METRICS,
     CacheSize,
     Confidence,
     DeviceOption,
+    Hypotheses,
     NoCache,
     Output,
     Pairs,
     Quiet,
+    References,
     Seed,
+    SourceText,
     Split,
+    metrics_option,
 )
-from adequa.cli.output import TableFormat, TableFormatOption, check_output, format_by_ending, write
-from adequa.cli.progress import tell_notes
+from adequa.cli.output import FormatOption, chosen_format
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
-    from adequa.agreement.robustness import Robustness
-    from adequa.agreement.selection import Selection
     from adequa.segments import Segments
 
-DEFAULT_DATA = "wmt17-da"
-_SHOWN = 2  # examples a kind
+DEFAULT_DATASET = "wmt17-da"
+_EXAMPLES = 2  # a kind
 
 
 def robustness(
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-            help="A metric, or the folder of a trained one; repeat for more. "
-            f"Default: {' and '.join(DEFAULT_METRICS)}.",
-            autocompletion=complete_metric,
+    dataset: Annotated[
+        str | None,
+        dataset_argument(
+            f" Its better translations are damaged. Default: {DEFAULT_DATASET}, or the files of -t."
         ),
     ] = None,
+    metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
     data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="Judgements whose better translations are damaged: a dataset that `adequa "
-            f"datasets` lists, or a file. Default: {DEFAULT_DATA}.",
-            autocompletion=complete_dataset,
-        ),
+        str | None, typer.Option(hidden=True, help="The dataset, as an option.")
     ] = None,
-    hypothesis: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-t",
-            "--hypothesis",
-            metavar="FILE",
-            help="Good translations to damage, instead of --data; repeat for more.",
-        ),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-r", "--reference", metavar="FILE", help="Their reference; repeat for several."
-        ),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "-s", "--source", metavar="FILE", help="Their source, for text left untranslated."
-        ),
-    ] = None,
+    hypothesis: Hypotheses = None,
+    reference: References = None,
+    source: SourceText = None,
     lp: Pairs = None,
     split: Split = None,
+    outputs: OutputsFolder = None,
+    exclude_system: ExcludedSystems = None,
+    exclude_references: ExcludeReferences = False,
+    exclude_outliers: ExcludeOutliers = False,
     kind: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this kind of damage; repeat for more."),
@@ -97,27 +85,31 @@ def robustness(
         list[float] | None,
         typer.Option(
             metavar="X",
-            help="How grave the damage is, above 0 and at most 1; repeat to draw from several. "
+            help="Severity of the damage, above 0 and at most 1; repeat to draw from several. "
             "Default: 0.1, 0.25, 0.5 and 1.",
         ),
     ] = None,
-    each: Annotated[int, typer.Option(metavar="N", help="Texts a kind, at most.")] = 100,
+    each: Annotated[
+        int, typer.Option(metavar="N", help="Largest number of texts of each kind of damage.")
+    ] = 100,
     seed: Seed = 0,
     confidence: Confidence = 0.95,
     examples: Annotated[
         bool,
-        typer.Option("--examples", help=f"Show {_SHOWN} pairs a kind below, missed ones first."),
+        typer.Option(
+            "--examples", help=f"Show {_EXAMPLES} pairs of each kind below, missed ones first."
+        ),
     ] = False,
-    format_: TableFormatOption = None,
+    format_: FormatOption = None,
     device: DeviceOption = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how often metrics score translations above their damaged selves."""
+    """Measure how often metrics score translations above their damaged versions."""
     from adequa.agreement.damaged_pairs import DamageSettings
-    from adequa.agreement.robustness import robustness as measure
+    from adequa.agreement.robustness import robustness as measure_robustness
     from adequa.damage.apply import SEVERITIES
 
     settings = DamageSettings(
@@ -128,75 +120,54 @@ def robustness(
         severities=tuple(severity or SEVERITIES),
         seed=seed,
     )
-    settings.chosen()  # a misspelt kind is told before data are read
-    selection = selection_of(lp, split)
-    format_ = format_ or format_by_ending(output, TableFormat)
-    if examples and format_ not in {TableFormat.text, TableFormat.json}:
-        raise AdequaError(f"--examples goes with text or json, not with {format_.value}.")
-    metrics = metric or list(DEFAULT_METRICS)
-    files = [*(hypothesis or ()), *(reference or ()), *filter(None, [source])]
-    if output is not None:
-        check_output(output, [*files, *filter(None, [data]), *metrics])
-    if files:
-        _check_files(hypothesis, reference, data, selection)
-        texts, name = _parallel(hypothesis or [], reference or [], source)
-    else:
-        texts, name = _judged(data or DEFAULT_DATA, selection)
-    loading = MetricLoader(device, None if no_cache else cache_size)
-    with scoring(metrics, loading, quiet=quiet) as (sources, seen):
-        found = measure(
-            texts, sources, settings, confidence=confidence, dataset=name, progress=seen
+    settings.chosen()  # a misspelt kind is refused before data are read
+    writing = chosen_format(format_, output)
+    if examples and writing not in {Format.text, Format.json}:
+        raise AdequaError(f"--examples goes with text or json, not with {writing.value}.")
+    if dataset is not None and data is not None:
+        raise AdequaError("Name one dataset, as DATASET or with --data; not both.")
+    selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
+    dataset, metrics = dataset or data, metric or DEFAULT_METRICS
+    texts = [named_file(each) for each in hypothesis or ()]
+    files = [
+        *(path for _, path in texts),
+        *(reference or ()),
+        *([] if source is None else [source]),
+    ]
+    if files and dataset is not None:
+        raise AdequaError("Give either a DATASET, or files with -t and -r; not both.")
+    if files and (str(selection) or outputs):
+        raise AdequaError("--lp, --split and the like choose from a DATASET, not from files of -t.")
+    check_files({"-o": output}, [*files, *metrics, *([] if dataset is None else [dataset])])
+    title = ", ".join(name or Path(path).name for name, path in texts)
+    loaded = (
+        _parallel([path for _, path in texts], reference or [], source)
+        if files
+        else load_judgements(dataset or DEFAULT_DATASET, outputs)
+    )
+    loader = MetricLoader(device, None if no_cache else cache_size)
+    with scoring(metrics, loader, quiet=quiet) as (scorers, work):
+        result = measure_robustness(
+            loaded,
+            scorers,
+            settings,
+            selection=selection,
+            confidence=confidence,
+            dataset=title,
+            progress=work,
         )
-    tell_notes(found.notes, quiet=quiet)
-    write(_rendered(found, format_, _SHOWN if examples else 0), output)
+    result = result.with_examples(_EXAMPLES if examples else 0)
+    write_with_notes(result, result.notes, writing, output, quiet=quiet)
 
 
-def _check_files(
-    hypotheses: Sequence[str] | None,
-    references: Sequence[str] | None,
-    data: str | None,
-    selection: Selection,
-) -> None:
-    if data is not None:
-        raise AdequaError("Give either judgements with --data, or files with -t and -r; not both.")
-    if not hypotheses or not references:
-        raise AdequaError("Name the translations with -t and their reference with -r, both.")
-    if str(selection):
-        raise AdequaError("--lp and --split choose from --data; files of -t and -r have neither.")
-
-
-def _parallel(
-    hypotheses: Sequence[str], references: Sequence[str], source: str | None
-) -> tuple[Segments, str]:
+def _parallel(hypotheses: Sequence[str], references: Sequence[str], source: str | None) -> Segments:
+    """The translations of parallel files, all together."""
     from adequa.io.read import read_parallel
     from adequa.segments import concatenate
 
+    if not hypotheses or not references:
+        raise AdequaError("Name the translations with -t and their reference with -r, both.")
     batches = list(read_parallel(hypotheses, references, source))
     if not batches:
         raise AdequaError(f"{hypotheses[0]} holds no translations to damage.")
-    return concatenate(batches), ", ".join(Path(path).name for path in hypotheses)
-
-
-def _judged(data: str, selection: Selection) -> tuple[Segments, str]:
-    from adequa.agreement.damaged_pairs import good_texts
-    from adequa.agreement.protocol import Protocol
-    from adequa.agreement.selection import selected
-    from adequa.datasets.load import load_dataset
-
-    judgements, _ = selected(load_dataset(data), selection, Protocol())
-    return good_texts(judgements), "|".join(filter(None, (Path(data).name, str(selection))))
-
-
-def _rendered(found: Robustness, format_: TableFormat, shown: int) -> Iterator[str]:
-    from adequa.cli import render_robustness as render
-
-    match format_:
-        case TableFormat.json:
-            yield from render.as_json(found, shown)
-        case TableFormat.tsv:
-            yield from render.as_tsv(found)
-        case TableFormat.markdown:
-            yield from render.as_markdown(found)
-        case TableFormat.text:
-            yield from render.as_text(found)
-            yield from render.as_examples(found, shown)
+    return concatenate(batches)

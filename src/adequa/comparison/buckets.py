@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from adequa.agreement.surface import word_overlap
+from adequa.agreement.output_words import word_overlap
 from adequa.comparison.results import Bucket, BucketScores, Dimension
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.systems import MetricStatistics, Outputs

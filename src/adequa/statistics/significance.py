@@ -103,6 +103,19 @@ def williams(
     return p if p.ndim else float(p)
 
 
+def sign_test(only_a: int, only_b: int) -> float:
+    """The two-sided exact p-value of McNemar's test: are 'only A' and 'only B' equally likely?
+
+    >>> round(sign_test(1, 5), 5)  # 2 · (1 + 6) / 2⁶
+    0.21875
+    """
+    from scipy.stats import binomtest  # noqa: PLC0415  # takes longer to load than to run
+
+    if not only_a + only_b:
+        return 1.0
+    return float(binomtest(only_a, only_a + only_b).pvalue)
+
+
 def holm(p_values: FloatArray) -> FloatArray:
     """Holm's step-down adjustment, of a list of p-values or of a matrix of one-sided ones.
 

@@ -1,4 +1,4 @@
-"""The surface of outputs: their words, how many of them a reference has too, unknown ones marked.
+"""Words of outputs: how many of them a reference has too, and which an encoder does not know.
 
 Words are those of sacreBLEU's 13a, in lower case, punctuation included. Where a language is written
 without spaces, its characters are taken as words.
@@ -10,12 +10,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from adequa.encoders.base import AnyEncoder, Encoder
+from adequa.encoders.registry import load_encoder
+from adequa.errors import AdequaError
 from adequa.metrics.edit_rates import word_splitter
 from adequa.segments import FloatArray, IntArray, Segments
 
+# Whose words are known: an encoder, as on the command line or as an object.
+Vocabulary: TypeAlias = str | AnyEncoder
 # Languages without spaces between words, and the tokenizer that cuts them into characters.
 _TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char", "lo": "char", "km": "char", "my": "char"}
 
@@ -58,11 +66,11 @@ def surfaces(segments: Segments, language_pairs: Sequence[str]) -> Surface:
     for hypothesis, candidates, pair in rows:
         split = word_splitter(tokenizer_of(pair), lowercase=True)
         words = split(hypothesis)
-        found = [word_overlap(words, split(candidate)) for candidate in candidates]
-        best = max(found)
+        candidate_overlaps = [word_overlap(words, split(each)) for each in candidates]
+        best = max(candidate_overlaps)
         lengths.append(len(words))
         overlaps.append(best)
-        references.append(candidates[found.index(best)])
+        references.append(candidates[candidate_overlaps.index(best)])
     return Surface(np.array(lengths, dtype=np.intp), np.array(overlaps), tuple(references))
 
 
@@ -72,13 +80,60 @@ def marked_parts(text: str, words: Sequence[str]) -> Iterator[tuple[str, bool]]:
     >>> list(marked_parts("A flat in Brno, flatly", ["brno", "flat"]))
     [('A ', False), ('flat', True), (' in ', False), ('Brno', True), (', flatly', False)]
     """
-    known = sorted(filter(None, set(words)), key=lambda word: (-len(word), word))
-    if not known:
+    marked = sorted(filter(None, set(words)), key=lambda word: (-len(word), word))
+    if not marked:
         yield text, False
         return
-    either = "|".join(map(re.escape, known))  # the longest first: "flat-out" is not a "flat"
+    either = "|".join(map(re.escape, marked))  # the longest first: "flat-out" is not a "flat"
     # A word that begins or ends in a sign, such as "@-@", may stand next to anything.
     pieces = re.split(rf"((?<!\w)(?=\w)(?:{either})(?!\w)|(?!\w)(?:{either}))", text, flags=re.I)
-    for place, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         if piece:
-            yield piece, bool(place % 2)
+            yield piece, bool(index % 2)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownWords:
+    """Of each output, the distinct words that at least one encoder does not know."""
+
+    unknown: tuple[tuple[str, ...], ...]
+
+    @property
+    def any_unknown(self) -> npt.NDArray[np.bool_]:
+        """Whether each output has such words."""
+        return np.array([bool(words) for words in self.unknown], dtype=np.bool_)
+
+
+def vocabularies(
+    encoders: Vocabulary | Sequence[Vocabulary],
+) -> tuple[tuple[Encoder, ...], tuple[str, ...]]:
+    """The encoders that have a list of words, and the names of those that have none."""
+    with_words, without = [], []
+    listed = [encoders] if isinstance(encoders, (str, AnyEncoder)) else encoders
+    for each in listed:
+        encoder = load_encoder(each) if isinstance(each, str) else each
+        if isinstance(encoder, Encoder) and encoder.coverage(()) is not None:
+            with_words.append(encoder)
+        else:
+            without.append(encoder.name)
+    return tuple(with_words), tuple(without)
+
+
+def unknown_words(encoders: Sequence[Encoder], sentences: Sequence[str]) -> UnknownWords | None:
+    """What any of the encoders does not know; None where there is no encoder to ask."""
+    if not encoders:
+        return None
+    lists = [_unknown(encoder, sentences) for encoder in encoders]
+    return UnknownWords(
+        tuple(tuple(dict.fromkeys(chain(*words))) for words in zip(*lists, strict=True)),
+    )
+
+
+def _unknown(encoder: Encoder, sentences: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    coverage = encoder.coverage(sentences)
+    if coverage is None or len(coverage.unknown) != len(sentences):
+        raise AdequaError(
+            f"{encoder.name} should say of {len(sentences)} sentences which words it does not "
+            "know, and did not; analyse without it."
+        )
+    return coverage.unknown
