@@ -105,8 +105,9 @@ Input = Annotated[
         "-i",
         "--input",
         metavar="FILE",
-        help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads TSV "
-        "from standard input. Columns: mt, ref, and optionally src, system, doc.",
+        help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads "
+        "TSV, JSONL or JSON from standard input. Columns: mt (or hypothesis, translation), ref (or "
+        "reference), and optionally src (or source), system, doc.",
     ),
 ]
 Columns = Annotated[

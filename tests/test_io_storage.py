@@ -1,12 +1,14 @@
-"""Which files a pattern stands for: those that `glob` finds, each once."""
+"""Patterns, which match the files that `glob` finds, each once; and the stores of fsspec."""
 
 from __future__ import annotations
 
 import glob
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import fsspec
 import pytest
 from fsspec.implementations.dirfs import DirFileSystem
 from fsspec.implementations.local import LocalFileSystem
@@ -14,8 +16,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
+from adequa.io import storage as storage_module
 from adequa.io.shards import find_shards, shard_matcher
-from adequa.io.storage import LocalStorage, RemoteStorage, is_match, is_pattern, location
+from adequa.io.storage import (
+    LocalStorage,
+    RemoteStorage,
+    is_match,
+    is_pattern,
+    location,
+    storage_of,
+)
 from corpora import rows_of, write_jsonl
 
 PATHS = [
@@ -123,3 +133,31 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     for given_ in (str(tmp_path), f"{tmp_path}/*.jsonl", f"file://{tmp_path}"):
         with pytest.raises(AdequaError, match=r"caf.udce9\.jsonl: the name of this file is not UT"):
             find_shards(given_)
+
+
+def test_file_systems_of_pyarrow_where_a_package_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of S3 and GCS, which pyarrow has built in; the local one stands for them."""
+
+    def not_installed(address: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr(fsspec, "url_to_fs", not_installed)
+    monkeypatch.setattr(storage_module, "_FILE", "no such scheme")
+    write_jsonl(tmp_path / "in" / "x" / "a b.jsonl", rows_of("fluent"))
+    (shard,) = find_shards(f"file://{tmp_path}/in")
+    assert (shard.path, shard.name) == (f"file://{tmp_path}/in/x/a b.jsonl", "x/a b.jsonl")
+    assert find_shards(f"file://{tmp_path}/in/*/a*.jsonl") == [replace(shard, name="x/a b.jsonl")]
+    store, path = storage_of(f"file://{tmp_path}/out/new")
+    with store.replacing(path, f"{tmp_path}/out/unfinished") as file:
+        file.write(b"some")
+        assert not store.exists(path)
+    assert store.read(path) == b"some"
+    assert store.content(path) == file.content
+    assert [*(tmp_path / "out" / "unfinished").iterdir()] == []
+    store.remove(path)
+    store.remove(path)
+    assert store.read(path) is None
+    with pytest.raises(AdequaError, match="is no address that can be used: Install s3fs to acc"):
+        storage_of("nowhere://x")
