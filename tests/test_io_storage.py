@@ -20,7 +20,7 @@ from adequa.io import storage as storage_module
 from adequa.io.shards import find_shards, shard_matcher
 from adequa.io.storage import (
     LocalStorage,
-    RemoteStorage,
+    Storage,
     is_match,
     is_pattern,
     location,
@@ -53,7 +53,7 @@ def test_patterns_stand_for_what_glob_finds(tree: Path, parts: list[str], last: 
     expected = sorted(path for path in everything if path[-1:] != "/" and (tree / path).is_file())
     found = LocalStorage().glob(f"{tree}/{pattern}")
     assert [path[len(f"{tree}/") :] for path, size in found if size is not None] == expected
-    store = RemoteStorage(DirFileSystem(str(tree), LocalFileSystem()), "dir://")
+    store = Storage(DirFileSystem(str(tree), LocalFileSystem()), "dir://")
     assert [path for path, size in store.glob(pattern) if size is not None] == expected
     if not last.strip():
         assert [path for path in sorted(PATHS) if is_match(path.split("/"), parts)] == expected

@@ -10,8 +10,7 @@ import hashlib
 import io
 import os
 import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -149,56 +148,68 @@ class DigestWriter(io.RawIOBase):
         return Content(self._bytes, self._digest.hexdigest())
 
 
-class Storage(ABC):
-    """A file system: shell patterns, and files that are complete or absent."""
+class Storage:
+    """A file system of fsspec: shell patterns, and files that are complete or absent.
 
-    kind: str
+    `prefix` is what an address has before a path.
+    """
 
-    @abstractmethod
+    def __init__(self, files: Any, prefix: str) -> None:
+        self._files, self._prefix = files, prefix
+        self.kind = prefix.partition(_SCHEME)[0]
+
     def address(self, path: str) -> str:
         """A path or address by which any process finds the same file."""
+        return f"{self._prefix}{path}"
 
-    @abstractmethod
     def resolved(self, path: str) -> str:
         """A path without symbolic links, by which equal files have equal paths."""
+        return path
 
-    @abstractmethod
     def exists(self, path: str) -> bool:
         """Whether there is a file or a folder of this path."""
+        return bool(self._files.exists(path))
 
-    @abstractmethod
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder of this path."""
+        return bool(self._files.isdir(path))
 
-    @abstractmethod
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading, at any position."""
+        stream: BinaryIO = self._files.open(path, "rb")
+        return stream
 
-    @abstractmethod
     def remove(self, path: str) -> None:
         """Remove a file, if there is one."""
+        with _failures_in_words(path), suppress(FileNotFoundError):
+            self._delete(path)
 
-    @abstractmethod
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that it holds, if there is one."""
+        with suppress(OSError):
+            self._files.rm(path, recursive=True)
 
-    @abstractmethod
+    def _delete(self, path: str) -> None:
+        self._files.rm(path)
+
     def _entry(self, path: str) -> PathEntry | None:
-        """What is at a path."""
+        return PathEntry(path, self._files.size(path)) if self._files.isfile(path) else None
 
-    @abstractmethod
-    def _walk(self, root: str, depth: int | None) -> Iterable[PathEntry]:
+    def _walk(self, root: str, depth: int | None) -> Iterator[PathEntry]:
         """Everything below a folder, at most `depth` levels down."""
+        entries = self._files.find(root, maxdepth=depth, withdirs=True, detail=True)
+        for path, entry in entries.items():
+            yield PathEntry(path, entry["size"] if entry["type"] == "file" else None)
 
-    @abstractmethod
-    def _make_folder(self, path: str) -> None: ...
+    def _make_folder(self, path: str) -> None:
+        self._files.makedirs(path, exist_ok=True)
 
-    @abstractmethod
     def _create(self, path: str) -> Any:
-        """A context manager: a file to write, which is on the disk when the context ends."""
+        """A context manager of a file to write, which is stored when the context ends."""
+        return self._files.open(path, "wb")
 
-    @abstractmethod
-    def _rename(self, path: str, target: str) -> None: ...
+    def _rename(self, path: str, target: str) -> None:
+        self._files.mv(path, target)
 
     def glob(self, pattern: str, *, hidden: bool = False) -> list[PathEntry]:
         """All paths that match a pattern, sorted; with `hidden`, `*` matches a leading dot too."""
@@ -244,21 +255,20 @@ class Storage(ABC):
         """A file to write in the folder `temporaries`; when complete, it takes its place."""
         temporary = f"{temporaries}/{os.urandom(8).hex()}.tmp"
         try:
-            self._make_folder(str(PurePosixPath(path).parent))
-            self._make_folder(temporaries)
-            with self._create(temporary) as sink:
-                writer = DigestWriter(sink)
-                try:
-                    yield writer
-                except BaseException:
-                    writer.discard()
-                    raise
-            self._rename(temporary, path)
-        except OSError as error:
-            raise _unwritable(path, error) from error
+            with _failures_in_words(path):
+                self._make_folder(str(PurePosixPath(path).parent))
+                self._make_folder(temporaries)
+                with self._create(temporary) as sink:
+                    writer = DigestWriter(sink)
+                    try:
+                        yield writer
+                    except BaseException:
+                        writer.discard()
+                        raise
+                self._rename(temporary, path)
         finally:
-            with suppress(AdequaError, OSError):
-                self.remove(temporary)
+            with suppress(OSError):
+                self._delete(temporary)
 
 
 class LocalStorage(Storage):
@@ -268,7 +278,8 @@ class LocalStorage(Storage):
     disk, nor waits until what is written is on the disk.
     """
 
-    kind = LOCAL
+    def __init__(self) -> None:
+        super().__init__(None, f"{LOCAL}{_SCHEME}")
 
     def address(self, path: str) -> str:
         return os.path.abspath(path)  # noqa: PTH100  # as it is written, with its links
@@ -285,14 +296,11 @@ class LocalStorage(Storage):
     def open(self, path: str) -> BinaryIO:
         return Path(path).open("rb")
 
-    def remove(self, path: str) -> None:
-        try:
-            Path(path).unlink(missing_ok=True)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-
     def remove_folder(self, path: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
+
+    def _delete(self, path: str) -> None:
+        Path(path).unlink(missing_ok=True)
 
     def _entry(self, path: str) -> PathEntry | None:
         return PathEntry(path, _local_size(path)) if os.path.lexists(path) else None
@@ -343,59 +351,6 @@ def _local_size(path: str) -> int | None:
     return Path(path).stat().st_size if Path(path).is_file() else None
 
 
-class RemoteStorage(Storage):
-    """A file system of fsspec; `prefix` stands before a path in an address."""
-
-    def __init__(self, files: Any, prefix: str) -> None:
-        self._files, self._prefix = files, prefix
-        self.kind = prefix.partition(_SCHEME)[0]
-
-    def address(self, path: str) -> str:
-        return f"{self._prefix}{path}"
-
-    def resolved(self, path: str) -> str:
-        return path
-
-    def exists(self, path: str) -> bool:
-        return bool(self._files.exists(path))
-
-    def is_folder(self, path: str) -> bool:
-        return bool(self._files.isdir(path))
-
-    def open(self, path: str) -> BinaryIO:
-        stream: BinaryIO = self._files.open(path, "rb")
-        return stream
-
-    def remove(self, path: str) -> None:
-        try:
-            self._files.rm(path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise _unwritable(path, error) from error
-
-    def remove_folder(self, path: str) -> None:
-        with suppress(OSError):
-            self._files.rm(path, recursive=True)
-
-    def _entry(self, path: str) -> PathEntry | None:
-        return PathEntry(path, self._files.size(path)) if self._files.isfile(path) else None
-
-    def _walk(self, root: str, depth: int | None) -> Iterator[PathEntry]:
-        listed = self._files.find(root, maxdepth=depth, withdirs=True, detail=True)
-        for path, about in listed.items():
-            yield PathEntry(path, about["size"] if about["type"] == "file" else None)
-
-    def _make_folder(self, path: str) -> None:
-        self._files.makedirs(path, exist_ok=True)
-
-    def _create(self, path: str) -> Any:
-        return self._files.open(path, "wb")
-
-    def _rename(self, path: str, target: str) -> None:
-        self._files.mv(path, target)
-
-
 def storage_of(path: str) -> tuple[Storage, str]:
     """The storage of a path or an address, and the path in it."""
     if not is_address(path):
@@ -422,7 +377,7 @@ def storage_of(path: str) -> tuple[Storage, str]:
         if address.endswith(inner)
         else f"{path.split(':', maxsplit=1)[0]}://"
     )
-    return RemoteStorage(files, prefix), inner
+    return Storage(files, prefix), inner
 
 
 def _pyarrow_files(path: str, missing: ImportError) -> tuple[Any, str]:
@@ -466,12 +421,17 @@ def location(path: str) -> tuple[str, PurePosixPath]:
     return storage.kind, PurePosixPath(storage.resolved(inner))
 
 
-def _unwritable(path: str, error: OSError) -> UnwritableError:
-    reason = str(error.strerror or error).partition("\n")[0].rstrip(".")
-    return UnwritableError(
-        f"{path} cannot be written: {reason}. What is finished stays; the same command goes on "
-        "from there."
-    )
+@contextmanager
+def _failures_in_words(path: str) -> Iterator[None]:
+    """Turn failures to write a file into sentences that name it."""
+    try:
+        yield
+    except OSError as error:
+        reason = str(error.strerror or error).partition("\n")[0].rstrip(".")
+        raise UnwritableError(
+            f"{path} cannot be written: {reason}. What is finished stays; the same command goes on "
+            "from there."
+        ) from error
 
 
 @contextmanager
