@@ -22,9 +22,9 @@ def test_every_kind_is_listed_and_nothing_heavy_is_imported() -> None:
         [sys.executable, "-c", code, "encoders"], capture_output=True, text=True, check=False
     )
     assert shown.returncode == 0
-    *lines, blank, usage = shown.stdout.splitlines()
+    header, *lines, blank, usage = shown.stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(ENCODERS)
-    assert blank == ""
+    assert (header.split(), blank) == (["kind", "summary"], "")
     assert "--encoder KIND:PATH,SETTING=VALUE" in usage
     imported = {name.partition(".")[0] for name in json.loads(shown.stderr)}
     assert not imported & {"torch", "transformers", "sklearn", "pyarrow"}
@@ -33,10 +33,10 @@ def test_every_kind_is_listed_and_nothing_heavy_is_imported() -> None:
 def test_the_settings_of_one_kind() -> None:
     shown = adequa("encoders", "transformer:")  # as the shell completes it
     assert (shown.returncode, shown.stderr) == (0, "")
-    text, _, table = shown.stdout.partition("\nSettings and their defaults:\n")
+    text, _, table = shown.stdout.partition("\nsetting ")
     assert text.startswith("transformer: any Hugging Face encoder")
     assert "concatenates the vectors of these layers" in text
-    defaults = dict(line.split(maxsplit=1) for line in table.splitlines())
+    defaults = dict(line.split(maxsplit=1) for line in table.splitlines()[1:])
     assert list(defaults) == list(settings_of(encoder_class("transformer")))
     assert (defaults["normalize"], defaults["batch_size"]) == ("auto", "128")
 
@@ -48,7 +48,7 @@ def test_every_kind_says_how_it_is_loaded(kind: str) -> None:
 
 
 def test_a_kind_without_settings_and_one_that_is_unknown() -> None:
-    assert "Settings" not in adequa("encoders", "precomputed").stdout
+    assert "setting " not in adequa("encoders", "precomputed").stdout
     shown = adequa("encoders", "wrods")
     assert (shown.returncode, shown.stdout) == (2, "")
     assert len(shown.stderr.splitlines()) == 1

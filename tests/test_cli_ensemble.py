@@ -34,19 +34,21 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     named = ("train", "ensemble", "-m", "one", "-m", "./two")
     assert run(monkeypatch, capsys, *named, "-o", "both") == (
         0,
-        "both: the mean of 2 metrics\n\n"
-        "part  name  kind   learnt from  share\n"
-        "1     one   blend  mine.tsv     1\n"
-        "2     two   blend  mine.tsv     1\n\n"
-        "saved in both; use it with: adequa score -m both -t FILE -r FILE\n",
+        "both: the mean of the scores of 2 metrics\n\n"
+        "part  name  kind   trained on  share\n"
+        "   1  one   blend  mine.tsv        1\n"
+        "   2  two   blend  mine.tsv        1\n\n"
+        "Saved in both; use it with: adequa score -m both -t FILE -r FILE\n",
         "",
     )
     assert scores("both") == pytest.approx([3.5, 2.5, 2.5])
     code, shown, note = run(
         monkeypatch, capsys, *named, "-m", "other", "-o", "new", "--name", "mine"
     )
-    assert (code, shown.splitlines()[0]) == (0, "mine: the mean of 3 metrics")
-    assert note.startswith("note: the parts learnt from different ratings (mine.tsv; other.tsv);")
+    assert (code, shown.splitlines()[0]) == (0, "mine: the mean of the scores of 3 metrics")
+    assert note.startswith(
+        "note: the parts were trained on different ratings (mine.tsv; other.tsv);"
+    )
     shares = ("--share", "3", "--share", "1")
     assert run(monkeypatch, capsys, *named, *shares, "-o", "shared", "-q")[0] == 0
     assert scores("shared") == pytest.approx([3.25, 1.75, 1.75])

@@ -53,10 +53,10 @@ def test_the_command(run: Run, trained: str) -> None:
     assert first == "small: tiny, packed in int8"
     figures = dict(re.findall(r"^(.*?) {2,}(\S.*)$", table, flags=re.MULTILINE))
     assert list(figures) == [
-        "size", "correlation with fp32, 20 pairs", "largest difference of a score",
+        "quantity", "size", "correlation with fp32, 20 pairs", "largest difference of a score",
         "raw score of an unrelated text (near 0)", "raw score of the reference (near 1)",
     ]  # fmt: skip
-    assert last == "saved in small; use it with: adequa score -m small -t FILE -r FILE"
+    assert last == "Saved in small; use it with: adequa score -m small -t FILE -r FILE"
     found = description("small")
     size = sum(path.stat().st_size for path in Path("small").iterdir())
     assert figures["size"] == f"{size / 1e6:.1f} MB"

@@ -111,16 +111,21 @@ def test_a_metric_is_trained_reported_and_used(run: Run) -> None:
     assert shown.returncode == 0
     (note,) = shown.stderr.splitlines()
     assert note.startswith("note: words.txt.mean knows ")
-    first, chosen, _, header, everything, pair, _, last = shown.stdout.splitlines()
-    assert first == "new: learnt from 40 ratings (ratings.tsv)"
-    pearson = description()["agreement"]["criterion_pearson"]
-    assert chosen.startswith(
-        f"chosen among 32 settings by Pearson on what was held out, {pearson:.3f}: C "
-    )
-    assert header.split() == ["held", "out", "ratings", "Pearson", "Kendall"]
+    title, _, header, everything, pair, _, basis, chosen, last = shown.stdout.splitlines()
+    assert title == "new: trained on 40 ratings (ratings.tsv)"
+    assert header.split() == ["validation", "ratings", "Pearson", "Kendall"]
     assert everything.split()[1:] == pair.split()[1:]
-    assert everything.split()[:2] == ["all", "40"]
-    assert last == "saved in new; use it with: adequa score -m new -t FILE -r FILE"
+    figures = description()["agreement"]["all"]
+    assert isinstance(figures, dict)
+    assert everything.split() == [
+        "all", "40", f"{figures['pearson']:.3f}", f"{figures['kendall']:.3f}",
+    ]  # fmt: skip
+    assert figures["pearson"] == pytest.approx(
+        description()["agreement"]["criterion_pearson"], abs=1e-5
+    )
+    assert basis == "Means over the 2 folds of the cross-validation."
+    assert chosen.startswith("The best of 32 settings on these ratings: C ")
+    assert last == "Saved in new; use it with: adequa score -m new -t FILE -r FILE"
     assert sorted(path.name for path in Path("new").iterdir()) == [
         "README.md", "metric.json", "weights.npz",
     ]  # fmt: skip
@@ -155,9 +160,9 @@ def test_several_encoders_and_several_ratings(run: Run) -> None:
         "--ratings", "two.tsv", "--lp", "de-en", "--lp", "cs-en", "--references", "mean",
         "--name", "mine", ratings="one.tsv",
     ))  # fmt: skip
-    assert shown.stdout.startswith("mine: learnt from 108 ratings (one.tsv + two.tsv)\n")
-    held_out = [line.split()[:2] for line in shown.stdout.splitlines()[4:7]]
-    assert held_out == [["all", "108"], ["cs-en", "54"], ["de-en", "54"]]
+    assert shown.stdout.startswith("mine: trained on 108 ratings (one.tsv + two.tsv)\n")
+    validation = [line.split()[:2] for line in shown.stdout.splitlines()[3:6]]
+    assert validation == [["all", "108"], ["cs-en", "54"], ["de-en", "54"]]
     (note,) = shown.stderr.splitlines()  # of the one part that has a list of words
     assert note.startswith("note: words.txt.mean knows ")
     found = description()
@@ -175,7 +180,7 @@ def test_only_some_language_pairs(run: Run) -> None:
         "both.tsv", [r | {"lp": "cs-en" if n < 40 else "de-en"} for n, r in enumerate(rows())]
     )
     shown = run(*regressor("--encoder", "vectors.npz", "--lp", "cz-en", ratings="both.tsv"))
-    assert shown.stdout.startswith("new: learnt from 40 ratings (both.tsv)\n")
+    assert shown.stdout.startswith("new: trained on 40 ratings (both.tsv)\n")
     assert "cs-en" in shown.stdout
     assert "de-en" not in shown.stdout
 
@@ -189,7 +194,7 @@ def test_ratings_that_are_no_numbers_are_left_out_with_a_note(run: Run) -> None:
     assert shown.returncode == 0
     assert len(shown.stderr.splitlines()) == 3
     assert all(line.startswith("note: some.tsv: rows of") for line in shown.stderr.splitlines())
-    assert "learnt from 27 ratings" in shown.stdout
+    assert "trained on 27 ratings" in shown.stdout
     unused = description()["training"]["rows_not_used"]
     assert isinstance(unused, dict)
     assert sorted(unused.values()) == [1, 1, 1]
@@ -206,7 +211,7 @@ def test_a_blend_is_trained(run: Run) -> None:
         *QUICK,
     )  # fmt: skip
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("new: learnt from 30 ratings (some.tsv)\n")
+    assert shown.stdout.startswith("new: trained on 30 ratings (some.tsv)\n")
     assert description("deep/new")["settings"]["columns"] == ["qe"]
 
 
@@ -304,7 +309,7 @@ def test_bad_encoders(refused: Refused) -> None:
     assert "absent.npz" in said("precomputed:absent.npz")
     assert "absent" in said("words:absent.txt")
     assert "There is no file or folder absent.txt, and no encoder" in said("absent.txt")
-    assert "There is no file or folder absent, and" in said("absent,prefix=query:")
+    assert "There is no file or folder a/b/c, and" in said("a/b/c,prefix=query:")
     assert "words is a kind of encoder; write words:PATH." in said("words")
     assert "There is no folder" in said("transformer:./absent")
     assert "names no file or folder" in said("words:")

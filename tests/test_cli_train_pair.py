@@ -27,7 +27,8 @@ def test_preferences_and_then_ratings(run: Run) -> None:
         *rated("--preferences", "ranked.tsv", "--batch", "16", "--surface", "--references", "best")
     )
     assert (code, notes) == (0, "")
-    first, learnt, chosen, figures, kept, last = shown.strip().split("\n\n")
+    first, learnt, chosen, figures, notes = shown.strip().split("\n\n")
+    used, last = notes.splitlines()
     assert first == "new: tiny, fine-tuned on cpu, fp32"
     rows = [line.split() for line in learnt.splitlines()]
     assert rows[0] == ["stage", "learns", "from", "rows"]
@@ -40,15 +41,15 @@ def test_preferences_and_then_ratings(run: Run) -> None:
         source["rows"] for (source,) in found["training"]["stages"]
     ]
     batch = found["training"]["chosen"]["stage 2 batch"]
-    assert chosen == f"chosen on what was held out: stage 2 batch {batch}"
+    assert chosen == f"Chosen on validation data: stage 2 batch {batch}."
     table = [line.split() for line in figures.splitlines()]
     assert table[0] == ["stage", "settings", "step", "loss", "Pearson", "ordered", "rightly"]
     assert [row[:3] for row in table[2:]] == [["2", "batch", "8"], ["2", "batch", "16"]]
     (star,) = (row for row in table[2:] if row[3].startswith("*"))
     assert star[2] == str(batch)
     assert star[5] == f"{found['agreement']['pearson']:.3f}"
-    assert kept.startswith("* kept, by ")
-    assert last == "saved in new; use it with: adequa score -m new -t FILE -r FILE"
+    assert used.startswith("* used: the best on ")
+    assert last == "Saved in new; use it with: adequa score -m new -t FILE -r FILE"
     plan = found["settings"]["plan"]
     assert (plan["surface"], plan["references"]) == (True, "best")
     assert sorted(path.name for path in Path().iterdir()) == [
@@ -101,7 +102,7 @@ def test_settings_that_diverge_are_given_up(run: Run, monkeypatch: pytest.Monkey
         "note: ratings (1 of 1), 2 of 2 (batch 8, learning rate 0.01, epochs 2) is given up: its "
         "loss was no number any more.\n"
     )
-    assert "chosen on what was held out: stage 1 learning rate 0.001\n" in shown
+    assert "Chosen on validation data: stage 1 learning rate 0.001.\n" in shown
     assert "learning rate 0.01 " not in shown
     assert description()["training"]["given_up"] == [
         {"stage": 1, "batch": 8, "learning_rate": 0.01, "epochs": 2.0}
@@ -132,7 +133,7 @@ def test_the_variant_that_is_not_fine_tuned(run: Run, monkeypatch: pytest.Monkey
     asked = ("--ratings", "rated.tsv", "--settings", "paper-frozen", "--sample", "40")
     code, shown, notes = run(*command(*asked))
     assert (code, notes) == (0, "")
-    assert shown.startswith("new: learnt from 40 ratings (rated.tsv)\nchosen among ")
+    assert shown.startswith("new: trained on 40 ratings (rated.tsv)\n\nvalidation ")
     found = description()
     assert found["kind"] == "embedding-regressor"
     assert (found["settings"]["model"], found["settings"]["grid"]) == ("mlp", "paper")
@@ -199,7 +200,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "frozen checkpoints": (command(*FROZEN, "--checkpoints", "x"), "leave out --checkpoints"),
     "frozen hub": (
-        command(*FROZEN, encoder="no-such-model-of-ours"), "or add --download to get the model",
+        command(*FROZEN, encoder="no-such-model-of-ours"), "or add --download (",
     ),
     "no plan": (command("--plan", "absent.toml"), "absent.toml cannot be read"),
     "no TOML": (command("--plan", "rated.tsv"), "rated.tsv is no TOML file"),

@@ -150,7 +150,7 @@ def test_two_processes_together() -> None:
         check=False,
     )
     assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.count("saved in new;") == 1
+    assert shown.stdout.count("Saved in new;") == 1
     assert description()["training"]["processes"] == 2
     assert not Path("new.training").exists()
     texts = tiny_ratings().segments

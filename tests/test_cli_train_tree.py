@@ -79,9 +79,9 @@ def test_a_metric_is_trained_saved_and_scores(capsys: pytest.CaptureFixture[str]
     given = ("--preferences", "preferred.tsv", "--similarity", "rated.tsv", "--epochs", "3")
     assert run(*TRAIN, *VECTORS, *given, "-o", "mine") == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("mine: learnt from ")
-    assert "chosen among 3 epochs by Pearson on what was held out" in shown.out
-    assert "saved in mine; use it with: adequa score -m mine -t FILE -r FILE" in shown.out
+    assert shown.out.startswith("mine: trained on ")
+    assert "\nThe best of 3 epochs on these ratings: epoch " in shown.out
+    assert "Saved in mine; use it with: adequa score -m mine -t FILE -r FILE" in shown.out
     assert "of the words have a vector of their own" in shown.err
     described = json.loads(Path("mine/metric.json").read_text())
     assert described["settings"]["formula"] == "share"
@@ -97,9 +97,11 @@ def test_a_metric_is_trained_saved_and_scores(capsys: pytest.CaptureFixture[str]
 def test_one_epoch_is_not_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     given = ("--similarity", "rated.tsv", "--epochs", "1")
     assert run(*TRAIN, *VECTORS, *given, "-o", "mine") == 0
-    assert "\none epoch; Pearson on what was held out, " in capsys.readouterr().out
+    assert "\nThe only epoch: epoch 1; `adequa evaluate` " in capsys.readouterr().out
     card = " ".join(Path("mine/README.md").read_text().split())
-    assert "There was one epoch, so that nothing was chosen on them; still, measure on data" in card
+    assert (
+        "There was one epoch, so that nothing was chosen on these ratings; still: measure" in card
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.cli.encoders import encoders
+from adequa.cli.train import encoders
 from adequa.encoders.base import AnyEncoder, Concatenation, Encoder
 from adequa.encoders.registry import (
     ENCODERS,

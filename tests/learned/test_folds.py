@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
-from adequa.learned.folds import grouped_folds, split_off
+from adequa.learned.folds import (
+    FittedRegressor,
+    grouped_folds,
+    mean_over_folds,
+    split_off,
+    validation_agreement,
+)
+from adequa.statistics.correlation import pearson
 
 few_groups = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60)
 seeds = st.integers(0, 2**32)
@@ -103,3 +110,32 @@ def test_the_fraction_lies_between_0_and_1(fraction: float) -> None:
 def test_nothing_cannot_be_split() -> None:
     with pytest.raises(AdequaError, match="there are 0"):
         split_off([], 0.1, seed=1)
+
+
+# Two folds whose regressors differ by an offset of 10, which says nothing about agreement.
+HUMAN = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 4.0])
+PREDICTIONS = np.array([1.0, 3.0, 2.0, 11.0, 12.0, 14.0])
+FOLDS = np.array([0, 0, 0, 1, 1, 1])
+
+
+def test_agreement_is_the_mean_over_folds_whatever_their_offset() -> None:
+    fitted = FittedRegressor(None, {}, 1, 2, 0.75, np.arange(6), FOLDS, PREDICTIONS)
+    report = validation_agreement(HUMAN, {"lp": ("a-b", "a-b", "a-b", "c-d", "c-d", "c-d")}, fitted)
+    # By hand: in the first fold r = 1/2 and tau = 1/3, in the second both are 1.
+    assert report["all"] == {"rows": 6, "pearson": 0.75, "kendall": pytest.approx(2 / 3, abs=1e-6)}
+    assert report["by_language_pair"]["a-b"]["pearson"] == 0.5
+    assert report["by_language_pair"]["c-d"]["pearson"] == 1.0
+    assert (report["mean_over_folds"], report["folds"]) == (True, 2)
+    pooled = float(pearson(HUMAN, PREDICTIONS))
+    assert pooled == pytest.approx(np.corrcoef(HUMAN, PREDICTIONS)[0, 1])
+    assert pooled < 0.4  # what one correlation over all folds would say
+
+
+def test_folds_without_a_correlation() -> None:
+    constant = np.array([1.0, 3.0, 2.0, 5.0, 5.0, 5.0])
+    assert mean_over_folds(pearson, HUMAN, constant, FOLDS) == pytest.approx(0.25)  # counts as 0
+    single = np.array([0, 0, 0, 1, 2, 2])  # the fold of one row does not count
+    expected = (0.5 + 1.0) / 2
+    assert mean_over_folds(pearson, HUMAN, PREDICTIONS, single) == pytest.approx(expected)
+    assert np.isnan(mean_over_folds(pearson, HUMAN, np.ones(6), FOLDS))
+    assert np.isnan(mean_over_folds(pearson, HUMAN[:1], PREDICTIONS[:1], FOLDS[:1]))

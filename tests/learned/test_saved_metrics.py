@@ -96,11 +96,11 @@ def test_what_is_saved() -> None:
     assert {"adequa", "numpy", "python"} <= set(described["versions"])
     card = Path("two/README.md").read_text()
     digits = described["settings"]["encoder"][1]["fingerprint"][:8]
-    assert f"`words.txt.mean`, `vectors.npz@{digits}`" in card
+    assert f"| words.txt.mean, vectors.npz@{digits} |" in card
     figures = described["agreement"]
     assert (figures["settings_tried"], figures["folds"], figures["all"]["rows"]) == (32, 2, 36)
-    chosen_by = f"{figures['criterion_pearson']:.3f}, Pearson, mean over folds."
-    assert f"The figure they were chosen by: {chosen_by}" in card
+    assert "Means over the 2 folds of the cross-validation. The setting was chosen among 32" in card
+    assert f"{figures['criterion_pearson']:.3f}" == f"{figures['all']['pearson']:.3f}"
     pearson, kendall = (figures["all"][name] for name in ("pearson", "kendall"))
     assert f"\n| all | 36 | {pearson:.3f} | {kendall:.3f} |\n" in card
     assert "rows_not_used" not in described["training"]  # all were

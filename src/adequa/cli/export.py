@@ -1,7 +1,8 @@
-"""`adequa export`: a trained pair regressor as a small folder that scores without PyTorch."""
+"""`adequa export` packs a pair regressor; `adequa round-trip` makes texts to distil one with."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
@@ -10,15 +11,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.completion import complete_dataset
-from adequa.cli.options import Quiet
-from adequa.cli.training import NameOption, OutputOption, checked_target, training_progress
+from adequa.cli.options import Quiet, Seed
+from adequa.cli.progress import tell
+from adequa.cli.training import (
+    DownloadOption,
+    NameOption,
+    OutputOption,
+    ReportOption,
+    check_target,
+    print_report,
+    training_progress,
+)
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
-    from adequa.learned.packed.packing import PackingResult
     from adequa.learned.pair.metric import PairRegressor
+    from adequa.learned.pair.round_trips import Translator
     from adequa.learned.pair.subsets import Subset
+    from adequa.progress import Progress
     from adequa.segments import Segments
+
 
 DEFAULT_DATA = "wmt15-da"
 
@@ -73,14 +86,14 @@ def export(
         ),
     ] = None,
     name: NameOption = None,
+    format_: ReportOption = Format.text,
     quiet: Quiet = False,
 ) -> None:
     """Pack a trained pair regressor for use without PyTorch, with scores from 0 to 1."""
-    from adequa.cli.output import write
     from adequa.learned.packed.packing import pack
     from adequa.metrics.saved import read_description
 
-    called = checked_target(output, name)
+    name = check_target(output, name, format_)
     regressor = _regressor(trained)
     with training_progress(quiet, "Exporting") as progress:
         progress.stage("Reading the data")
@@ -89,16 +102,15 @@ def export(
             regressor,
             texts,
             output,
-            name=called,
+            name=name,
             precision=precision.value,
             pairs=pairs,
             max_length=max_length,
-            data=", ".join(Path(given).name for given in data or [DEFAULT_DATA]),
+            data=", ".join(Path(path).name for path in data or [DEFAULT_DATA]),
             versions=read_description(Path(trained)).versions,
             progress=progress,
         )
-    if not quiet:
-        write(_report(result, regressor.name, output), None)
+    print_report(result, format_, quiet)
 
 
 def _regressor(folder: str) -> PairRegressor:
@@ -136,7 +148,7 @@ def _into_english(names: Sequence[str] | None) -> Segments:
             f"An export reads some translations with references, and {DEFAULT_DATA} is not at "
             f"hand: get it with `adequa datasets fetch {DEFAULT_DATA}`, or name others with --data."
         )
-    parts = [texts for given in names or [DEFAULT_DATA] for texts in _english(_part(given))]
+    parts = [texts for path in names or [DEFAULT_DATA] for texts in _english(_part(path))]
     if not parts:
         raise AdequaError(
             f"There are no translations into English in {', '.join(names or [DEFAULT_DATA])}."
@@ -144,15 +156,15 @@ def _into_english(names: Sequence[str] | None) -> Segments:
     return concatenate(parts)
 
 
-def _part(given: str) -> Subset:
+def _part(path: str) -> Subset:
     from adequa.datasets.load import load_dataset
     from adequa.judgements import RatedSystems
     from adequa.learned.pair.subsets import judged_subset, system_subset, text_subset
 
-    plain = text_subset(given)
+    plain = text_subset(path)
     if plain is not None:
         return plain
-    loaded = load_dataset(given)
+    loaded = load_dataset(path)
     return system_subset(loaded) if isinstance(loaded, RatedSystems) else judged_subset(loaded)
 
 
@@ -172,24 +184,118 @@ def _english(part: Subset) -> Iterator[Segments]:
         )
 
 
-def _report(made: PackingResult, origin: str, folder: str) -> Iterator[str]:
-    """What was made, and what it costs."""
-    from adequa.cli.output import aligned
-    from adequa.cli.render_training import how_to_use
-    from adequa.errors import printable
-
-    loss, ends = made.loss, made.score_map
-    yield printable(f"{made.name}: {origin}, packed in {made.precision}") + "\n\n"
-    rows = [
-        ["size", f"{made.size / 1e6:.1f} MB"],
-        [f"correlation with fp32, {loss.tested:,} pairs", _figure(loss.correlation, ".5f")],
-        ["largest difference of a score", _figure(loss.largest_difference, ".2g")],
-        ["raw score of an unrelated text (near 0)", f"{ends.unrelated:.3f}"],
-        ["raw score of the reference (near 1)", f"{ends.reference:.3f}"],
-    ]
-    yield from aligned(lambda: rows, right=(1,))
-    yield how_to_use(folder)
+TEMPERATURES = (0.0, 0.6, 0.9, 1.2)
 
 
-def _figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+def round_trip(
+    input_: Annotated[
+        str,
+        typer.Option("-i", "--input", metavar="FILE", help="English sentences, one per line."),
+    ],
+    forward: Annotated[
+        str,
+        typer.Option(
+            "--there",
+            metavar="FOLDER|NAME",
+            help="Translation model from English: a folder, or the name of a model on the hub.",
+        ),
+    ],
+    back: Annotated[
+        str,
+        typer.Option("--back", metavar="FOLDER|NAME", help="Translation model back to English."),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A new JSONL file with the columns mt and ref."
+        ),
+    ],
+    temperature: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="X",
+            help="Temperature of the translation back: 0 for greedy decoding, higher for more "
+            "random sampling; repeat for several. Default: "
+            f"{', '.join(f'{value:g}' for value in TEMPERATURES)}.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    device: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Device, such as cpu or cuda. Default: a GPU, if any."),
+    ] = "auto",
+    most_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Tokens per batch: fewer take less memory and more time."
+        ),
+    ] = None,
+    download: DownloadOption = False,
+    quiet: Quiet = False,
+) -> None:
+    """Translate sentences to another language and back, to distil a metric with them.
+
+    Each translation back has its sentence as the reference; higher temperatures give worse ones.
+    `adequa train pair-regressor` learns from such a file by distillation.
+    """
+    from adequa.cli.output import check_output, write
+    from adequa.cli.progress import progress
+    from adequa.io.text import lines
+    from adequa.learned.pair.round_trips import check_temperatures
+
+    temperatures = temperature or list(TEMPERATURES)
+    check_temperatures(temperatures)
+    if Path(output).suffix.lower() != ".jsonl":
+        raise AdequaError(f"{output} would hold JSONL; give it a name that ends in .jsonl.")
+    check_output(output, [input_])
+    sentences = list(dict.fromkeys(filter(None, map(str.strip, lines(input_)))))
+    if not sentences:
+        raise AdequaError(f"{input_} is empty: there is nothing to translate.")
+    with progress("Loading the models", None, quiet=quiet) as work:
+        translators = _translators((forward, back), device, most_tokens, download)
+        work.stage("Translating there and back")
+        batches = list(_translations(sentences, translators, temperatures, seed, work))
+    write(map(_json_lines, batches), output)
+    if not quiet:
+        count = sum(map(len, batches))
+        tell(f"{count:,} translations of {len(sentences):,} sentences are in {output}")
+
+
+def _translators(
+    names: tuple[str, str], device: str, most_tokens: int | None, download: bool
+) -> tuple[Translator, Translator]:
+    from adequa.encoders.transformer_files import model_folder
+    from adequa.learned.device import torch_device
+    from adequa.learned.pair.round_trips import TransformerTranslator
+
+    target = torch_device(device)
+    forward, back = (
+        TransformerTranslator.load(model_folder(name, download=download), target, most_tokens)
+        for name in names
+    )
+    return forward, back
+
+
+def _translations(
+    sentences: list[str],
+    translators: tuple[Translator, Translator],
+    temperatures: list[float],
+    seed: int,
+    work: Progress,
+) -> Iterator[Segments]:
+    from adequa.learned.pair.round_trips import round_trips
+
+    translated, total = 0, len(sentences) * (1 + len(temperatures))
+
+    def done(count: int) -> None:
+        nonlocal translated
+        translated += count
+        work.step(translated, total)
+
+    yield from round_trips(sentences, *translators, temperatures, seed=seed, done=done)
+
+
+def _json_lines(batch: Segments) -> str:
+    pairs = zip(batch.hypotheses, batch.references, strict=True)
+    rows = ({"mt": text, "ref": references[0]} for text, references in pairs)
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

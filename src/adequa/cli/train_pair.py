@@ -12,29 +12,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset
 from adequa.cli.options import Pairs, Quiet
 from adequa.cli.progress import tell
 from adequa.cli.training import (
+    DownloadOption,
     NameOption,
     OutputOption,
     References,
-    checked_target,
-    ratings_of,
-    save,
+    ReportOption,
+    TrainingDevice,
+    check_target,
+    data_option,
+    encoder_option,
+    load_ratings,
     save_and_report,
     training_progress,
 )
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
+    from adequa.learned.embedding.metric import EmbeddingRegressor
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.plan import Plan, PlanOptions
 
-_INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has stopped
+_INTERRUPTED = 130  # the exit code of shells for a command that Ctrl-C stopped
 
 
-class Settings(str, Enum):
+class SettingsName(str, Enum):
     """Settings with a name."""
 
     default = "default"
@@ -43,7 +48,7 @@ class Settings(str, Enum):
 
 
 class Precision(str, Enum):
-    """How many bits a number has while training; bf16 has 16."""
+    """Number format of training; bf16 has 16 bits."""
 
     auto = "auto"
     fp32 = "fp32"
@@ -58,13 +63,7 @@ def pair_regressor(
             metavar="FILE", help="A training plan in TOML, instead of the options for data."
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|NAME",
-            help="The pretrained encoder: a folder, or a name in ADEQUA_MODELS or on the hub.",
-        ),
-    ] = None,
+    encoder: Annotated[str | None, encoder_option("Pretrained transformer to fine-tune.")] = None,
     start: Annotated[
         str | None,
         typer.Option(
@@ -72,24 +71,17 @@ def pair_regressor(
         ),
     ] = None,
     ratings: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Ratings with texts: mt, ref, score. Repeat for more.",
-            autocompletion=complete_dataset,
-        ),
+        list[str] | None, data_option("Ratings with texts: mt, ref, score. Repeat for more.")
     ] = None,
     preferences: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Preferences with texts, to learn from before the ratings: better, worse, ref. "
-            "Repeat for more.",
-            autocompletion=complete_dataset,
+        data_option(
+            "Preferences with texts, to learn from before the ratings: better, worse, ref. "
+            "Repeat for more."
         ),
     ] = None,
     settings: Annotated[
-        Settings | None,
+        SettingsName | None,
         typer.Option(
             help="Default settings, the paper's grid, or the paper's variant without fine-tuning."
         ),
@@ -132,9 +124,7 @@ def pair_regressor(
         int | None, typer.Option(metavar="N", min=0, help="Random seed. Default: 0.")
     ] = None,
     name: NameOption = None,
-    device: Annotated[
-        str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
-    ] = "auto",
+    device: TrainingDevice = "auto",
     precision: Annotated[
         Precision | None,
         typer.Option(help="Precision of training. Default: auto, bf16 on a GPU that supports it."),
@@ -161,26 +151,25 @@ def pair_regressor(
             metavar="SECONDS", min=0, help="Seconds between two checkpoints. Default: 300."
         ),
     ] = None,
-    download: Annotated[
-        bool,
-        typer.Option("--download", help="Download the encoder from the hub if it is not here."),
-    ] = False,
+    download: DownloadOption = False,
+    format_: ReportOption = Format.text,
     quiet: Quiet = False,
 ) -> None:
     """Fine-tune a transformer that reads hypothesis and reference together (BERT regressor).
 
     Train by a --plan, or on --preferences first and --ratings second.
     """
+    from adequa.encoders.registry import transformer_name
     from adequa.io.rankings import language_pair
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.plan import PlanOptions
 
-    name = checked_target(output, name)
+    name = check_target(output, name, format_)
     quiet = quiet or not _is_first_process()
     options = PlanOptions(
         ratings=ratings or (),
         preferences=preferences or (),
-        encoder=encoder or "",
+        encoder=transformer_name(encoder) if encoder else "",
         start=start or "",
         surface=bool(surface),
         references=references.value if references else "",
@@ -191,7 +180,7 @@ def pair_regressor(
         epochs=epochs or (),
         seed=seed or 0,
     )
-    if settings is Settings.paper_frozen and plan is None:
+    if settings is SettingsName.paper_frozen and plan is None:
         unused = {
             "--precision": precision,
             "--most-tokens": most_tokens,
@@ -199,7 +188,9 @@ def pair_regressor(
             "--checkpoint-every": checkpoint_every is not None,
         }
         _check_frozen(options, unused)
-        _train_frozen(options, output, name, device=device, download=download, quiet=quiet)
+        if _is_first_process():  # the others have nothing to do
+            frozen = _train_frozen(options, name, device=device, download=download, quiet=quiet)
+            save_and_report(frozen, output, format_, quiet)
         return
     used_plan = _plan(plan, settings, options, surface=surface, seed=seed)
     if most_tokens is not None:
@@ -213,12 +204,15 @@ def pair_regressor(
         download=download,
         name=name,
     )
-    _train(metric, output, quiet)
+    _train(metric, quiet)
+    if _is_first_process():
+        save_and_report(metric, output, format_, quiet)
+    _leave_others()
 
 
 def _plan(
     path: str | None,
-    settings: Settings | None,
+    settings: SettingsName | None,
     options: PlanOptions,
     *,
     surface: bool | None,
@@ -228,8 +222,8 @@ def _plan(
     from adequa.learned.pair.plan import named_plan
 
     if path is None:
-        plan = named_plan((settings or Settings.default).value, options)
-        if plan.start and settings is Settings.paper:
+        plan = named_plan((settings or SettingsName.default).value, options)
+        if plan.start and settings is SettingsName.paper:
             raise AdequaError(
                 f"--settings paper goes with an encoder, whose head it decides; {plan.start} keeps "
                 "the head that it has: leave out --settings, and give --batch, --learning-rate and "
@@ -247,7 +241,7 @@ def _plan(
 
 def _overridden_plan(
     path: str,
-    settings: Settings | None,
+    settings: SettingsName | None,
     options: PlanOptions,
     surface: bool | None,
     seed: int | None,
@@ -255,7 +249,7 @@ def _overridden_plan(
     from adequa.io.text import read_toml
     from adequa.learned.pair.plan import plan_from
 
-    conflicts = _given_flags(
+    conflicts = _used_flags(
         {"--settings": settings, **_data_flags(options), **_setting_flags(options)}
     )
     if conflicts:
@@ -292,7 +286,7 @@ def _setting_flags(options: PlanOptions) -> dict[str, object]:
     }
 
 
-def _given_flags(flags: Mapping[str, object]) -> str:
+def _used_flags(flags: Mapping[str, object]) -> str:
     return " and ".join(flag for flag, value in flags.items() if value)
 
 
@@ -301,39 +295,31 @@ def _checkpoints(folder: str | None, output: str) -> Path:
     from adequa.io.atomic import check_new_folder
 
     target = Path(output).resolve()
-    named = Path(output) if Path(output).name == target.name else target  # "." has no name
-    found = Path(folder) if folder else named.with_name(f"{named.name}.training")
-    if target in {found.resolve(), *found.resolve().parents}:
+    metric = Path(output) if Path(output).name == target.name else target  # "." has no name
+    checkpoints = Path(folder) if folder else metric.with_name(f"{metric.name}.training")
+    if target in {checkpoints.resolve(), *checkpoints.resolve().parents}:
         raise AdequaError(
-            f"{found} lies in the folder of the metric, which is written when all is done; give "
-            "another to --checkpoints."
+            f"{checkpoints} lies in the folder of the metric, which is written when all is done; "
+            "give another to --checkpoints."
         )
-    if not found.is_dir():
-        check_new_folder(found)
-    return found
+    if not checkpoints.is_dir():
+        check_new_folder(checkpoints)
+    return checkpoints
 
 
 def _is_first_process() -> bool:
-    """Whether this process is alone, or the one of several that writes and tells."""
-    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
-    return not several or os.environ.get("RANK", "0") == "0"
+    """Whether this process is the only one, or the one of several that writes and prints."""
+    is_alone = int(os.environ.get("WORLD_SIZE", "1")) <= 1
+    return is_alone or os.environ.get("RANK", "0") == "0"
 
 
-def _train(metric: PairRegressor, output: str, quiet: bool) -> None:
-    """Train as the plan says, from where an earlier run was stopped, and save."""
-    from adequa.cli.output import write
-    from adequa.cli.render_pair_training import pair_report
-
+def _train(metric: PairRegressor, quiet: bool) -> None:
+    """Train as the plan says, from where an earlier run was stopped."""
     folder = metric.checkpoints
     if folder is None:
         raise TypeError("the command always has a folder of checkpoints")
     with _stoppable(folder, quiet), training_progress(quiet) as progress:
         metric.fit(progress=progress)
-    if _is_first_process():
-        save(metric, output, quiet)
-        if not quiet:
-            write(pair_report(metric, output), None)
-    _leave_others()
 
 
 @contextmanager
@@ -368,7 +354,7 @@ def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
         "--start": options.start,
         "--surface": options.surface,
     }
-    conflicts = _given_flags({**learnt, **_setting_flags(options), **unused})
+    conflicts = _used_flags({**learnt, **_setting_flags(options), **unused})
     if conflicts:
         raise AdequaError(
             "The settings paper-frozen train a perceptron on ratings, over an encoder that stays "
@@ -379,24 +365,19 @@ def _check_frozen(options: PlanOptions, unused: Mapping[str, object]) -> None:
 
 
 def _train_frozen(
-    options: PlanOptions, output: str, name: str, *, device: str, download: bool, quiet: bool
-) -> None:
+    options: PlanOptions, name: str, *, device: str, download: bool, quiet: bool
+) -> EmbeddingRegressor:
     """The paper's variant that is not fine-tuned (§5): a perceptron over four layers."""
     from adequa.encoders.base import cached
     from adequa.encoders.transformer import TransformerPair
-    from adequa.encoders.transformer_files import model_folder
     from adequa.learned.embedding.metric import EmbeddingRegressor
 
-    if not _is_first_process():
-        return  # there is nothing to share
-    rated = ratings_of(options.ratings, options.lp, options.sample or None, options.seed, quiet)
-    # Looked for here as well: what is not there is asked for by a flag.
-    model_folder(options.encoder, download=download, revision="", asking="--download")
+    ratings = load_ratings(options.ratings, options.lp, options.sample or None, options.seed, quiet)
     encoder = TransformerPair.load(
         options.encoder, device="" if device == "auto" else device, download=download
     )
     with training_progress(quiet) as progress:
-        metric = EmbeddingRegressor(
+        return EmbeddingRegressor(
             encoder=cached(encoder, progress=progress.scored),
             model="mlp",
             grid="paper",
@@ -404,5 +385,4 @@ def _train_frozen(
             seed=options.seed,
             device=device,
             name=name,
-        ).fit(rated, progress)
-    save_and_report(metric, output, quiet)
+        ).fit(ratings, progress)

@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset
 from adequa.cli.options import Pairs, Quiet
-from adequa.cli.progress import tell
 from adequa.cli.training import (
+    DownloadOption,
     NameOption,
     OutputOption,
+    ReportOption,
     SeedOption,
-    checked_target,
-    save,
+    check_target,
+    data_option,
+    encoder_option,
+    load_judgements,
+    save_and_report,
     training_progress,
+    with_language_pairs,
 )
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
     from adequa.judgements import Preferences
@@ -44,12 +49,7 @@ class ScaleName(str, Enum):
 
 def pairwise_ranker(
     preferences: Annotated[
-        list[str],
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Preferences with texts: better, worse, ref. Repeat for more.",
-            autocompletion=complete_dataset,
-        ),
+        list[str], data_option("Preferences with texts: better, worse, ref. Repeat for more.")
     ],
     output: OutputOption,
     input_: Annotated[
@@ -61,6 +61,9 @@ def pairwise_ranker(
             "of a trained one, column:NAME, or an encoder as KIND:PATH. Default: 4metrics.",
         ),
     ] = None,
+    encoder: Annotated[
+        list[str] | None, encoder_option("Encoder as another input; repeat for more.")
+    ] = None,
     scores: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,11 +74,9 @@ def pairwise_ranker(
     ] = None,
     validation: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Preferences to choose the best epoch on; repeat for more. Default: a held-out "
-            "tenth of the training preferences.",
-            autocompletion=complete_dataset,
+        data_option(
+            "Preferences to choose the best epoch on; repeat for more. Default: a held-out tenth "
+            "of the training preferences."
         ),
     ] = None,
     hidden: Annotated[
@@ -125,26 +126,27 @@ def pairwise_ranker(
     cache: Annotated[
         bool, typer.Option("--cache/--no-cache", help="Cache scores and vectors on disk.")
     ] = True,
+    download: DownloadOption = False,
+    format_: ReportOption = Format.text,
     quiet: Quiet = False,
 ) -> None:
     """Train a network on preferences to choose the better of two hypotheses, for `adequa rank`."""
-    from adequa.cli.output import write
-    from adequa.cli.render_pairwise import report
+    from adequa.encoders.registry import in_full
     from adequa.learned.pairwise.data import sample_rows
     from adequa.learned.pairwise.inputs import COLUMN, load_inputs
     from adequa.learned.pairwise.metric import PairwiseRanker
 
-    called = checked_target(output, name)
+    name = check_target(output, name, format_)
     if scores and (len(preferences) > 1 or validation):
         raise AdequaError("--scores goes with one file of --preferences, and without --validation.")
-    given = [_preferences(each, lp, quiet) for each in preferences]
-    columns = []
+    training_data = [_preferences(each, lp, quiet) for each in preferences]
+    further = [in_full(each) for each in encoder or ()]
     for path in scores or ():
-        column, given[0] = _with_scores(given[0], path)
-        columns.append(f"{COLUMN}{column}")
-    names = [*(input_ or ([] if columns else ["4metrics"])), *columns]
-    found = PairwiseRanker(
-        inputs=load_inputs(names, cache=cache),
+        column, training_data[0] = _with_scores(training_data[0], path)
+        further.append(f"{COLUMN}{column}")
+    names = [*(input_ or ([] if further else ["4metrics"])), *further]
+    ranker = PairwiseRanker(
+        inputs=load_inputs(names, cache=cache, download=download),
         hidden=hidden,
         loss=loss.value,
         tie_penalty=tie_penalty,
@@ -155,35 +157,22 @@ def pairwise_ranker(
         epochs=epochs,
         patience=patience,
         seed=seed,
-        name=called,
+        name=name,
     )
-    learnt = given if sample is None else [sample_rows(each, sample, seed) for each in given]
+    if sample is not None:
+        training_data = [sample_rows(each, sample, seed) for each in training_data]
+    validation_data = [_preferences(each, lp, quiet) for each in validation or ()]
     with training_progress(quiet) as progress:
-        found.fit(learnt, progress, [_preferences(each, lp, quiet) for each in validation or ()])
-    save(found, output, quiet)
-    if not quiet:
-        write(report(found, output), None)
+        ranker.fit(training_data, progress, validation_data)
+    save_and_report(ranker, output, format_, quiet)
 
 
-def _preferences(given: str, lp: Sequence[str] | None, quiet: bool) -> Preferences:
+def _preferences(path: str, lp: Sequence[str] | None, quiet: bool) -> Preferences:
     """Return the preferences of a file; raise where it has none."""
-    from adequa.agreement.protocol import Protocol
-    from adequa.agreement.selection import Selection, selected
-    from adequa.datasets.load import load_dataset
-    from adequa.io.rankings import language_pair
     from adequa.judgements import Preferences
 
-    loaded = load_dataset(given)
-    if not isinstance(loaded, Preferences):
-        raise AdequaError(f"{given} holds no preferences, which a pairwise ranker learns from.")
-    if not quiet:
-        for note in loaded.file_rows.notes():
-            tell(f"note: {given}: {note}")
-    choice = Selection(lp=tuple(language_pair(pair) for pair in lp or ()))
-    chosen, _ = selected(loaded, choice, Protocol())
-    if not isinstance(chosen, Preferences):
-        raise TypeError("a choice among preferences gives preferences")
-    return chosen
+    purpose = ", which a pairwise ranker learns from"
+    return with_language_pairs(load_judgements(path, Preferences, quiet, purpose), lp)
 
 
 def _with_scores(preferences: Preferences, path: str) -> tuple[str, Preferences]:
@@ -194,11 +183,11 @@ def _with_scores(preferences: Preferences, path: str) -> tuple[str, Preferences]
 
     if preferences.better is None or preferences.worse is None:
         raise AdequaError(f"{preferences.name} has no texts to put scores beside.")
-    found = sources([path])
-    if found[0].file is None:
+    (source,) = sources([path])
+    if source.file is None:
         raise AdequaError(f"{path} is no file of scores; name a metric with --input.")
-    better, worse = segment_scores(preferences, found, NO_PROGRESS)[0].T.tolist()
-    column = found[0].name
+    better, worse = segment_scores(preferences, [source], NO_PROGRESS)[0].T.tolist()
+    column = source.name
 
     def beside(texts: Segments, values: Sequence[float]) -> Segments:
         return replace(texts, ids={**texts.ids, column: tuple(map(repr, values))})

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset
 from adequa.cli.options import Pairs, Quiet
-from adequa.cli.progress import tell
 from adequa.cli.training import (
+    DownloadOption,
     NameOption,
     OutputOption,
     References,
+    ReportOption,
     SeedOption,
-    checked_target,
+    TrainingDevice,
+    check_target,
+    data_option,
+    encoder_option,
+    load_judgements,
     save_and_report,
     training_progress,
+    with_language_pairs,
 )
 from adequa.errors import AdequaError
+from adequa.tables import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from adequa.cli.training import AnyData
     from adequa.judgements import Preferences, Ratings
-
-    Chosen = TypeVar("Chosen", Ratings, Preferences, Ratings | Preferences)
 
 
 class Structure(str, Enum):
@@ -54,29 +59,23 @@ def tree_lstm(
     output: OutputOption,
     preferences: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Preferences with texts: better, worse, ref. A file, or a dataset by name; repeat "
-            "for more.",
-            autocompletion=complete_dataset,
+        data_option(
+            "Preferences with texts: better, worse, ref. A file, or a dataset by name; repeat for "
+            "more."
         ),
     ] = None,
     similarity: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Rated pairs of sentences, or ratings of translations; repeat for more. Where "
-            "they have a split, its train part is used.",
-            autocompletion=complete_dataset,
+        data_option(
+            "Rated pairs of sentences, or ratings of translations; repeat for more. Where they "
+            "have a split, its train part is used."
         ),
     ] = None,
     development: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE|DATASET",
-            help="Ratings to choose the best epoch on; repeat for more. Default: the dev part of a "
-            "split, otherwise a held-out tenth.",
-            autocompletion=complete_dataset,
+        data_option(
+            "Ratings to choose the best epoch on; repeat for more. Default: the dev part of a "
+            "split, otherwise a held-out tenth."
         ),
     ] = None,
     parser: Annotated[
@@ -88,10 +87,11 @@ def tree_lstm(
     ] = None,
     vectors: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KIND:PATH[,SETTING=VALUE...]",
-            help="Word vectors: words:FILE of GloVe or word2vec, or transformer:MODEL; repeat to "
-            "concatenate several. Default: trained with the network.",
+        encoder_option(
+            "Word vectors, of a GloVe or word2vec file or of a transformer; repeat to concatenate "
+            "several. Default: trained with the network.",
+            "--vectors",
+            "--encoder",
         ),
     ] = None,
     tune_vectors: Annotated[
@@ -123,10 +123,10 @@ def tree_lstm(
     ] = None,
     seed: SeedOption = 0,
     name: NameOption = None,
-    device: Annotated[
-        str, typer.Option(metavar="NAME", help="Device to train on: auto, cpu or cuda.")
-    ] = "auto",
+    device: TrainingDevice = "auto",
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Cache parses on disk.")] = True,
+    download: DownloadOption = False,
+    format_: ReportOption = Format.text,
     quiet: Quiet = False,
 ) -> None:
     """Train a Tree-LSTM on the similarity of dependency trees (ReVal)."""
@@ -134,21 +134,23 @@ def tree_lstm(
     from adequa.encoders.token_vectors import load_token_vectors
     from adequa.learned.reval.metric import TreeLstm, check_device
 
-    called = checked_target(output, name)
+    name = check_target(output, name, format_)
     check_device(device)
     if tune_vectors and not vectors:
         raise AdequaError(
             "Vectors that are learnt are tuned anyway; name some with --vectors, or leave out "
             "--tune-vectors."
         )
-    given, chosen_on = _judgements(
+    training_data, validation_data = _judgements(
         preferences or [], similarity or [], development or [], lp, quiet
     )
-    found = load_parser(*(parser or ["spacy:en_core_web_md"]))
+    loaded_parser = load_parser(*(parser or ["spacy:en_core_web_md"]))
     with training_progress(quiet) as progress:
         metric = TreeLstm(
-            parser=cached_parser(found, progress=progress.scored) if cache else found,
-            vectors=load_token_vectors(vectors, device) if vectors else None,
+            parser=cached_parser(loaded_parser, progress=progress.scored)
+            if cache
+            else loaded_parser,
+            vectors=load_token_vectors(vectors, device, download=download) if vectors else None,
             structure=structure.value,
             preset=settings.value,
             tuned=tune_vectors,
@@ -158,9 +160,9 @@ def tree_lstm(
             epochs=epochs,
             seed=seed,
             device=device,
-            name=called,
-        ).fit(given, progress, chosen_on)
-    save_and_report(metric, output, quiet)
+            name=name,
+        ).fit(training_data, progress, validation_data)
+    save_and_report(metric, output, format_, quiet)
 
 
 def _judgements(
@@ -170,61 +172,35 @@ def _judgements(
     lp: Sequence[str] | None,
     quiet: bool,
 ) -> tuple[list[Ratings | Preferences], list[Ratings]]:
-    """Return the training and the development judgements; raise where there are none."""
+    """Return the training and the validation judgements; raise where there are none."""
+    from adequa.judgements import Preferences, Ratings
+
     if not preferences and not similarity:
         raise AdequaError("Name what to learn from with --preferences, --similarity or both.")
-    given: list[Ratings | Preferences] = [
-        *(_preferences(each, quiet) for each in preferences),
-        *(_ratings(each, "--similarity", quiet) for each in similarity),
-    ]
-    chosen_on = [_ratings(each, "--development", quiet) for each in development]
-    if lp and not any("lp" in each.ids for each in (*given, *chosen_on)):
-        raise AdequaError('None of the data have a column "lp"; leave out --lp.')
-    return [_of_pairs(each, lp) for each in given], [_of_pairs(each, lp) for each in chosen_on]
 
+    def ratings(path: str, option: str) -> Ratings:
+        other = f"; preferences are learnt from with --preferences {path}"
+        return load_judgements(path, Ratings, quiet, f", which {option} needs", other)
 
-def _preferences(given: str, quiet: bool) -> Preferences:
-    from adequa.datasets.load import load_dataset
-    from adequa.judgements import Preferences, Ratings
-
-    loaded = load_dataset(given)
-    if not isinstance(loaded, Preferences):
-        other = f"; ratings are given with --similarity {given}"
-        raise AdequaError(
-            f"{given} holds no preferences{other if isinstance(loaded, Ratings) else ''}."
+    training_data: list[Ratings | Preferences] = [
+        load_judgements(
+            path, Preferences, quiet, "", f"; ratings are given with --similarity {path}"
         )
-    if not quiet:
-        for note in loaded.file_rows.notes():
-            tell(f"note: {given}: {note}")
-    return loaded
+        for path in preferences
+    ]
+    training_data += [ratings(path, "--similarity") for path in similarity]
+    validation_data = [ratings(path, "--development") for path in development]
+    if lp and not any("lp" in each.ids for each in (*training_data, *validation_data)):
+        raise AdequaError('None of the data have a column "lp"; leave out --lp.')
+    return (
+        [_of_language_pairs(each, lp) for each in training_data],
+        [_of_language_pairs(each, lp) for each in validation_data],
+    )
 
 
-def _ratings(given: str, option: str, quiet: bool) -> Ratings:
-    from adequa.datasets.load import load_dataset
-    from adequa.judgements import Preferences, Ratings
-
-    loaded = load_dataset(given)
-    if not isinstance(loaded, Ratings):
-        what = f"{given} holds no ratings of segments, which {option} needs"
-        other = f"; preferences are learnt from with --preferences {given}"
-        raise AdequaError(f"{what}{other if isinstance(loaded, Preferences) else ''}.")
-    if not quiet:
-        for note in loaded.file_rows.notes():
-            tell(f"note: {given}: {note}")
-    return loaded
-
-
-def _of_pairs(judgements: Chosen, lp: Sequence[str] | None) -> Chosen:
-    """Return the judgements of these language pairs; all without pairs to choose from."""
-    from adequa.agreement.selection import with_ids
-    from adequa.io.rankings import language_pair
-
-    if not lp or "lp" not in judgements.ids:
-        return judgements
+def _of_language_pairs(judgements: AnyData, lp: Sequence[str] | None) -> AnyData:
+    """Return the judgements of these language pairs; data without pairs as they are."""
     try:
-        chosen = with_ids(judgements, "lp", [language_pair(pair) for pair in lp])
+        return with_language_pairs(judgements, lp if "lp" in judgements.ids else None)
     except AdequaError as error:
         raise AdequaError(f"{judgements.name}: {error}") from error
-    if not isinstance(chosen, type(judgements)):
-        raise TypeError("a choice among judgements gives judgements of the same kind")
-    return chosen

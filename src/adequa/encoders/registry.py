@@ -1,9 +1,13 @@
 """Registry of encoders: a lazy table, and encoders from their specification.
 
 The specification of an encoder is `KIND:PATH,SETTING=VALUE,...`, such as
-`transformer:models/mpnet,pooling=cls`. The table maps a kind to "module:Class", so that loading one
-imports no other; a new encoder is one new file and one line here. Each class has
-`load(path, **settings)`, whose keyword parameters are the settings.
+`transformer:models/mpnet,pooling=cls`. Without a kind, a folder and a name on the Hugging Face hub
+are a transformer, such as `bert-base-uncased`, and files are word vectors or precomputed vectors.
+All commands and functions that take an encoder take it in these words.
+
+The table maps a kind to "module:Class", so that loading one imports no other; a new encoder is one
+new file and one line here. Each class has `load(path, **settings)`, whose keyword parameters are
+the settings.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from adequa.encoders.base import Concatenation, Encoder, PairEncoder
+from adequa.encoders.transformer_files import is_hub_name
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import BOOLEANS
 
@@ -69,6 +74,7 @@ ENCODERS: dict[str, Entry] = {
 
 
 _VECTOR_FILES = {".npz", ".parquet"}  # suffixes of files of precomputed vectors
+_FILES = {*_VECTOR_FILES, ".txt", ".vec", ".bin", ".gz", ".pkl", ".conllu"}  # no names on the hub
 
 
 def encoder_class(kind: str) -> Any:
@@ -92,9 +98,13 @@ def settings_of(encoder: Any) -> dict[str, object]:
     }
 
 
-def load_encoder(specification: str) -> Encoder | PairEncoder:
-    """Load the encoder of a specification."""
-    loaded: Encoder | PairEncoder = load_from(specification, encoder_class)
+def load_encoder(specification: str, *, download: bool = False) -> Encoder | PairEncoder:
+    """Load an encoder: KIND:PATH,SETTING=VALUE, a folder, a file, or a name on the hub.
+
+    Nothing is downloaded from the hub without `download`.
+    """
+    defaults = {"download": "true"} if download else {}
+    loaded: Encoder | PairEncoder = load_from(specification, encoder_class, defaults)
     return loaded
 
 
@@ -112,9 +122,11 @@ def load_from(
     return loaded_class.load(path, **_parse_settings(kind, available, settings))
 
 
-def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
+def load_encoders(
+    specifications: Sequence[str], *, download: bool = False
+) -> Encoder | PairEncoder:
     """Load one encoder, or several sentence encoders whose vectors are concatenated."""
-    encoders = [load_encoder(specification) for specification in specifications]
+    encoders = [load_encoder(each, download=download) for each in specifications]
     if not encoders:
         raise AdequaError(f"Name an encoder as KIND:PATH; the kinds are {', '.join(ENCODERS)}.")
     if len(encoders) == 1:
@@ -125,6 +137,32 @@ def load_encoders(specifications: Sequence[str]) -> Encoder | PairEncoder:
                 f"{encoder.name} reads two sentences together and cannot be joined with others."
             )
     return Concatenation(tuple(each for each in encoders if isinstance(each, Encoder)))
+
+
+def in_full(specification: str) -> str:
+    """Return a specification with its kind.
+
+    >>> in_full("bert-base-uncased")
+    'transformer:bert-base-uncased'
+    """
+    return format_specification(*_parse(specification))
+
+
+def transformer_name(specification: str) -> str:
+    """Return the folder or name of a transformer that is to be fine-tuned, without its kind.
+
+    >>> transformer_name("transformer:bert-base-uncased"), transformer_name("models/mpnet")
+    ('bert-base-uncased', 'models/mpnet')
+    """
+    if specification.partition(":")[0] not in ENCODERS:
+        return specification
+    kind, path, settings = _parse(specification)
+    if kind != "transformer" or settings:
+        raise AdequaError(
+            f"{specification} cannot be fine-tuned; name a transformer without settings: a folder, "
+            "or a name on the hub."
+        )
+    return path
 
 
 def with_path(specification: str, path: str) -> str:
@@ -170,7 +208,7 @@ def format_specification(kind: str, path: str, settings: Mapping[str, str]) -> s
 
 
 def _parse(specification: str) -> tuple[str, str, dict[str, str]]:
-    """Return kind, path and settings; the kind of a bare folder or file is guessed."""
+    """Return kind, path and settings; the kind of a bare folder, file or name is guessed."""
     kind, colon, rest = specification.partition(":")
     if not colon or "," in kind:
         kind, rest = _guess_kind(specification), specification
@@ -204,6 +242,8 @@ def _guess_kind(specification: str) -> str:
         return "words"
     if path in ENCODERS:
         raise AdequaError(f"{path} is a kind of encoder; write {path}:PATH.")
+    if is_hub_name(path) and Path(path).suffix not in _FILES:
+        return "transformer"
     raise AdequaError(
         f"There is no file or folder {path}, and no encoder without one; write KIND:PATH, with one"
         f" of the kinds {', '.join(ENCODERS)}."

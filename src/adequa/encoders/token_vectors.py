@@ -83,18 +83,21 @@ class TokenVectors(ABC):
         return ()
 
 
-def load_token_vectors(specifications: Sequence[str], device: str = "auto") -> TokenVectors:
+def load_token_vectors(
+    specifications: Sequence[str], device: str = "auto", *, download: bool = False
+) -> TokenVectors:
     """Load the vectors that the specifications name; those of several are concatenated.
 
-    Networks run on the device, unless the specification names another.
+    Specifications are those of encoders. Networks run on the device, unless the specification
+    names another.
     """
-    parts = [_load(specification, device) for specification in specifications]
+    parts = [_load(specification, device, download) for specification in specifications]
     if not parts:
         raise AdequaError(f"Name vectors as KIND:PATH; the kinds are {', '.join(TOKEN_VECTORS)}.")
     return parts[0] if len(parts) == 1 else JoinedVectors(parts)
 
 
-def _load(specification: str, device: str) -> TokenVectors:
+def _load(specification: str, device: str, download: bool) -> TokenVectors:
     def vectors_class(kind: str) -> Any:
         if kind not in TOKEN_VECTORS:
             raise AdequaError(
@@ -105,6 +108,7 @@ def _load(specification: str, device: str) -> TokenVectors:
         return getattr(import_module(module), attribute)
 
     defaults = {} if device == "auto" else {"device": device}
+    defaults |= {"download": "true"} if download else {}
     loaded: TokenVectors = load_from(specification, vectors_class, defaults)
     return loaded
 

@@ -22,6 +22,7 @@ from adequa.io.atomic import digest_of
 MODELS = "ADEQUA_MODELS"  # the environment variable that names a folder of models
 # Short folder names there, by the published name of a model.
 SHORT_NAMES = {"all-mpnet-base-v2": "mpnet", "all-MiniLM-L6-v2": "minilm"}
+_PUBLISHER = "sentence-transformers"  # of these models on the hub
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _TEXT_FILES = ("*.json", "*.txt", "*.model", "*.spm")
 _SAFETENSORS, _PICKLED = "model*.safetensors", "pytorch_model*.bin"
@@ -38,30 +39,30 @@ _TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "adde
 _UNUSED = re.compile(r"pooler\.|position_ids|^cls\.|^lm_head\.|^classifier\.")
 
 
-def model_folder(
-    path: str, *, download: bool, revision: str, asking: str = "download=true"
-) -> Path:
+def model_folder(path: str, *, download: bool = False, revision: str = "") -> Path:
     """Return the folder of a model: the path, or the local copy of a model on the hub.
 
-    A name is also looked for, as it is and as its short name, in the folder ADEQUA_MODELS.
-    `asking` is the option that asks for a download, for the error message.
+    A name is also looked for, as it is and as its short name, in the folder ADEQUA_MODELS. Without
+    `download`, only models that were downloaded before are found.
     """
     models = os.environ.get(MODELS)
-    names = (path, SHORT_NAMES.get(path, path)) if models else ()
+    published = path.removeprefix(f"{_PUBLISHER}/")
+    names = (path, SHORT_NAMES.get(published, path)) if models else ()
     for folder in (Path(path), *(Path(models or "", name) for name in names)):
         if folder.is_dir():
             return folder.resolve()
     if Path(path).exists():
         raise AdequaError(f"{path} is a file; a transformer is a folder or a name on the hub.")
-    if not _HUB_NAME.fullmatch(path):
+    if not is_hub_name(path):
         raise AdequaError(f"There is no folder {path}.")
+    hub_name = f"{_PUBLISHER}/{path}" if path in SHORT_NAMES else path
     with _required_packages():
         from huggingface_hub import snapshot_download  # noqa: PLC0415  # an extra, and heavy
     try:
         for weights in (_SAFETENSORS, _PICKLED):
             folder = Path(
                 snapshot_download(
-                    path,
+                    hub_name,
                     revision=revision or None,
                     local_files_only=not download,
                     allow_patterns=[*_TEXT_FILES, weights],
@@ -74,11 +75,20 @@ def model_folder(
         if not download:
             raise AdequaError(
                 f"There is no folder {path}, and no model of that name was downloaded before; "
-                f"check the path, name the folder that holds it in {MODELS}, or add {asking} to "
-                "get the model from the hub."
+                f"check the path, name the folder that holds it in {MODELS}, or add --download (in "
+                "Python download=True, in a specification download=true) to get it from the hub."
             ) from error
         raise AdequaError(f"{path} cannot be had from the hub: {_reason(error)}.") from error
     return folder
+
+
+def is_hub_name(name: str) -> bool:
+    """Tell whether a model on the hub may have this name.
+
+    >>> is_hub_name("bert-base-uncased"), is_hub_name("models/all/mpnet")
+    (True, False)
+    """
+    return _HUB_NAME.fullmatch(name) is not None
 
 
 def model_files(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from adequa.metrics.base import MeanMetric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import Segments
 from adequa.version import __version__
+
+if TYPE_CHECKING:
+    from adequa.learned.results import TrainingResult
 
 
 class LearnedMetric(MeanMetric):
@@ -51,6 +54,10 @@ class LearnedMetric(MeanMetric):
     @abstractmethod
     def card(self) -> str:
         """Return the model card, in Markdown."""
+
+    @abstractmethod
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        """Return what the training came to; with the folder of the metric, how to use it."""
 
     @classmethod
     @abstractmethod

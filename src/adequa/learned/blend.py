@@ -20,8 +20,9 @@ from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.ensemble import Ensemble
-from adequa.learned.folds import held_out_agreement, reference_groups
+from adequa.learned.folds import reference_groups, validation_agreement
 from adequa.learned.packed.metric import PackedPair
+from adequa.learned.results import TrainingResult, ratings_result
 from adequa.learned.saved import essential_signature
 from adequa.metrics.base import Metric, Remark, batched_statistics, check_choice
 from adequa.metrics.registry import check_settings, in_full, load_metric
@@ -96,7 +97,7 @@ class Blend(LearnedMetric):
             progress=progress,
         )
         self.regressor_ = fitted.regressor
-        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, fitted)
+        self.agreement_ = validation_agreement(ratings.scores, ratings.ids, fitted)
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
         return self
 
@@ -157,6 +158,10 @@ class Blend(LearnedMetric):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.regressor_.arrays()
+
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        self.check_fitted()
+        return ratings_result(self, folder)
 
     def card(self) -> str:
         metrics, columns = (

@@ -7,9 +7,11 @@ metric supplies its facts; `ratings_card` is the card of metrics that learn from
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from adequa.learned.base import LearnedMetric
+from adequa.learned.results import agreement_table, basis
+from adequa.tables import Column, Table
 from adequa.version import __version__
 
 SCORE_COMMAND = "adequa score -m FOLDER -t hypotheses.txt -r references.txt"
@@ -49,27 +51,22 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) 
     | c | 3 | – |
     """
     rows = list(rows)
-    texts = {column for row in rows for column, cell in enumerate(row) if isinstance(cell, str)}
-    rule = ["---" if column in texts else "---:" for column in range(len(columns))]
-    lines = [columns, rule]
-    lines += [[_cell(value) for value in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    typed = [
+        Column(name, _type([row[index] for row in rows]), decimals=3)
+        for index, name in enumerate(columns)
+    ]
+    return as_markdown(Table(tuple(typed), rows))
 
 
-def _cell(value: str | float | None) -> str:
-    """Return a table cell; a bar in a text would begin the next cell."""
-    if isinstance(value, str):
-        return value.replace("|", r"\|")
-    return f"{value:,}" if isinstance(value, int) else three_digits(value)
+def _type(cells: Sequence[str | float | None]) -> Literal["text", "integer", "number"]:
+    if any(isinstance(cell, str) for cell in cells):
+        return "text"
+    return "integer" if all(isinstance(cell, int) for cell in cells) else "number"
 
 
-def three_digits(figure: float | None) -> str:
-    """Return a figure as cards and reports show it.
-
-    >>> three_digits(0.70812), three_digits(None)
-    ('0.708', '–')
-    """
-    return "–" if figure is None else f"{figure:.3f}"
+def as_markdown(content: Table) -> str:
+    """Return a table for a card, without the line end that sections add."""
+    return content.to_markdown().removesuffix("\n")
 
 
 def training_data(facts: Mapping[str, Any], judgements: str = "ratings") -> Iterator[str]:
@@ -92,10 +89,10 @@ def _setting(value: object) -> str:
     """Return a setting as text; of an encoder its name, since a path means nothing elsewhere."""
     if isinstance(value, Mapping):
         if "name" in value:
-            return f"`{value['name']}`"
+            return str(value["name"])
         return ", ".join(f"{key} {_setting(each)}" for key, each in value.items())
     if isinstance(value, list):
-        return ", ".join(f"`{p['name'] if isinstance(p, dict) else p}`" for p in value) or "none"
+        return ", ".join(map(_setting, value)) or "none"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -113,36 +110,23 @@ def ratings_card(
             "Use": [shell(), f"{requirements} Higher is better; {scale}."],
             "Training data": training_data(metric.training_),
             "Settings": [settings_table({**metric.settings(), **metric.training_["chosen"]})],
-            "Agreement with people while training": _agreement(metric.agreement_),
+            "Agreement with people while training": _agreement(metric),
         },
     )
 
 
-def _agreement(report: Mapping[str, Any]) -> Iterator[str]:
-    criterion = "Pearson, mean over folds" if report["folds"] else "Pearson"
-    of = "Of that epoch" if _is_only_epoch(report) else "The figure they were chosen by"
-    yield f"On {report['held_out_rows']:,} ratings that were held out. {_selection(report)}"
-    yield f"{of}: {three_digits(report['criterion_pearson'])}, {criterion}."
-    by_pair = {"all": report["all"]} | report.get("by_language_pair", {})
-    yield table(
-        ["ratings", "number", "Pearson", "Kendall's tau-b"],
-        [[name, row["rows"], row["pearson"], row["kendall"]] for name, row in by_pair.items()],
-    )
+def _agreement(metric: LearnedMetric) -> Iterator[str]:
+    agreement = metric.agreement_
+    yield f"{basis(agreement)}. {_caution(agreement)}: {EVALUATE_YOURSELF}"
+    yield as_markdown(agreement_table(agreement))
 
 
-def _is_only_epoch(report: Mapping[str, Any]) -> bool:
-    return report.get("tried") == "epoch" and report["settings_tried"] == 1
-
-
-def _selection(report: Mapping[str, Any]) -> str:
-    """Return how far figures on held-out data can be trusted."""
-    if _is_only_epoch(report):
-        return (
-            f"There was one epoch, so that nothing was chosen on them; still, {EVALUATE_YOURSELF}"
-        )
-    tried = report.get("tried", "settings")
+def _caution(agreement: Mapping[str, Any]) -> str:
+    """Return how far figures on validation data can be trusted."""
+    count, unit = agreement["settings_tried"], agreement.get("tried", "setting")
+    if count == 1:
+        return f"There was one {unit}, so that nothing was chosen on these ratings; still"
     return (
-        f"The {tried} {'is' if tried == 'epoch' else 'are'} the best of "
-        f"{report['settings_tried']:,} on these same ratings, so that the figures are a little too "
-        f"good: {EVALUATE_YOURSELF}"
+        f"The {unit} was chosen among {count:,} on these same ratings, so that the figures are a "
+        "little too good"
     )

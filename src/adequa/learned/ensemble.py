@@ -19,7 +19,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,12 +28,14 @@ import numpy as np
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.atomic import digest_of
 from adequa.learned.base import LearnedMetric
-from adequa.learned.cards import model_card, shell, table
+from adequa.learned.cards import as_markdown, model_card, shell
 from adequa.learned.packed.metric import PackedPair
+from adequa.learned.results import TrainingResult
 from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric, Metric, Remark, batched_statistics
 from adequa.metrics.registry import DESCRIPTION, in_full, load_metric
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
+from adequa.tables import Column, Table
 from adequa.version import __version__
 
 if TYPE_CHECKING:
@@ -161,6 +163,19 @@ class Ensemble(MeanMetric):
             ("settings", _settings_digest(metrics)),
             ("weights", ".".join(metric.digest_[: saved.DIGITS] for metric in metrics)),
             ("version", __version__),
+        )
+
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        """Return the parts as a table; with the folder of the ensemble, how to use it."""
+        parts = _parts_table(self)
+        title = f"{self.name}: the mean of the scores of {len(self.parts)} metrics"
+        return TrainingResult(
+            name=self.name,
+            kind=self.kind,
+            readable=(replace(parts, title=title),),
+            figures=parts,
+            facts={"parts": [part.facts() for part in self.parts]},
+            folder=str(folder),
         )
 
     def save(self, folder: str | Path) -> Ensemble:
@@ -369,20 +384,25 @@ def _settings_digest(metrics: Sequence[Metric]) -> str:
     return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:SETTINGS_DIGITS]
 
 
-def _card(ensemble: Ensemble) -> str:
-    rows: list[list[str | int]] = [
-        [
-            number,
-            part.metric.name,
-            part.metric.kind,
-            "; ".join(part.training_data()),
-            f"{part.share:g}",
-        ]
-        for number, part in enumerate(ensemble.parts, 1)
+def _parts_table(ensemble: Ensemble) -> Table:
+    columns = (
+        Column("part", "integer"),
+        Column("name"),
+        Column("kind"),
+        Column("trained on"),
+        Column("share", "number"),
+    )
+    rows = [
+        (n, p.metric.name, p.metric.kind, "; ".join(p.training_data()), f"{p.share:g}")
+        for n, p in enumerate(ensemble.parts, 1)
     ]
+    return Table(columns, rows)
+
+
+def _card(ensemble: Ensemble) -> str:
     return model_card(
         ensemble.name,
-        f"The mean of the scores of {len(rows)} metrics. Made with adequa {__version__}.",
+        f"The mean of the scores of {len(ensemble.parts)} metrics. Made with adequa {__version__}.",
         {
             "Use": [
                 shell(),
@@ -392,7 +412,7 @@ def _card(ensemble: Ensemble) -> str:
             ],
             "Parts": [
                 f"In the folder `{PARTS}`, each with its own card.",
-                table(["part", "name", "kind", "trained on", "share"], rows),
+                as_markdown(_parts_table(ensemble)),
             ],
         },
     )

@@ -9,7 +9,7 @@ balancing them, and its GroupShuffleSplit samples a fraction of the groups, not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -102,70 +102,107 @@ def _group_codes(groups: Sequence[str]) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedRegressor(Generic[Regressor]):
-    """A regressor, how it was chosen, and its predictions for rows that it was not trained on."""
+    """A regressor, how it was chosen, and its predictions for rows that it was not trained on.
+
+    With cross-validation these are all rows, each predicted by the regressor of the other folds.
+    """
 
     regressor: Regressor
     chosen: Mapping[str, Any]  # the settings
     settings_tried: int
-    folds: int  # of the cross-validation, or 0 for a development split
+    folds: int  # of the cross-validation, or 0 for a single validation split
     criterion: float  # the Pearson correlation that it was chosen by
-    held_out: IntArray  # rows
-    predictions: FloatArray  # for those rows
+    rows: IntArray
+    fold_of_row: IntArray  # all 0 for a single split
+    predictions: FloatArray
 
     def reduced(self, segment: IntArray, reduction: Reduction) -> FittedRegressor[Regressor]:
-        """Return it with held-out predictions of segments instead of pairs with a reference.
+        """Return it with predictions of segments instead of pairs with a reference.
 
         `segment` is the segment of each pair (`Segments.pairs`). All references of a segment are
         in one fold.
         """
-        segments = segment[self.held_out]
+        segments = segment[self.rows]
+        rows, first = np.unique(segments, return_index=True)
         return replace(
             self,
-            held_out=np.unique(segments),
+            rows=rows,
+            fold_of_row=self.fold_of_row[first],
             predictions=reduce_pairs(self.predictions, segments, reduction),
         )
 
 
-def held_out_agreement(
+def validation_agreement(
     targets: FloatArray, ids: Ids, fitted: FittedRegressor[Any]
 ) -> dict[str, Any]:
-    """Return how well held-out predictions agree with people: in all, and by language pair.
+    """Return how well validation predictions agree with people: in all, and by language pair.
 
     The settings were chosen on these same rows, so that the figures are a little too good;
     `adequa evaluate` measures a metric on new data.
     """
-    rows = fitted.held_out
-    pairs = np.array(ids["lp"])[rows] if "lp" in ids else None
+    pairs = np.array(ids["lp"])[fitted.rows] if "lp" in ids else None
     return {
-        "held_out_rows": len(rows),
+        "held_out_rows": len(fitted.rows),
         "settings_tried": fitted.settings_tried,
         "folds": fitted.folds,
+        "mean_over_folds": fitted.folds > 0,
         "criterion_pearson": rounded(fitted.criterion),
-        **correlations(targets[rows], fitted.predictions, pairs),
+        **correlations(targets[fitted.rows], fitted.predictions, pairs, fitted.fold_of_row),
     }
 
 
 def correlations(
-    human: FloatArray, predictions: FloatArray, language_pairs: npt.NDArray[np.str_] | None
+    human: FloatArray,
+    predictions: FloatArray,
+    language_pairs: npt.NDArray[np.str_] | None,
+    fold_of_row: IntArray | None = None,
 ) -> dict[str, Any]:
-    """Return Pearson and Kendall as metric.json holds them: in all, and by language pair."""
-    report: dict[str, Any] = {"all": _correlations(human, predictions)}
+    """Return Pearson and Kendall as metric.json holds them: in all, and by language pair.
+
+    With folds, both are means over folds (`mean_over_folds`).
+    """
+    folds = np.zeros(len(human), np.intp) if fold_of_row is None else fold_of_row
+    masks: dict[str, Mask] = {}
     if language_pairs is not None:
-        report["by_language_pair"] = {
-            str(pair): _correlations(
-                human[language_pairs == pair], predictions[language_pairs == pair]
-            )
-            for pair in np.unique(language_pairs)
-        }
-    return report
+        masks = {str(pair): language_pairs == pair for pair in np.unique(language_pairs)}
+    by_pair = {
+        pair: _correlations(human[mask], predictions[mask], folds[mask])
+        for pair, mask in masks.items()
+    }
+    report: dict[str, Any] = {"all": _correlations(human, predictions, folds)}
+    return report | ({"by_language_pair": by_pair} if language_pairs is not None else {})
 
 
-def _correlations(human: FloatArray, predictions: FloatArray) -> dict[str, float | int | None]:
+def _correlations(
+    human: FloatArray, predictions: FloatArray, fold_of_row: IntArray
+) -> dict[str, float | int | None]:
     return {
         "rows": len(human),
-        "pearson": rounded(float(pearson(human, predictions))),
-        "kendall": rounded(float(kendall_b(human, predictions))),
+        "pearson": rounded(mean_over_folds(pearson, human, predictions, fold_of_row)),
+        "kendall": rounded(mean_over_folds(kendall_b, human, predictions, fold_of_row)),
     }
+
+
+def mean_over_folds(
+    correlation: Callable[[FloatArray, FloatArray], Any],
+    human: FloatArray,
+    predictions: FloatArray,
+    fold_of_row: IntArray,
+) -> float:
+    """Return the mean over folds of the correlation in each fold.
+
+    Every fold has another regressor, whose predictions may have another offset; one correlation
+    over the rows of all folds would measure these offsets too. Constant predictions count as 0,
+    as where settings are chosen. Folds of a single row do not count. NaN where no fold has a
+    correlation.
+
+    >>> human, fold = np.array([1.0, 2.0, 1.0, 2.0]), np.array([0, 0, 1, 1])
+    >>> round(mean_over_folds(pearson, human, np.array([0.1, 0.2, 9.1, 9.2]), fold), 6)
+    1.0
+    """
+    masks = [fold_of_row == fold for fold in np.unique(fold_of_row)]
+    values = [float(correlation(human[m], predictions[m])) for m in masks if m.sum() > 1]
+    return float("nan") if np.isnan(values).all() else float(np.nan_to_num(values).mean())
 
 
 def rounded(figure: float) -> float | None:

@@ -221,7 +221,7 @@ def test_rows_of_one_reference_never_part(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(set(folds.tolist())) == 4
 
 
-def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
+def test_agreement_is_that_of_predictions_out_of_fold() -> None:
     ratings = rated()
     metric = fitted(ratings, folds=3)
     report = metric.agreement_
@@ -236,12 +236,16 @@ def test_held_out_agreement_is_that_of_held_out_predictions() -> None:
 
 
 @pytest.mark.parametrize("reduction", ["best", "mean"])
-def test_held_out_agreement_is_by_segment(reduction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agreement_is_by_segment_and_the_mean_over_folds(
+    reduction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_row: list[float] = []
+    fold_of_row: list[int] = []
 
     def spy(*arguments: Any, **settings: Any) -> FittedRegressor[Any]:
         result = svr.fit_svr(*arguments, **settings)
         by_row.extend(result.predictions.tolist())
+        fold_of_row.extend(result.fold_of_row.tolist())
         return result
 
     monkeypatch.setattr(metric_module, "fit_svr", spy)
@@ -252,17 +256,23 @@ def test_held_out_agreement_is_by_segment(reduction: str, monkeypatch: pytest.Mo
     ratings = replace(ratings, segments=replace(ratings.segments, references=references))
     report = fitted(ratings, folds=3, references=reduction).agreement_
     assert len(by_row) == sum(counts)
-    rows = iter(by_row)
+    rows, folds_of_pairs = iter(by_row), iter(fold_of_row)
     alone = [[next(rows) for _ in range(count)] for count in counts]
+    fold = np.array([{next(folds_of_pairs) for _ in range(count)}.pop() for count in counts])
     expected = [max(each) if reduction == "best" else sum(each) / len(each) for each in alone]
     assert report["held_out_rows"] == report["all"]["rows"] == 36
     czech = [row for row in range(36) if row % 4 < 2]
     for name, chosen in {"all": list(range(36)), "cs-en": czech}.items():
         figures = report["all"] if name == "all" else report["by_language_pair"][name]
-        human, ours = ratings.scores[chosen], np.array(expected)[chosen]
-        assert figures["rows"] == len(human)
-        assert figures["pearson"] == pytest.approx(np.corrcoef(human, ours)[0, 1], abs=1e-6)
-        assert figures["kendall"] == pytest.approx(kendalltau(human, ours).statistic, abs=1e-6)
+        parts = [[row for row in chosen if fold[row] == each] for each in range(3)]
+        human = [ratings.scores[rows] for rows in parts]
+        ours = [np.array(expected)[rows] for rows in parts]
+        pairs = list(zip(human, ours, strict=True))
+        pearson = np.mean([np.corrcoef(h, o)[0, 1] for h, o in pairs])
+        kendall = np.mean([kendalltau(h, o).statistic for h, o in pairs])
+        assert figures["rows"] == len(chosen)
+        assert figures["pearson"] == pytest.approx(pearson, abs=1e-6)
+        assert figures["kendall"] == pytest.approx(kendall, abs=1e-6)
 
 
 class Remarking(Counting):

@@ -98,13 +98,12 @@ def test_the_command(
     assert shown.splitlines() == [
         "both: the mean of the weights of 2 metrics",
         "",
-        "part  name  learnt from",
-        "1     one   rated",
-        "2     two   rated",
+        "part  name  trained on",
+        "   1  one   rated",
+        "   2  two   rated",
         "",
-        "measure it before you use it: only networks near each other have a mean of use",
-        "",
-        "saved in both; use it with: adequa score -m both -t FILE -r FILE",
+        "Measure it before you use it: only networks near each other have a useful mean.",
+        "Saved in both; use it with: adequa score -m both -t FILE -r FILE",
     ]
     one, two, both = (loaded(folder, name) for name in ("one", "two", "both"))
     np.testing.assert_array_equal(

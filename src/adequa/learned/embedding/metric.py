@@ -22,7 +22,8 @@ from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features, feature_count, pair_features
 from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
-from adequa.learned.folds import FittedRegressor, held_out_agreement, reference_groups
+from adequa.learned.folds import FittedRegressor, reference_groups, validation_agreement
+from adequa.learned.results import TrainingResult, ratings_result
 from adequa.learned.saved import encoder_facts, restore_encoder
 from adequa.metrics.base import Remark, check_choice
 from adequa.metrics.saved import Description
@@ -71,7 +72,7 @@ class EmbeddingRegressor(LearnedMetric):
         fitted = self._fit_regressor(features, ratings.scores[pairs.segment], groups, progress)
         self.regressor_ = fitted.regressor
         by_segment = fitted.reduced(pairs.segment, self.references)
-        self.agreement_ = held_out_agreement(ratings.scores, ratings.ids, by_segment)
+        self.agreement_ = validation_agreement(ratings.scores, ratings.ids, by_segment)
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
         return self
 
@@ -133,6 +134,10 @@ class EmbeddingRegressor(LearnedMetric):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.regressor_.arrays()
+
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        self.check_fitted()
+        return ratings_result(self, folder)
 
     def card(self) -> str:
         model = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]

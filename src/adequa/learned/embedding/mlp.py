@@ -413,11 +413,11 @@ def fit_mlp(
 ) -> FittedRegressor[MLP]:
     """Train a perceptron with the setting and the epoch of the best Pearson on a split."""
     progress.stage("Searching for settings")
-    held_out = split_off(groups, development, seed)
+    validation = split_off(groups, development, seed)
     search = search_mlp(
         features,
         targets,
-        held_out,
+        validation,
         grid,
         seed,
         device=device,
@@ -430,6 +430,7 @@ def fit_mlp(
         settings_tried=len(search.settings),
         folds=0,
         criterion=float(search.correlations.max()),
-        held_out=np.flatnonzero(held_out),
-        predictions=search.model.predict(features[held_out]),
+        rows=np.flatnonzero(validation),
+        fold_of_row=np.zeros(validation.sum(), np.intp),
+        predictions=search.model.predict(features[validation]),
     )

@@ -483,6 +483,7 @@ def fit_svr(
         settings_tried=len(search.settings),
         folds=folds,
         criterion=float(search.means[search.best_index]),
-        held_out=np.arange(len(targets)),
+        rows=np.arange(len(targets)),
+        fold_of_row=fold_of_row,
         predictions=search.best_predictions * scale + mean,
     )

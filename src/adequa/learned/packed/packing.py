@@ -23,7 +23,7 @@ import numpy.typing as npt
 from adequa.encoders.tokens import TokenRows
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
-from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, three_digits
+from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell
 from adequa.learned.packed.export import GraphPrecision, export_onnx
 from adequa.learned.packed.metric import (
     BEND,
@@ -35,13 +35,16 @@ from adequa.learned.packed.metric import (
     raw_scores,
     score_by_rule,
 )
-from adequa.learned.pair.metric import PairRegressor, ancestry, stage_table
+from adequa.learned.pair.metric import PairRegressor
+from adequa.learned.pair.results import ancestry, stage_table
+from adequa.learned.results import how_to_use
 from adequa.metrics.base import check_choice
 from adequa.metrics.saved import DIGITS, Description, is_name, save
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.onnx import MODEL, TOKENIZER, PairSession
 from adequa.runtime.tokens import MIN_TOKENS, Pair
 from adequa.segments import FloatArray, Segments
+from adequa.tables import MISSING, Column, Result, Table
 from adequa.version import __version__
 
 if TYPE_CHECKING:
@@ -66,16 +69,62 @@ class Loss:
     largest_difference: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PackingResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PackingResult(Result):
     """A packed metric that was just written."""
 
     folder: Path
     name: str
+    origin: str  # the name of the metric that it was packed from
     precision: GraphPrecision
     size: int  # of the whole folder, in bytes
     score_map: ScoreMap
     loss: Loss
+
+    def tables(self) -> tuple[Table, ...]:
+        """Size, loss of precision and scale of the metric."""
+        rows = [
+            ("size", f"{self.size / 1e6:.1f} MB"),
+            (
+                f"correlation with fp32, {self.loss.tested:,} pairs",
+                _figure(self.loss.correlation, ".5f"),
+            ),
+            ("largest difference of a score", _figure(self.loss.largest_difference, ".2g")),
+            ("raw score of an unrelated text (near 0)", f"{self.score_map.unrelated:.3f}"),
+            ("raw score of the reference (near 1)", f"{self.score_map.reference:.3f}"),
+        ]
+        title = f"{self.name}: {self.origin}, packed in {self.precision}"
+        notes = (how_to_use(str(self.folder)),)
+        return (Table((Column("quantity"), Column("value", align="right")), rows, title, notes),)
+
+    def long_table(self) -> Table:
+        """The exact figures."""
+        columns = (Column("quantity"), Column("value", "number"))
+        return Table(columns, list(self._figures().items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, folder, origin and precision of the metric, and its figures."""
+        return {
+            "name": self.name,
+            "folder": str(self.folder),
+            "packed_from": self.origin,
+            "precision": self.precision,
+            **self._figures(),
+        }
+
+    def _figures(self) -> dict[str, float | None]:
+        return {
+            "bytes": self.size,
+            "tested_pairs": self.loss.tested,
+            "correlation": self.loss.correlation,
+            "largest_difference": self.loss.largest_difference,
+            "unrelated": self.score_map.unrelated,
+            "reference": self.score_map.reference,
+        }
+
+
+def _figure(value: float | None, form: str) -> str:
+    return MISSING if value is None else format(value, form)
 
 
 def pack(
@@ -140,7 +189,7 @@ def pack(
         )
         save(Path(folder), description, None, packed_card(description), _copy_from(session.folder))
     size = sum(path.stat().st_size for path in Path(folder).iterdir())
-    return PackingResult(Path(folder), name, precision, size, score_map, loss)
+    return PackingResult(Path(folder), name, regressor.name, precision, size, score_map, loss)
 
 
 def _check(regressor: PairRegressor, name: str, precision: str, pairs: int) -> None:
@@ -430,9 +479,7 @@ def _agreement(report: Mapping[str, Any]) -> str:
         return f"Nothing was held out to measure it on; {EVALUATE_YOURSELF}"
     counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
     figures = [
-        f"{word} {three_digits(report[key])}"
-        for key, word in _FIGURES.items()
-        if report.get(key) is not None
+        f"{word} {report[key]:.3f}" for key, word in _FIGURES.items() if report.get(key) is not None
     ]
     return (
         f"On {counts} that were held out: {', '.join(figures)}. The weights were chosen on them, "

@@ -45,9 +45,7 @@ class InitialModel:
 
 def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> InitialModel:
     """The plan's pretrained encoder with a new head; raise if it cannot be trained on a device."""
-    folder = model_folder(
-        plan.encoder, download=download, revision="", asking="--download (in Python download=True)"
-    )
+    folder = model_folder(plan.encoder, download=download)
     model = new_model(
         folder, plan_head(plan), max_length=plan.max_length, seed=plan.seed, device=device
     )

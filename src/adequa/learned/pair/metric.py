@@ -20,15 +20,14 @@ from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric
-from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell, table
+from adequa.learned.pair.results import pair_card, pair_result
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.metrics.base import Remark, check_choice
 from adequa.metrics.registry import check_settings, load_metric, whole_number
-from adequa.metrics.saved import DIGITS, Description
+from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
-from adequa.version import __version__
 
 if TYPE_CHECKING:
     import torch
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from adequa.learned.pair.initial_model import InitialModel
     from adequa.learned.pair.network import PairModel
     from adequa.learned.pair.plan import Plan
+    from adequa.learned.results import TrainingResult
     from adequa.learned.training import Outcome, TrainingProgress
 
 ENCODER_FOLDER = "encoder"  # of the fine-tuned encoder, in the folder of the metric
@@ -278,8 +278,12 @@ class PairRegressor(LearnedMetric):
         written = self.model_.write_encoder(folder / ENCODER_FOLDER)
         return {f"{ENCODER_FOLDER}/{name}": digest for name, digest in written.items()}
 
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        self.check_fitted()
+        return pair_result(self, folder)
+
     def card(self) -> str:
-        return _card(self)
+        return pair_card(self)
 
     @classmethod
     def load(
@@ -354,112 +358,3 @@ def _device_name(device: torch.device) -> str:
     import torch  # noqa: PLC0415  # an extra, and heavy
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
-
-
-# The model card
-
-
-def _card(metric: PairRegressor) -> str:
-    """The model card in Markdown: what the metric is, and every stage of its training."""
-    sections = {
-        "Use": [
-            shell(),
-            "The encoder and its tokenizer are in this folder. Higher is better; scores are on the "
-            "scale of the last ratings or teacher that it was trained on.",
-        ],
-        "Stages": _stages(metric.training_),
-    }
-    if "averaged" not in metric.training_:
-        sections["Agreement with people while training"] = _development(metric)
-    return model_card(
-        metric.name,
-        f"A sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a hypothesis and its "
-        f"reference together. Trained with adequa {__version__}.",
-        sections,
-    )
-
-
-def _stages(facts: Mapping[str, Any]) -> list[str]:
-    """The stages of a metric and its ancestors, and where the weights come from."""
-    blocks = [stage_table(facts)]
-    if any(ancestors(facts)):
-        blocks.append("".join(ancestry(facts)).strip())
-    if "averaged" in facts:
-        blocks.append(f"A mean of weights was not measured while it was made: {EVALUATE_YOURSELF}")
-        return blocks
-    blocks.append(
-        f"{facts['pairs']:,} different pairs of reference and hypothesis in all, trained on "
-        f"{facts['trained_on']}, {facts['precision']}."
-    )
-    return blocks
-
-
-def stage_table(training: Mapping[str, Any]) -> str:
-    """The objectives and data of all stages, those of the metric's ancestors first."""
-    rows = [
-        row
-        for ancestor in ancestors(training)
-        for row in _stage_rows(ancestor["training"], f"{ancestor['name']}, ")
-    ]
-    return table(["stage", "learns", "from", "rows"], [*rows, *_stage_rows(training)])
-
-
-def _stage_rows(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[str | int]]:
-    for number, sources in enumerate(training["stages"], 1):
-        for source in sources:
-            count = len(source.get("teacher", ()))  # their paths mean nothing elsewhere
-            teachers = f" of {count} teachers" if count > 1 else ""
-            datasets = ", ".join(source["rows_by_dataset"])
-            yield [f"{prefix}{number}", source["objective"] + teachers, datasets, source["rows"]]
-
-
-def _development(metric: PairRegressor) -> list[str]:
-    """The figures on development data."""
-    held_out = metric.agreement_["held_out"]
-    if not any(held_out.values()):
-        return ["Nothing was held out for development."]
-    counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
-    return [
-        f"On {counts} that were held out, with all outputs of their references. What is kept was "
-        "chosen on them, so that the figures are a little too good: " + EVALUATE_YOURSELF,
-        table(
-            ["after", "step", "loss", "Pearson", "ordered rightly"],
-            [
-                [entry.get(key) for key in ("stage", "step", "loss", "pearson", "accuracy")]
-                for entry in metric.training_["history"]
-            ],
-        ),
-    ]
-
-
-def ancestors(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The metrics that one was trained from or is averaged from, oldest first.
-
-    `training` and the results are as in metric.json. A metric with several descendants comes once.
-    """
-    seen = set[str]()
-    for ancestor in _all_ancestors(training):
-        if ancestor["digest"] not in seen or not ancestor["digest"]:
-            seen.add(ancestor["digest"])
-            yield ancestor
-
-
-def _all_ancestors(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    start = training.get("begun_from")
-    for parent in (*([] if start is None else [start]), *training.get("averaged", ())):
-        yield from _all_ancestors(parent["training"])
-        yield parent
-
-
-def ancestry(training: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on the metrics that the weights come from."""
-    averaged = training.get("averaged", ())
-    who = "one of them" if averaged else "it"
-    names = {each["digest"]: f"{each['name']} ({each['digest'][:DIGITS]})" for each in averaged}
-    if averaged:
-        *first, last = (names[each["digest"]] for each in averaged)
-        yield f"The weights are the mean of those of {', '.join(first)} and {last}. "
-    for ancestor in ancestors(training):
-        if ancestor["digest"] not in names:
-            yield f"{ancestor['name']}, which {who} went on from, has the weights "
-            yield f"{ancestor['digest'][:DIGITS]}. "

@@ -253,20 +253,22 @@ class RankerInputs:
         return np.hstack(parts)
 
 
-def load_inputs(names: Sequence[str], *, cache: bool = True) -> RankerInputs:
+def load_inputs(
+    names: Sequence[str], *, cache: bool = True, download: bool = False
+) -> RankerInputs:
     """Return the inputs with these names, which are those of the command line."""
     expanded = [part for name in names for part in GROUPS.get(name, (name,))]
-    return RankerInputs(tuple(_load_input(name, cache) for name in expanded))
+    return RankerInputs(tuple(_load_input(name, cache, download) for name in expanded))
 
 
-def _load_input(name: str, cache: bool) -> AnyInput:
+def _load_input(name: str, cache: bool, download: bool) -> AnyInput:
     if name == BLEUCOMP:
         return BleuComponents()
     if name.startswith(COLUMN):
         return ColumnInput(name)
     kind = name.partition(":")[0]
     if kind in ENCODERS:
-        return encoder_input(load_encoder(name), cache=cache)
+        return encoder_input(load_encoder(name, download=download), cache=cache)
     return MetricInput(in_full(name), load_metric(name), cache=cache)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -26,7 +26,6 @@ from adequa.learned.cards import (
     settings_table,
     shell,
     table,
-    three_digits,
     training_data,
 )
 from adequa.learned.pairwise.data import (
@@ -48,6 +47,7 @@ from adequa.learned.pairwise.inputs import (
     load_inputs,
 )
 from adequa.learned.pairwise.network import Features, Loss, NetworkShape, PairwiseNetwork, costs_of
+from adequa.learned.results import OTHER_DATA, TrainingResult, trained_on
 from adequa.learned.saved import (
     SavedArrays,
     check_sizes,
@@ -63,6 +63,7 @@ from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.preference_tau import tau_wmt12
+from adequa.tables import Column, Table, decimal
 from adequa.version import __version__
 
 if TYPE_CHECKING:
@@ -318,6 +319,32 @@ class PairwiseRanker(LearnedMetric):
     def arrays(self) -> dict[str, np.ndarray]:
         return _saved_arrays(self.network_, self.scalings_)
 
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        self.check_fitted()
+        agreement = self.agreement_
+        columns = (
+            Column("language_pair", heading="validation"),
+            Column("preferences", "integer"),
+            Column("tau", "number", decimals=3),
+        )
+        by_pair = {pair: f for pair, f in agreement["by_language_pair"].items() if pair}
+        slices = {"all": {"rows": agreement["held_out_rows"], "tau": agreement["tau"]}} | by_pair
+        figures = Table(columns, [(pair, f["rows"], f["tau"]) for pair, f in slices.items()])
+        selection = (
+            f"The network of {self.chosen_epoch}, chosen by the strict tau on these preferences; "
+            f"{OTHER_DATA}."
+        )
+        title = trained_on(self.name, self.training_, "preferences")
+        return TrainingResult(
+            name=self.name,
+            kind=self.kind,
+            readable=(replace(figures, title=title, notes=(selection,)),),
+            figures=figures,
+            facts={"training": dict(self.training_), "agreement": dict(agreement)},
+            folder=str(folder),
+            verb="rank -m {} -t FILE -t FILE -r FILE",
+        )
+
     def card(self) -> str:
         return _card(self)
 
@@ -506,7 +533,7 @@ def _agreement(metric: PairwiseRanker) -> Iterator[str]:
     yield (
         f"On {report['held_out_rows']:,} preferences of {metric.training_['validated_on']}. The "
         "epoch was chosen on them, so that the figures are a little too good. Strict Kendall's "
-        f"tau: {three_digits(report['tau'])}."
+        f"tau: {decimal(report['tau'], 3)}."
     )
     by_pair = report["by_language_pair"]
     if len(by_pair) > 1:

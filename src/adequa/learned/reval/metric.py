@@ -25,6 +25,7 @@ from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, torch_device
 from adequa.learned.folds import correlations, rounded
+from adequa.learned.results import TrainingResult, ratings_result
 from adequa.learned.reval.data import (
     HIGHEST,
     LOWEST,
@@ -290,6 +291,10 @@ class TreeLstm(LearnedMetric):
 
     def write_further(self, folder: Path) -> Mapping[str, str]:
         return write_words(self.words_, folder)
+
+    def training_result(self, folder: str | Path = "") -> TrainingResult:
+        self.check_fitted()
+        return ratings_result(self, folder)
 
     def card(self) -> str:
         summary = {
