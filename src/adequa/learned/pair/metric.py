@@ -228,6 +228,7 @@ class PairRegressor(LearnedMetric):
         return self.references_ or ("mean" if self.plan.references == "mean" else "best")
 
     def counted_remarks(self) -> tuple[Remark, ...]:
+        self.check_fitted()
         before = f"{self.name} read the first {self.model_.max_length} tokens only of "
         one, many = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
         return (Remark((before, many), (before, one), (self.model_.truncated,)),)

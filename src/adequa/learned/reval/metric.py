@@ -258,6 +258,7 @@ class TreeLstm(LearnedMetric):
         return compose_trees(self.network_, table, forest)
 
     def counted_remarks(self) -> tuple[Remark, ...]:
+        self.check_fitted()
         of_vectors = () if self.vectors is None else self.vectors.counted_remarks()
         other_parser = other_parser_remark(self.parser, self.parser_facts_)
         return (*plain(self.parser.remarks()), *plain(other_parser), *of_vectors)
