@@ -93,7 +93,7 @@ def _selected(table: PaperTable, quick: bool, names: tuple[str, ...]) -> Iterato
     for row in table.rows:
         if row.name in names and row.scorer is None:
             raise AdequaError(
-                f"{row.label} cannot be measured: the authors' weights could not be had."
+                f"{row.label} cannot be measured: the authors' weights are not available."
             )
         if (not names or row.name in names) and (not quick or row.cost == "minutes"):
             yield row

@@ -91,7 +91,7 @@ class PaperRow:
 
     name: str
     label: str
-    # None where the authors' weights cannot be had: only the paper's figures are shown.
+    # None where the authors' weights are not available: only the paper's figures are shown.
     scorer: Scorer | None
     paper: Mapping[str, float] = field(default_factory=dict)  # by column, `average` included
     # Resources that measuring takes. --quick runs `minutes` only; others keep their last figures.
