@@ -1,11 +1,11 @@
-"""What agreement costs here, beside plain Python and loops over numpy and scipy, as ratios.
+"""Speed of agreement statistics against plain Python and loops over numpy and scipy, as ratios.
 
     python benchmarks/agreement.py [--rounds 5] [--segments 2000]
 
-Scores are made up: 20 systems, 20 metrics. Plain Python (tests/plain_agreement.py) is written
+Scores are synthetic: 20 systems, 20 metrics. Plain Python (tests/plain_agreement.py) is written
 straight from the definitions; where it would take hours it does a part of the work, which the
 table states, and its time is scaled up to the whole. Every answer is compared with the rival's. All
-run on one core, and the least time of the rounds counts. Exits with 1 where we are less than 20
+run on one core, and the fastest round counts. Exits with 1 where we are less than 20
 times as fast as plain Python, or where time grows faster with segments than n log n.
 """
 
@@ -15,7 +15,6 @@ import argparse
 import math
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -43,6 +42,7 @@ from adequa.statistics.permutation import (
 )
 from adequa.statistics.resampling import bootstrap_counts
 from adequa.statistics.ties import calibrate
+from timing import shortest
 
 Masks: TypeAlias = npt.NDArray[np.bool_]
 
@@ -57,7 +57,7 @@ SLACK = 1.5
 
 @dataclass(frozen=True)
 class Judged:
-    """Made-up scores, a row for each output."""
+    """Synthetic scores, a row for each output."""
 
     segments: int
     human: FloatArray
@@ -92,8 +92,8 @@ def judged(segments: int) -> Judged:
 
 def our_ties(data: Judged) -> tuple[float, float]:
     """The threshold and the accuracy of the first metric."""
-    found = calibrate(data.by_segment(data.human), data.by_segment(data.metrics[0]))
-    return float(found.epsilon), float(found.accuracy)
+    ties = calibrate(data.by_segment(data.human), data.by_segment(data.metrics[0]))
+    return float(ties.epsilon), float(ties.accuracy)
 
 
 def our_systems(data: Judged) -> Differences:
@@ -116,22 +116,12 @@ OURS: dict[str, Callable[[Judged], object]] = {
 }
 
 
-def seconds(work: Callable[[], object], rounds: int) -> float:
-    """The least time of the rounds."""
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
 def plain_systems(data: Judged, pairs: int, masks: Masks) -> list[list[float]]:
-    """Plain Python: the first metric against the next ones, under the given masks."""
+    """Plain Python: the first metric against the next ones, under these masks."""
     human, codes, units = (x.tolist() for x in (data.human_systems, data.system_codes, data.units))
-    metrics, given = data.metrics.tolist(), masks.tolist()
+    metrics, rows = data.metrics.tolist(), masks.tolist()
     return [
-        plain.system_differences(human, metrics[0], metrics[other], codes, units, given)
+        plain.system_differences(human, metrics[0], metrics[other], codes, units, rows)
         for other in range(1, pairs + 1)
     ]
 
@@ -139,9 +129,9 @@ def plain_systems(data: Judged, pairs: int, masks: Masks) -> list[list[float]]:
 def plain_segments(data: Judged, pairs: int, masks: Masks) -> list[list[float]]:
     """The same over all outputs."""
     human, units = data.human.tolist(), data.units.tolist()
-    metrics, given = data.metrics.tolist(), masks.tolist()
+    metrics, rows = data.metrics.tolist(), masks.tolist()
     return [
-        plain.segment_differences(human, metrics[0], metrics[other], units, given)
+        plain.segment_differences(human, metrics[0], metrics[other], units, rows)
         for other in range(1, pairs + 1)
     ]
 
@@ -188,7 +178,7 @@ class Rival:
     is_goal: bool = False
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Of all pairs and resamples."""
         return self.pairs * self.resamples / (PAIRS * RESAMPLES)
 
@@ -222,34 +212,36 @@ def against_ties(data: Judged, rounds: int) -> bool:
     human, metric = (data.by_segment(x).tolist() for x in (data.human, data.metrics[0]))
     expected = plain.calibrated_accuracy(human, metric)
     np.testing.assert_allclose(our_ties(data), expected, rtol=0, atol=1e-9)
-    ours = seconds(partial(our_ties, data), rounds)
-    theirs = seconds(partial(plain.calibrated_accuracy, human, metric), rounds)
-    return told("tie-calibrated accuracy", "plain Python", "all", (ours, theirs), goal=True)
+    ours = shortest(partial(our_ties, data), rounds)
+    theirs = shortest(partial(plain.calibrated_accuracy, human, metric), rounds)
+    return print_ratio("tie-calibrated accuracy", "plain Python", "all", (ours, theirs), goal=True)
 
 
 def against_permutations(data: Judged, rounds: int) -> bool:
     """PERM-BOTH against rivals that do a part of the work under the same masks."""
-    passed = True
+    succeeds = True
     masks = plain.swap_masks(data.human.size, RESAMPLES, SEED)
     for what, rivals in PERMUTATIONS.items():
         work = OURS[what](data)
         assert isinstance(work, Differences)
-        ours = seconds(partial(OURS[what], data), rounds)
+        ours = shortest(partial(OURS[what], data), rounds)
         for rival in rivals:
             part = partial(rival.differences, data, rival.pairs, masks[: rival.resamples])
-            found = work.resampled[0, 1 : rival.pairs + 1, : rival.resamples]
-            np.testing.assert_allclose(found, part(), rtol=0, atol=1e-9)
-            theirs = seconds(part, min(rounds, 3)) / rival.share
+            differences = work.resampled[0, 1 : rival.pairs + 1, : rival.resamples]
+            np.testing.assert_allclose(differences, part(), rtol=0, atol=1e-9)
+            theirs = shortest(part, min(rounds, 3)) / rival.fraction
             done = f"{rival.pairs} of {PAIRS} pairs, {rival.resamples} of {RESAMPLES:,} resamples"
-            passed &= told(what, rival.name, done, (ours, theirs), goal=rival.is_goal)
-    return passed
+            succeeds &= print_ratio(what, rival.name, done, (ours, theirs), goal=rival.is_goal)
+    return succeeds
 
 
-def told(what: str, rival: str, done: str, times: tuple[float, float], *, goal: bool) -> bool:
+def print_ratio(
+    what: str, rival: str, done: str, times: tuple[float, float], *, goal: bool
+) -> bool:
     """Print a row of the first table; whether its goal is reached."""
     ours, theirs = times
-    shown = f"{GOAL}" if goal else ""
-    print_row(what, rival, done, f"{ours:.3f}", f"{theirs:,.2f}", f"{theirs / ours:,.0f}", shown)
+    limit = f"{GOAL}" if goal else ""
+    print_row(what, rival, done, f"{ours:.3f}", f"{theirs:,.2f}", f"{theirs / ours:,.0f}", limit)
     return not goal or theirs / ours >= GOAL
 
 
@@ -263,12 +255,12 @@ def within_n_log_n(sizes: Sequence[int], times: Sequence[float]) -> bool:
 def growth(rounds: int) -> bool:
     """Time against segments, and the ratio of each to the one before."""
     print_header("growth, seconds (times the one before)", *(f"{n:,} segments" for n in GROWTH))
-    inputs, passed = [judged(segments) for segments in GROWTH], True
+    inputs, succeeds = [judged(segments) for segments in GROWTH], True
     for what, work in OURS.items():
-        times = [seconds(partial(work, data), rounds) for data in inputs]
+        times = [shortest(partial(work, data), rounds) for data in inputs]
         print_row(what, *with_ratios(times))
-        passed &= within_n_log_n([SYSTEMS * segments for segments in GROWTH], times)
-    return passed
+        succeeds &= within_n_log_n([SYSTEMS * segments for segments in GROWTH], times)
+    return succeeds
 
 
 def with_ratios(times: Sequence[float]) -> list[str]:
@@ -291,8 +283,8 @@ def kendall(rounds: int) -> bool:
         weights = bootstrap_counts(items, RESAMPLES, SEED)
         work = partial(resampled_taus, human, metric, weights)
         np.testing.assert_allclose(kendall_b(human, metric, weights), work(), rtol=0, atol=1e-12)
-        ours.append(seconds(partial(kendall_b, human, metric, weights), min(rounds, 3)))
-        theirs.append(seconds(work, 1))
+        ours.append(shortest(partial(kendall_b, human, metric, weights), min(rounds, 3)))
+        theirs.append(shortest(work, 1))
     print_row("ours", *with_ratios(ours))
     print_row("scipy.stats.kendalltau, one by one", *with_ratios(theirs))
     print_row("scipy / ours", *(f"{t / o:.2f}" for o, t in zip(ours, theirs, strict=True)))
@@ -300,9 +292,9 @@ def kendall(rounds: int) -> bool:
 
 
 def resampled_taus(human: FloatArray, metric: FloatArray, weights: FloatArray) -> list[float]:
-    """scipy's tau-b of resamples written out, given how often each item was drawn."""
-    drawn = (np.repeat(np.arange(len(human)), counts) for counts in weights.astype(np.intp))
-    return [stats.kendalltau(human[rows], metric[rows])[0] for rows in drawn]
+    """scipy's tau-b of resamples that are written out by the counts of their items."""
+    resamples = (np.repeat(np.arange(len(human)), counts) for counts in weights.astype(np.intp))
+    return [stats.kendalltau(human[rows], metric[rows])[0] for rows in resamples]
 
 
 def main() -> int:
@@ -315,12 +307,12 @@ def main() -> int:
     print(f"{SYSTEMS} systems, {data.segments:,} segments, {METRICS} metrics, seconds")
     columns = ("rival", "part of the work the rival did", "ours", "rival's, for the whole work")
     print_header("what", *columns, "times as fast", "goal")
-    passed = against_ties(data, arguments.rounds)
-    passed &= against_permutations(data, arguments.rounds)
-    passed &= growth(arguments.rounds)
-    passed &= kendall(arguments.rounds)
-    print("\nEvery goal is reached." if passed else "\nA goal is missed.")
-    return 0 if passed else 1
+    succeeds = against_ties(data, arguments.rounds)
+    succeeds &= against_permutations(data, arguments.rounds)
+    succeeds &= growth(arguments.rounds)
+    succeeds &= kendall(arguments.rounds)
+    print("\nEvery goal is reached." if succeeds else "\nA goal is missed.")
+    return 0 if succeeds else 1
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What lexical scoring costs here, beside sacreBLEU and the METEOR jar, in one run, as ratios.
+"""Speed of lexical scoring against sacreBLEU and the METEOR jar, in one run, as ratios.
 
     ADEQUA_DATA=FOLDER python benchmarks/lexical.py [--segments 3000] [--rounds 5]
 
 Reads WMT16 direct-assessment segments from the data folder. Every measurement is a fresh process
-(the caches of one rival never help the other), rivals take turns, and the least time of the rounds
+(the caches of one rival never help the other), rivals take turns, and the fastest round
 counts. Against sacreBLEU it is the CPU time of scoring alone; against the jar, which spreads over
 cores, the wall-clock time of the whole command, start-up included. Exits with 1 where a limit is
-passed.
+exceeded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import argparse
 import gzip
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from meteor_jar import jar_command, missing
+from timing import command_cpu_seconds
 
 # Each program gets two files and prints the CPU seconds of its work.
 TIMED = """
@@ -104,34 +104,24 @@ def duels(hypotheses: Path, references: Path) -> Iterator[Duel]:
 
 
 def seconds(duel: Duel, command: list[str]) -> float:
-    """What one run of a command takes."""
+    """Seconds of one run of a command."""
     started = time.perf_counter()
-    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
     if duel.whole_command:
         return time.perf_counter() - started
-    return float(shown.stdout)
+    return float(finished.stdout)
 
 
-def fought(duel: Duel, rounds: int) -> tuple[float, float]:
-    """Our least time and theirs, measured in turns."""
+def shortest_times(duel: Duel, rounds: int) -> tuple[float, float]:
+    """Our shortest time and theirs, measured in turns."""
     times = [(seconds(duel, duel.ours), seconds(duel, duel.theirs)) for _ in range(rounds)]
     return min(ours for ours, _ in times), min(theirs for _, theirs in times)
 
 
 def start_up(rounds: int) -> float:
     """CPU seconds of `adequa --help`."""
-
-    def spent() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
-    times = []
-    for _ in range(rounds):
-        before = spent()
-        command = [sys.executable, "-m", "adequa", "--help"]
-        subprocess.run(command, capture_output=True, check=True)
-        times.append(spent() - before)
-    return min(times)
+    command = [sys.executable, "-m", "adequa", "--help"]
+    return min(command_cpu_seconds(command) for _ in range(rounds))
 
 
 def write_segments(folder: Path, count: int) -> tuple[Path, Path]:
@@ -148,25 +138,25 @@ def write_segments(folder: Path, count: int) -> tuple[Path, Path]:
 
 
 def main() -> int:
-    """Print the table; 1 where a limit is passed."""
+    """Print the table; 1 where a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--segments", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    passed = True
+    succeeds = True
     print(f"{'':42}{'ours s':>9}{'theirs s':>10}{'ratio':>8}{'limit':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for duel in duels(*write_segments(Path(folder), arguments.segments)):
-            ours, theirs = fought(duel, arguments.rounds)
+            ours, theirs = shortest_times(duel, arguments.rounds)
             ratio = ours / theirs
-            passed &= ratio <= duel.limit
+            succeeds &= ratio <= duel.limit
             print(
                 f"{duel.what:42}{ours:9.2f}{theirs:10.2f}{ratio:8.2f}{duel.limit:8.1f}", flush=True
             )
-    started = start_up(arguments.rounds)
-    passed &= started <= START_UP_LIMIT
-    print(f"{'start-up, adequa --help, CPU':42}{started:9.2f}{'':18}{START_UP_LIMIT:8.1f}")
-    return 0 if passed else 1
+    start_seconds = start_up(arguments.rounds)
+    succeeds &= start_seconds <= START_UP_LIMIT
+    print(f"{'start-up, adequa --help, CPU':42}{start_seconds:9.2f}{'':18}{START_UP_LIMIT:8.1f}")
+    return 0 if succeeds else 1
 
 
 if __name__ == "__main__":

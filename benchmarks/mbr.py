@@ -6,8 +6,8 @@
 
 The double loop scores one pair at a time with the metric, as the definition is written; a second
 rival scores each candidate against all others in one call. Candidates are the sentences of the
-examples with words dropped, replaced or exchanged. All must choose the same. Several processes
-share out the sentences; each goes all ways, and what is told are the seconds of all together.
+examples with words dropped, replaced or exchanged. All must choose the same. Processes share
+the sentences; each runs all methods, and the sum of their seconds is printed.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 
 from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.scoring.mbr import mbr
 from adequa.segments import Segments
+from texts import SENTENCES, WORDS
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-SENTENCES = (EXAMPLES / "reference.txt").read_text(encoding="utf-8").splitlines()
-WORDS = " ".join(SENTENCES).split()
-_DROPPED, _REPLACED = 0.1, 0.25  # from 0 to 1: what becomes of a word
+_DROPPED, _REPLACED = (
+    0.1,
+    0.25,
+)  # a random number below the first drops a word, below the second replaces it
 
 
 def candidates(draw: random.Random, count: int) -> list[str]:
@@ -54,10 +54,10 @@ def by_pairs(metric: Metric, texts: Sequence[str]) -> int:
     utilities = [
         math.fsum(
             float(metric.score(Segments((text,), ((other,),))).segments[0])
-            for at, other in enumerate(texts)
-            if at != place
+            for j, other in enumerate(texts)
+            if j != i
         )
-        for place, text in enumerate(texts)
+        for i, text in enumerate(texts)
     ]
     return _first_best(metric, utilities)
 
@@ -65,8 +65,8 @@ def by_pairs(metric: Metric, texts: Sequence[str]) -> int:
 def by_candidates(metric: Metric, texts: Sequence[str]) -> int:
     """One candidate at a time, against all others in one call."""
     utilities = []
-    for place, text in enumerate(texts):
-        others = tuple((other,) for at, other in enumerate(texts) if at != place)
+    for i, text in enumerate(texts):
+        others = tuple((other,) for j, other in enumerate(texts) if j != i)
         scores = metric.score(Segments((text,) * len(others), others)).segments
         utilities.append(math.fsum(scores.tolist()))
     return _first_best(metric, utilities)
@@ -80,31 +80,31 @@ def _first_best(metric: Metric, utilities: Sequence[float]) -> int:
 Timed = tuple[float, list[int]]  # seconds and choices
 
 
-def timed_ways(metric: str, pairs_only: bool, lists: Sequence[Sequence[str]]) -> dict[str, Timed]:
-    """All ways on the same candidates, one after the other."""
-    load_metric(metric).score(Segments(("A cat.",), (("The cat.",),)))  # open what it opens
+def time_methods(metric: str, pairs_only: bool, lists: Sequence[Sequence[str]]) -> dict[str, Timed]:
+    """All methods on the same candidates, one after the other."""
+    load_metric(metric).score(Segments(("A cat.",), (("The cat.",),)))  # load files before timing
 
     def loop(one: Callable[[Metric, Sequence[str]], int]) -> list[int]:
-        fresh = load_metric(metric)  # anew, as some remember what they scored
+        fresh = load_metric(metric)  # without scores in memory
         return [one(fresh, texts) for texts in lists]
 
-    ways: dict[str, Callable[[], list[int]]] = {
+    methods: dict[str, Callable[[], list[int]]] = {
         "adequa mbr": lambda: [choice.index for choice in mbr(lists, metric)],
         "double loop, by pairs": lambda: loop(by_pairs),
     }
     if not pairs_only:
-        ways["double loop, by candidates"] = lambda: loop(by_candidates)
-    found = {}
-    for name, way in ways.items():
-        began = time.perf_counter()
-        chosen = way()
-        found[name] = (time.perf_counter() - began, chosen)
-        print(f"{name}: {len(lists)} sentences in {found[name][0]:.0f} s", file=sys.stderr)
-    return found
+        methods["double loop, by candidates"] = lambda: loop(by_candidates)
+    results = {}
+    for name, method in methods.items():
+        start = time.perf_counter()
+        choices = method()
+        results[name] = (time.perf_counter() - start, choices)
+        print(f"{name}: {len(lists)} sentences in {results[name][0]:.0f} s", file=sys.stderr)
+    return results
 
 
 def main() -> None:
-    """Time all ways in one run, and compare their choices."""
+    """Time all methods in one run, and compare their choices."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--metric", default="chrf")
     parser.add_argument("--sentences", type=int, default=100)
@@ -118,9 +118,9 @@ def main() -> None:
     print(
         f"{args.metric}: {args.candidates} candidates × {args.sentences} sentences, {pairs:,} pairs"
     )
-    shares = [lists[first :: args.processes] for first in range(args.processes)]
+    parts_of_lists = [lists[first :: args.processes] for first in range(args.processes)]
     with ProcessPoolExecutor(args.processes, get_context("spawn")) as pool:
-        parts = list(pool.map(partial(timed_ways, args.metric, args.pairs_only), shares))
+        parts = list(pool.map(partial(time_methods, args.metric, args.pairs_only), parts_of_lists))
     ours = sum(part["adequa mbr"][0] for part in parts)
     for name in parts[0]:
         seconds = sum(part[name][0] for part in parts)

@@ -1,11 +1,11 @@
-"""How much memory `adequa score` takes with a packed metric: the most at any time, by segments.
+"""Peak memory of `adequa score` with a packed metric, by number of segments.
 
     python benchmarks/packed_memory.py [--segments 100000] [--folder FOLDER | --tiny] [--no-cache]
 
-Made-up sentences, a third of them seen before and a few longer than a model reads at once, go
+Synthetic sentences, a third of them repeated and a few longer than a model reads at once, go
 through the command in a process of its own, with a cache in a new folder. Without a folder the
-metric that ships with adequa is measured; `--tiny` measures all around a model that takes nothing
-itself. Exits with 1 where the limit is passed.
+metric that ships with adequa is measured; `--tiny` measures everything around a model of almost no
+size. Exits with 1 where the limit is exceeded.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ WORDS = TEXT.split()
 
 
 def sentences(count: int, seed: int) -> Iterator[str]:
-    """Sentences of 8 to 40 words; of three, one is among a few hundred that come all the time."""
+    """Sentences of 8 to 40 words; every third is one of a few hundred that are repeated."""
     random = Random(seed)
     common = [_sentence(random, random.randint(8, 40)) for _ in range(500)]
-    for at in range(count):
-        if at % 3 == 0:
+    for index in range(count):
+        if index % 3 == 0:
             yield random.choice(common)
         else:
-            yield _sentence(random, random.randint(8, 40) if at % 5000 else 700)
+            yield _sentence(random, random.randint(8, 40) if index % 5000 else 700)
 
 
 def _sentence(random: Random, length: int) -> str:
@@ -57,26 +57,30 @@ def write(path: Path, count: int, seed: int) -> None:
 
 
 def main() -> int:
-    """Measure, and say whether the limit is kept."""
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--segments", type=int, default=100_000)
-    options.add_argument("--folder", default=str(METRIC_FOLDER))
-    options.add_argument("--tiny", action="store_true")
-    options.add_argument("--no-cache", action="store_true")
-    chosen = options.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folder = chosen.folder
-        if chosen.tiny:
-            folder = str(tiny_packed(Path(place) / "metric"))
+    """Measure; return 1 where the limit is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--segments", type=int, default=100_000)
+    parser.add_argument("--folder", default=str(METRIC_FOLDER))
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--no-cache", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        folder = arguments.folder
+        if arguments.tiny:
+            folder = str(tiny_packed(Path(directory) / "metric"))
         for name, seed in (("hyp.txt", 1), ("ref.txt", 2)):
-            write(Path(place) / name, chosen.segments, seed)
+            write(Path(directory) / name, arguments.segments, seed)
         command = [sys.executable, "-m", "adequa", "score", "-t", "hyp.txt", "-r", "ref.txt"]
-        command += ["-m", folder, *(["--no-cache"] if chosen.no_cache else [])]
+        command += ["-m", folder, *(["--no-cache"] if arguments.no_cache else [])]
         started = time.perf_counter()
-        subprocess.run(command, cwd=place, env={**os.environ, "ADEQUA_CACHE": place}, check=True)
+        subprocess.run(
+            command, cwd=directory, env={**os.environ, "ADEQUA_CACHE": directory}, check=True
+        )
         seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"{chosen.segments:,} segments in {seconds:.0f} s: at most {peak:,.0f} MB of {LIMIT:,}")
+    print(
+        f"{arguments.segments:,} segments in {seconds:.0f} s: at most {peak:,.0f} MB of {LIMIT:,}"
+    )
     return int(peak > LIMIT)
 
 

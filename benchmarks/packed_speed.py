@@ -1,26 +1,24 @@
-"""What scoring with a packed metric costs, beside PyTorch and a large model, in one run, as ratios.
+"""Speed of scoring with a packed metric against PyTorch and a large model, in one run, as ratios.
 
     ADEQUA_DATA=FOLDER python benchmarks/packed_speed.py [--folder FOLDER] [--student FOLDER]
 
-Different pairs of a hypothesis and a reference (WMT15 by default, made-up sentences where there are
-no data) are scored from text, tokenizing included, on two threads, by
+Different pairs of a hypothesis and a reference (WMT15 by default, synthetic sentences without
+data) are scored from text, tokenizing included, on two threads, by
 
 - the packed metric's model, as the runtime batches it;
 - the same network in PyTorch in fp32, in batches of 32 in the order of the file: that of the saved
-  pair regressor named by `--student`, or else one of the size of e5-small with random weights;
+  pair regressor of `--student`, or else one of the size of e5-small with random weights;
 - a network of the size of XLM-R large with random weights, in batches of 32, on a part of the same
   pairs and with the same tokens, by the pair.
 
-All take turns, and the median of the rounds counts. Beside that, the CPU seconds in which a fresh
-`adequa score` has its first score, where the folder is that of a whole metric. Exits with 1 where a
-goal is missed.
+All take turns, and the median of the rounds counts. The CPU seconds until the first score of a
+fresh `adequa score` are printed too, where the folder is that of a whole metric. Exits
+with 1 where a goal is missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,10 +32,7 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaModel
 
-from adequa.datasets.load import load_dataset
 from adequa.encoders.tokens import TokenRows
-from adequa.errors import AdequaError
-from adequa.judgements import Ratings
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairNetwork
 from adequa.metrics.registry import load_metric
@@ -45,44 +40,36 @@ from adequa.metrics.saved import is_saved
 from adequa.pretrained import METRIC_FOLDER
 from adequa.runtime.onnx import PairSession
 from adequa.runtime.tokens import Pair, PairTokenizer
+from texts import NEWS_WORDS, dataset_pairs
+from timing import command_cpu_seconds
 
 THREADS = 2
 BATCH = 32
 STUDENT_GOAL, LARGE_GOAL = 3, 25  # times as fast
 START_LIMIT = 2.0  # CPU seconds
 Row = tuple[str, int | None, int, float, float]  # name, goal, pairs, wall and CPU seconds a pair
-TEXT = (
-    "the minister said on Tuesday that a new agreement between both countries would be signed in "
-    "spring although many questions about its costs remain open and the opposition has announced "
-    "resistance because it fears for jobs in smaller towns where most factories closed last year"
-)
 
 
-def real_or_made_up(data: str, count: int) -> tuple[list[Pair], str]:
-    """Different pairs of a dataset, spread evenly over it, or made-up ones; and what they are."""
-    try:
-        found = load_dataset(data)
-    except AdequaError as error:
-        print(f"{error} Made-up sentences are scored in their place.")
-        return made_up(count), "made-up sentences"
-    if not isinstance(found, Ratings) or found.segments is None:
-        raise SystemExit(f"{data} holds no ratings of texts.")
-    columns = zip(found.segments.references, found.segments.hypotheses, strict=True)
-    pairs = list(dict.fromkeys((several[0], hypothesis) for several, hypothesis in columns))
-    return [pairs[at] for at in spread(len(pairs), count)], data
+def load_pairs(data: str, count: int) -> tuple[list[Pair], str]:
+    """References and hypotheses, evenly spaced in a dataset or synthetic; and their origin."""
+    pairs = dataset_pairs(data)
+    if pairs is None:
+        return synthetic_pairs(count), "synthetic sentences"
+    ordered = [(reference, hypothesis) for hypothesis, reference in pairs]
+    return [ordered[index] for index in evenly_spaced(len(ordered), count)], data
 
 
-def made_up(count: int) -> list[Pair]:
+def synthetic_pairs(count: int) -> list[Pair]:
     """Pairs of 5 to 45 words, the same in another order."""
     random = Random(0)
-    words = [random.choices(TEXT.split(), k=random.randint(5, 45)) for _ in range(count)]
+    words = [random.choices(NEWS_WORDS, k=random.randint(5, 45)) for _ in range(count)]
     return [(" ".join(each), " ".join(random.sample(each, len(each)))) for each in words]
 
 
-def spread(size: int, count: int) -> list[int]:
-    """Places in a list of this size, at most so many, evenly over it."""
-    places: list[int] = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int)).tolist()
-    return places
+def evenly_spaced(size: int, count: int) -> list[int]:
+    """Indices of a list of this size, at most so many."""
+    indices: list[int] = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int)).tolist()
+    return indices
 
 
 def student_network(folder: str) -> PairNetwork:
@@ -125,8 +112,8 @@ def timed(work: Callable[[list[Pair]], Any], pairs: list[Pair]) -> tuple[float, 
 
 def start_up(folder: Path, rounds: int) -> float:
     """CPU seconds of a fresh process that scores one segment."""
-    with tempfile.TemporaryDirectory() as place:
-        files = [Path(place, name) for name in ("hypothesis.txt", "reference.txt")]
+    with tempfile.TemporaryDirectory() as directory:
+        files = [Path(directory, name) for name in ("hypothesis.txt", "reference.txt")]
         for file, text in zip(
             files, ("A cat sat on a mat.", "The cat is on the mat."), strict=True
         ):
@@ -142,49 +129,44 @@ def start_up(folder: Path, rounds: int) -> float:
             str(files[1]),
         ]
         command += ["-m", str(folder), "--no-cache", "--quiet"]
-        spent = []
-        for _ in range(rounds + 1):  # the first reads all files from disk
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return median(spent[1:])
+        command_cpu_seconds(command)  # reads all files from disk
+        return median(command_cpu_seconds(command) for _ in range(rounds))
 
 
-def measured(
-    session: PairSession, student: PairNetwork, pairs: list[Pair], given: argparse.Namespace
+def measure(
+    session: PairSession, student: PairNetwork, pairs: list[Pair], arguments: argparse.Namespace
 ) -> list[Row]:
     """Median wall-clock and CPU seconds a pair: ours first, then the rivals'."""
     large, reader = large_network(), session.tokenizer
-    part = [pairs[at] for at in spread(len(pairs), given.large_pairs)]
+    part = [pairs[index] for index in evenly_spaced(len(pairs), arguments.large_pairs)]
     session.score(pairs[:BATCH])
     naive(student, reader, pairs[:BATCH])
     works: list[tuple[str, int | None, list[Pair], Callable[[list[Pair]], Any]]] = [
         ("packed metric", None, pairs, session.score),
-        ("the same in PyTorch", STUDENT_GOAL, pairs, lambda some: naive(student, reader, some)),
-        ("size of XLM-R large", LARGE_GOAL, part, lambda some: naive(large, reader, some)),
+        ("the same in PyTorch", STUDENT_GOAL, pairs, lambda batch: naive(student, reader, batch)),
+        ("size of XLM-R large", LARGE_GOAL, part, lambda batch: naive(large, reader, batch)),
     ]
-    spent = np.empty((given.rounds, len(works), 2))
-    for turn in range(given.rounds):
-        for at, (_, _, some, work) in enumerate(works):
-            spent[turn, at] = timed(work, some)
+    spent = np.empty((arguments.rounds, len(works), 2))
+    for turn in range(arguments.rounds):
+        for index, (_, _, texts, work) in enumerate(works):
+            spent[turn, index] = timed(work, texts)
     return [
-        (name, goal, len(some), *middle.tolist())
-        for (name, goal, some, _), middle in zip(works, np.median(spent, axis=0), strict=True)
+        (name, goal, len(texts), *middle.tolist())
+        for (name, goal, texts, _), middle in zip(works, np.median(spent, axis=0), strict=True)
     ]
 
 
-def shown(rows: list[Row]) -> bool:
+def print_table(rows: list[Row]) -> bool:
     """Print the table; whether every goal is reached."""
     head = ("what", "pairs", "ms a pair", "CPU ms a pair", "packed is faster by", "in CPU", "goal")
     print("| " + " | ".join(head) + " |\n|---|" + "---:|" * (len(head) - 1))
     our_wall, our_cpu = rows[0][3:]
-    passed = True
+    succeeds = True
     for name, goal, count, wall, cpu in rows:
         faster = f"{wall / our_wall:.1f} | {cpu / our_cpu:.1f} | {goal}" if goal else " | |"
         print(f"| {name} | {count:,} | {wall * 1e3:.1f} | {cpu * 1e3:.1f} | {faster} |")
-        passed &= goal is None or wall / our_wall >= goal
-    return passed
+        succeeds &= goal is None or wall / our_wall >= goal
+    return succeeds
 
 
 def main() -> int:
@@ -196,21 +178,22 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--large-pairs", type=int, default=64, help="for the large model")
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(THREADS)
-    pairs, source = real_or_made_up(given.data, given.pairs)
-    session = PairSession.open(given.folder, threads=THREADS)
-    rows = measured(session, student_network(given.student), pairs, given)
-    print(f"{len(pairs):,} pairs of {source}, {THREADS} threads, median of {given.rounds} rounds\n")
-    passed = shown(rows)
-    if is_saved(str(given.folder)):
-        seconds = start_up(given.folder, given.rounds)
-        passed &= seconds <= START_LIMIT
+    pairs, source = load_pairs(arguments.data, arguments.pairs)
+    session = PairSession.open(arguments.folder, threads=THREADS)
+    rows = measure(session, student_network(arguments.student), pairs, arguments)
+    print(f"{len(pairs):,} pairs of {source}, {THREADS} threads,", end=" ")
+    print(f"median of {arguments.rounds} rounds\n")
+    succeeds = print_table(rows)
+    if is_saved(str(arguments.folder)):
+        seconds = start_up(arguments.folder, arguments.rounds)
+        succeeds &= seconds <= START_LIMIT
         print(f"\nFirst score of a fresh process: {seconds:.2f} CPU seconds, limit {START_LIMIT}.")
     else:
         print("\nThe folder has no metric.json, so no fresh process was measured.")
-    print("\nEvery goal is reached." if passed else "\nA goal is missed.")
-    return 0 if passed else 1
+    print("\nEvery goal is reached." if succeeds else "\nA goal is missed.")
+    return 0 if succeeds else 1
 
 
 if __name__ == "__main__":

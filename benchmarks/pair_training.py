@@ -1,4 +1,4 @@
-"""Tokens a second of training a pair regressor, over what the bare network can do.
+"""Tokens a second of training a pair regressor, as a fraction of the bare network's.
 
 The rival is the same network's forward and backward pass on ready-made batches without padding,
 with nothing else done: no optimiser, no clipping, no data. Ours is the whole training loop on real
@@ -34,34 +34,34 @@ def main() -> None:
     parser.add_argument("--data", default="wmt15-rr")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=32, help="segments a step")
-    given = parser.parse_args()
-    stage = {"objective": "preferences", "data": [given.data], "batch": given.batch}
+    arguments = parser.parse_args()
+    stage = {"objective": "preferences", "data": [arguments.data], "batch": arguments.batch}
     plan = plan_from(
-        {"encoder": given.encoder, "development": {"share": 0.0}, "stage": [stage]}, "benchmark"
+        {"encoder": arguments.encoder, "development": {"share": 0.0}, "stage": [stage]}, "benchmark"
     )
-    where = launched_processes("auto")
+    processes = launched_processes("auto")
     data = collect(plan, [], load_dataset, lambda *_: np.empty(0))
-    model = from_encoder(plan, where.device, download=False).model
-    precision = select_precision("auto", where.device)
+    model = from_encoder(plan, processes.device, download=False).model
+    precision = select_precision("auto", processes.device)
     read = model.inputs(data.texts, precision, plan.most_tokens)
-    inputs = _Counted(read.rows, read.surface, read.precision, read.most_tokens)
-    model.network.to(where.device)
-    (stage_found,) = plan_stages(plan, data)
-    short, long = given.steps // 4, given.steps
-    run = Run(inputs=inputs, development=data.development, seed=0, processes=where)
-    _walked(model.network, stage_found, short, run)  # warms everything up
-    seconds, tokens, pairs = _walked(model.network, stage_found, long, run) - _walked(
-        model.network, stage_found, short, run
+    inputs = _CountingInputs(read.rows, read.surface, read.precision, read.most_tokens)
+    model.network.to(processes.device)
+    (planned_stage,) = plan_stages(plan, data)
+    short, long = arguments.steps // 4, arguments.steps
+    run = Run(inputs=inputs, development=data.development, seed=0, processes=processes)
+    _run_steps(model.network, planned_stage, short, run)  # warm-up
+    seconds, tokens, pairs = _run_steps(model.network, planned_stage, long, run) - _run_steps(
+        model.network, planned_stage, short, run
     )
     ours = tokens / seconds
     length = round(tokens / pairs)
     rows = round(pairs / (long - short))
     bare = _bare(model.network, inputs, rows, length, short)
-    print(f"{where.device}, {precision}: {rows} pairs of {length} tokens a step")
+    print(f"{processes.device}, {precision}: {rows} pairs of {length} tokens a step")
     print(f"training loop {ours:,.0f} tokens a second, bare network {bare:,.0f}: {ours / bare:.2f}")
 
 
-def _walked(network: PairNetwork, stage: PairStage, steps: int, run: Run) -> FloatArray:
+def _run_steps(network: PairNetwork, stage: PairStage, steps: int, run: Run) -> FloatArray:
     """Seconds, tokens and pairs of so many steps."""
     (trial,) = stage.trials
     part = trial.objectives[0]
@@ -72,8 +72,8 @@ def _walked(network: PairNetwork, stage: PairStage, steps: int, run: Run) -> Flo
     return np.array([seconds, COUNTS["tokens"], COUNTS["pairs"]])
 
 
-class _Counted(PairInputs):
-    """Inputs that count what is learnt from; a first reading, without gradients, is for nothing."""
+class _CountingInputs(PairInputs):
+    """Inputs that count the pairs and tokens of training steps, which have gradients."""
 
     def scores(self, network: PairNetwork, pairs: IntArray) -> torch.Tensor:
         if torch.is_grad_enabled():
@@ -94,9 +94,9 @@ def _bare(network: PairNetwork, inputs: PairInputs, rows: int, length: int, step
         generator=generator,
         device=network.device,
     )
-    ready = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if inputs.rows.types is not None:
-        ready["token_type_ids"] = torch.zeros_like(ids)
+        batch["token_type_ids"] = torch.zeros_like(ids)
     network.train()
 
     def passes() -> None:
@@ -104,7 +104,7 @@ def _bare(network: PairNetwork, inputs: PairInputs, rows: int, length: int, step
             with torch.autocast(
                 network.device.type, torch.bfloat16, enabled=inputs.precision == "bf16"
             ):
-                scores = network(ready)
+                scores = network(batch)
             scores.sum().backward()
             network.zero_grad()
 
@@ -114,10 +114,10 @@ def _bare(network: PairNetwork, inputs: PairInputs, rows: int, length: int, step
 
 def _timed(work: Callable[[], object], device: torch.device) -> float:
     _wait(device)
-    begin = perf_counter()
+    start = perf_counter()
     work()
     _wait(device)
-    return perf_counter() - begin
+    return perf_counter() - start
 
 
 def _wait(device: torch.device) -> None:

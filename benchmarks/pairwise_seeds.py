@@ -2,7 +2,7 @@
 
 Run: python benchmarks/pairwise_seeds.py [--seeds 5] [--only ROW]
 
-With ADEQUA_DATA and ADEQUA_MODELS set, trains rows of the tables on WMT12 with several seeds. A
+With ADEQUA_DATA and ADEQUA_MODELS set, trains rows of the tables on WMT12 with different seeds. A
 seed draws the sample of preferences and the initial weights. Prints the mean strict tau × 100 with
 a 95% interval of the mean (Student's t), then the paper's conclusions as differences between two
 rows of the same seed, with their interval. Inputs are computed once for all rows.

@@ -1,11 +1,11 @@
-"""Rows a second of metrics on one device, which the costs in docs/scale.md are worked out from.
+"""Rows a second of metrics on one device, from which the costs in docs/scale.md are computed.
 
     python benchmarks/rates.py -m bleu -m chrf -m adequa:threads=1
     python benchmarks/rates.py -m FOLDER --device cuda --rows 200000
 
-Rows are two sentences of the examples with some words changed, against the sentences as they were:
-about the length of news, and all different. On a CPU, rows by second of processor time count: other
-work on the machine does not show in them. On a GPU it is the time on the clock.
+Rows are two sentences of the examples with words replaced, against the sentences themselves:
+about the length of news, and all different. On a CPU, rows per second of processor time count,
+which other work on the machine does not change; on a GPU, those per second of wall-clock time.
 """
 
 from __future__ import annotations
@@ -13,26 +13,20 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from pathlib import Path
 
 from adequa.scoring.manifest import load_with
 from adequa.segments import Segments
+from texts import SENTENCES, WORDS, with_replaced_words
 
-SENTENCES = (
-    (Path(__file__).parent.parent / "examples" / "reference.txt")
-    .read_text(encoding="utf-8")
-    .splitlines()
-)
-WORDS = " ".join(SENTENCES).split()
-_KEPT = 0.75  # of the words of a reference
-_WARM = 64  # rows before the clock starts
+REPLACED = 0.25  # fraction of the words of a reference
+WARM_UP = 64  # rows before the clock starts
 
 
 def row(draw: random.Random) -> tuple[str, str]:
     """A hypothesis and its reference."""
     words = " ".join(draw.sample(SENTENCES, 2)).split()
-    changed = [word if draw.random() < _KEPT else draw.choice(WORDS) for word in words]
-    return " ".join(changed), " ".join([*words, str(draw.randrange(10**6))])
+    changed = with_replaced_words(draw, words, REPLACED, WORDS)
+    return changed, " ".join([*words, str(draw.randrange(10**6))])
 
 
 def segments(draw: random.Random, count: int) -> Segments:
@@ -51,10 +45,10 @@ def main() -> None:
     draw = random.Random(0)
     texts = segments(draw, args.rows)
     words = sum(len(text.split()) for text in texts.hypotheses) / len(texts)
-    print(f"{args.rows:,} rows of {words:.1f} words on the average")
+    print(f"{args.rows:,} rows of {words:.1f} words on average")
     for name in args.metric:
         metric, _ = load_with(name, {"device": args.device})
-        metric.score(segments(draw, _WARM))
+        metric.score(segments(draw, WARM_UP))
         clock, processor = time.perf_counter(), time.process_time()
         metric.score(texts)
         clock, processor = time.perf_counter() - clock, time.process_time() - processor

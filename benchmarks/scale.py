@@ -26,22 +26,18 @@ import pyarrow.parquet as pq
 
 from adequa.runtime.threads import available_cpus
 from adequa.scoring.corpus import CorpusScores, score_corpus
+from texts import EXAMPLES, with_replaced_words
 
-WORDS = [word for path in (Path(__file__).parent.parent / "examples").glob("*.txt")
-         for word in path.read_text(encoding="utf-8").split()]  # fmt: skip
-_KEPT = 0.7  # of the words of a reference
-_PART = 50_000  # rows that are made at a time
+WORDS = [
+    word for path in EXAMPLES.glob("*.txt") for word in path.read_text(encoding="utf-8").split()
+]
+REPLACED = 0.3  # fraction of the words of a reference
+PART = 50_000  # rows that are written at a time
 
 
 def sentence(draw: random.Random) -> str:
     """A few words, in no sensible order."""
     return " ".join(draw.choices(WORDS, k=draw.randint(5, 8)))
-
-
-def translated(draw: random.Random, reference: str) -> str:
-    """A hypothesis that has some of its reference's words."""
-    words = reference.split()
-    return " ".join(word if draw.random() < _KEPT else draw.choice(WORDS) for word in words)
 
 
 def make_corpus(folder: Path, rows: int, shards: int) -> str:
@@ -52,21 +48,24 @@ def make_corpus(folder: Path, rows: int, shards: int) -> str:
     for shard in range(shards):
         left = range(rows * shard // shards, rows * (shard + 1) // shards)
         with pq.ParquetWriter(folder / f"{shard:05}.parquet", schema) as writer:
-            for start in range(0, len(left), _PART):
-                ids = list(left[start : start + _PART])
+            for start in range(0, len(left), PART):
+                ids = list(left[start : start + PART])
                 references = [sentence(draw) for _ in ids]
-                texts = [translated(draw, reference) for reference in references]
+                texts = [
+                    with_replaced_words(draw, reference.split(), REPLACED, WORDS)
+                    for reference in references
+                ]
                 columns = {"id": ids, "mt": texts, "ref": references}
                 writer.write_table(pa.table(columns, schema=schema))
     return str(folder)
 
 
 def digest(folder: Path) -> str:
-    """Of all rows that were written."""
-    found = hashlib.sha256()
+    """The digest of all rows that were written."""
+    sha256 = hashlib.sha256()
     for path in sorted(folder.glob("*.parquet")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+        sha256.update(path.read_bytes())
+    return sha256.hexdigest()[:12]
 
 
 def timed(inputs: str, output: Path, metric: str, **options: Any) -> tuple[float, CorpusScores]:
@@ -77,25 +76,25 @@ def timed(inputs: str, output: Path, metric: str, **options: Any) -> tuple[float
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process ever held."""
+    """The peak memory of this process."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def measure_memory(folder: Path, rows: int, shards: int, metric: str) -> None:
-    """One worker in this process, whose memory is told."""
+    """One worker in this process, whose peak memory is printed."""
     inputs = make_corpus(folder / "in", rows, shards)
-    made = peak_megabytes()
+    before = peak_megabytes()
     seconds, scored = timed(inputs, folder / "out", metric, workers=1)
     print(
         f"{metric}, local, 1 worker: {scored.rows:,} rows in {shards} shards, {seconds:.0f} s, "
         f"{scored.rows / seconds:,.0f} rows a second; memory at most {peak_megabytes():,.0f} MB "
-        f"(after making the corpus: {made:,.0f} MB)"
+        f"(after making the corpus: {before:,.0f} MB)"
     )
 
 
 def measure_engines(folder: Path, sizes: list[int], args: argparse.Namespace) -> None:
-    """Both engines on corpora of several sizes, one after the other in every round."""
+    """Both engines on corpora of different sizes, one after the other in every round."""
     ray: Any = import_module("ray")  # the local engine needs none
     workers = args.workers or available_cpus()
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -107,15 +106,15 @@ def measure_engines(folder: Path, sizes: list[int], args: argparse.Namespace) ->
         seconds: dict[str, list[float]] = {"local": [], "ray": []}
         digests = set()
         for _ in range(args.rounds):
-            for engine, found in seconds.items():
+            for engine, times in seconds.items():
                 out = folder / f"{engine}-{rows}"
-                found.append(timed(inputs, out, args.metric, engine=engine, workers=workers)[0])
+                times.append(timed(inputs, out, args.metric, engine=engine, workers=workers)[0])
                 digests.add(digest(out))
                 shutil.rmtree(out)
-        for engine, found in seconds.items():
-            medians[engine][rows] = median(found)
+        for engine, times in seconds.items():
+            medians[engine][rows] = median(times)
         rates = [rows / medians[engine][rows] for engine in seconds]
-        ratio = median(here / there for here, there in zip(*seconds.values(), strict=True))
+        ratio = median(local / on_ray for local, on_ray in zip(*seconds.values(), strict=True))
         same = "yes" if len(digests) == 1 else "NO"
         print(f"{rows:>9,}  {rates[0]:>12,.0f}  {rates[1]:>12,.0f}  {ratio:>9.2f}  {same}")
         print(f"{'':9}  {paired(seconds)}", flush=True)

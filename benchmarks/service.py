@@ -39,9 +39,7 @@ from statistics import median
 
 import numpy as np
 
-from adequa.datasets.load import load_dataset
-from adequa.errors import AdequaError
-from adequa.judgements import Ratings
+from texts import NEWS_WORDS, TextPair, dataset_pairs
 
 THREADS = 2
 CLIENTS = 32
@@ -51,13 +49,7 @@ OVERLOAD, MINUTES = 4.0, 2.0
 FLAT = 0.1  # by how much memory may grow under load
 HALF_LOAD = 40.0  # seconds
 SETTLED = 10.0  # seconds after which a server answers as before
-Pair = tuple[str, str]
 OK, BUSY = 200, (429, 503)
-TEXT = (
-    "the minister said on Tuesday that a new agreement between both countries would be signed in "
-    "spring although many questions about its costs remain open and the opposition has announced "
-    "resistance because it fears for jobs in smaller towns where most factories closed last year"
-)
 
 
 @dataclass
@@ -69,28 +61,21 @@ class Observations:
     segments: int = 0  # that were scored
 
 
-def pairs_of(data: str, count: int, random: Random) -> list[Pair]:
+def load_pairs(data: str, count: int, random: Random) -> list[TextPair]:
     """Distinct pairs of texts, in random order."""
-    try:
-        ratings = load_dataset(data)
-    except AdequaError as error:
-        print(f"{error} Generated sentences are scored instead.")
-        ratings = None
-    if isinstance(ratings, Ratings) and ratings.segments is not None:
-        texts, references = ratings.segments.hypotheses, ratings.segments.references
-        columns = zip(texts, references, strict=True)
-        pairs = list(dict.fromkeys((text, listed[0]) for text, listed in columns))
+    pairs = dataset_pairs(data)
+    if pairs is not None:
         random.shuffle(pairs)
         return pairs[:count]
+
+    def text(length: int) -> str:
+        return " ".join(random.choices(NEWS_WORDS, k=length))
+
     lengths = [random.randint(8, 40) for _ in range(count)]
-    words = TEXT.split()
-    return [
-        (" ".join(random.choices(words, k=length)), " ".join(random.choices(words, k=length)))
-        for length in lengths
-    ]
+    return [(text(length), text(length)) for length in lengths]
 
 
-def requests_of(pairs: Sequence[Pair], random: Random) -> list[tuple[bytes, int]]:
+def requests_of(pairs: Sequence[TextPair], random: Random) -> list[tuple[bytes, int]]:
     """Requests of 1 to 8 segments in bytes, each with its number of segments."""
     requests, start = [], 0
     while start < len(pairs):
@@ -211,7 +196,7 @@ async def open_loop(
     return observed
 
 
-def command_line(pairs: Sequence[Pair]) -> float:
+def command_line(pairs: Sequence[TextPair]) -> float:
     """Seconds of one `adequa score` of all pairs."""
     with tempfile.TemporaryDirectory() as folder:
         for name, column in (("mt", 0), ("ref", 1)):
@@ -236,7 +221,7 @@ def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
     return float(np.percentile(seconds, 50)), float(np.percentile(seconds, 99))
 
 
-def throughput(pairs: Sequence[Pair], random: Random, rounds: int) -> bool:
+def throughput(pairs: Sequence[TextPair], random: Random, rounds: int) -> bool:
     """Measure all ways in turn, each time on other segments; return whether the goals are met."""
     rates = []
     for start in range(rounds):
@@ -255,7 +240,7 @@ def throughput(pairs: Sequence[Pair], random: Random, rounds: int) -> bool:
     return of_batch >= GOAL_OF_BATCH and of_one >= GOAL_OF_ONE
 
 
-def one_round(pairs: Sequence[Pair], random: Random) -> tuple[float, float, float]:
+def one_round(pairs: Sequence[TextPair], random: Random) -> tuple[float, float, float]:
     """Segments a second: of one run, of a server for many clients, and for one of them."""
     requests = requests_of(pairs, random)
     batch = len(pairs) / (command_line(pairs) - command_line(pairs[:1]))
@@ -267,7 +252,7 @@ def one_round(pairs: Sequence[Pair], random: Random) -> tuple[float, float, floa
     return batch, rates[0], rates[1]
 
 
-def half_load(pairs: Sequence[Pair], capacity: float, random: Random) -> None:
+def half_load(pairs: Sequence[TextPair], capacity: float, random: Random) -> None:
     """Latency of requests that arrive at random, at half the rate that a server can answer."""
     requests = requests_of(pairs, random)
     rate = capacity / 2 * len(requests) / len(pairs)
@@ -280,7 +265,7 @@ def half_load(pairs: Sequence[Pair], capacity: float, random: Random) -> None:
     )
 
 
-def overload(pairs: Sequence[Pair], random: Random, minutes: float) -> bool:
+def overload(pairs: Sequence[TextPair], random: Random, minutes: float) -> bool:
     """Send four times what a server can answer; return whether the goals are met."""
     # A further word makes each text new, because a server caches the texts that it has just scored.
     fresh = [
@@ -335,7 +320,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=MINUTES)
     arguments = parser.parse_args()
     random = Random(0)
-    pairs = pairs_of(arguments.data, arguments.segments, random)
+    pairs = load_pairs(arguments.data, arguments.segments, random)
     print(f"{len(pairs):,} segments, {THREADS} threads; load before: {os.getloadavg()[0]:.1f}")
     if arguments.load:
         met = overload(pairs, random, arguments.minutes)

@@ -1,4 +1,4 @@
-"""What a grid search for ε-SVR costs here, beside scikit-learn's GridSearchCV, as a ratio.
+"""Speed of a grid search for ε-SVR against scikit-learn's GridSearchCV, as a ratio.
 
     python benchmarks/svr_grid.py [--rows 4800] [--dimension 384] [--rounds 2] [--whole]
 
