@@ -1,7 +1,8 @@
 """The pairwise ranker (Guzmán et al. 2015): Tables 1 to 5, strict Kendall's tau on WMT12.
 
-The paper trains on WMT11 and validates on 5,000 examples of WMT13. WMT11 is not available: rankers are
-trained on a sample of WMT13 of about the same size, or on all of WMT13, and validated on WMT14.
+The paper trains on WMT11 and validates on 5,000 examples of WMT13. WMT11 is not available, so that
+rankers are trained on a sample of WMT13 of about the same size, or on all of WMT13, and validated
+on WMT14.
 """
 
 from __future__ import annotations
