@@ -307,9 +307,11 @@ def test_metrics_are_listed_with_their_settings() -> None:
     listed = adequa("metrics").stdout
     assert all(line.count("  ") for line in listed.splitlines()[:10])
     assert "chrf       character n-gram F-score\n" in listed
-    described = adequa("metrics", "wer").stdout
+    described = adequa("metrics", "WER").stdout
     assert "lower is better" in described
-    assert "tokenize   13a" in described
+    assert "tokenize   13a      13a, intl, zh, char, none\n" in described
+    assert "lowercase  false    true or false\n" in described
+    assert "references  best     best, mean\n" in adequa("metrics", "adequa").stdout
 
 
 def test_version() -> None:

@@ -281,7 +281,7 @@ def test_devices_that_nobody_asked_for(
 
 def test_settings_of_the_shipped_metric_are_listed(adequa: Run) -> None:
     shown = adequa("metrics", "adequa").stdout
-    assert shown.startswith("adequa: what people would say, by a small trained model")
+    assert shown.startswith("adequa: human ratings, predicted by a small trained model")
     assert "0 to 1" in shown
-    assert "references  best\n" in shown
-    assert "threads     none (automatic)\n" in shown
+    assert "references  best     best, mean\n" in shown
+    assert "threads     none     a whole number or none\n" in shown

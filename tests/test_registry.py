@@ -87,7 +87,7 @@ def test_the_metric_of_the_documents(
     metrics(name)
     shown = capsys.readouterr().out
     assert "With several references the closest length counts." in shown
-    assert "words  false" in shown
+    assert "words    false    true or false" in shown
 
 
 def test_a_metric_without_settings_shows_no_table_of_them(

@@ -1,14 +1,16 @@
-"""`adequa metrics`: what there is to score with."""
+"""`adequa metrics`: the metrics by name, and the settings of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from inspect import cleandoc
+from math import isinf
 from typing import Annotated
 
 import typer
 
 from adequa.cli.completion import complete_metric
+from adequa.tables import Column, Table, text_lines
 
 
 def metrics(
@@ -22,46 +24,44 @@ def metrics(
     ] = None,
 ) -> None:
     """List the metrics, or the settings of one."""
-    shown = _listed() if name is None else _described(name)
-    typer.echo("".join(shown), nl=False)
+    typer.echo("".join(_list() if name is None else _describe(name)), nl=False)
 
 
-def _listed() -> Iterator[str]:
-    from adequa.cli.output import aligned
+def _list() -> Iterator[str]:
     from adequa.metrics.registry import METRICS
 
-    yield from aligned(lambda: [[name, entry.summary] for name, entry in METRICS.items()])
-    yield "\n`adequa metrics NAME` shows a metric's settings;"
+    rows = [(name, entry.summary) for name, entry in METRICS.items()]
+    yield from text_lines(Table((Column("metric"), Column("what it measures")), rows))
+    yield "\n`adequa metrics NAME` shows the settings of a metric;"
     yield " use them as `-m NAME:SETTING=VALUE,SETTING=VALUE`.\n"
 
 
-def _described(name: str) -> Iterator[str]:
-    from adequa.cli.output import aligned
-    from adequa.metrics.registry import METRICS, metric_class, settings_of
+def _describe(name: str) -> Iterator[str]:
+    from adequa.metrics.registry import METRICS, allowed_values, metric_class, settings_of
 
-    found = metric_class(name)
-    low, high = found.range
-    most = found.max_references
-    facts = [
-        ["direction", "higher is better" if found.higher_is_better else "lower is better"],
-        ["range", f"{low:g} to {high:g}" if high < float("inf") else f"{low:g} and up"],
-        ["references", "any number" if most is None else str(most)],
+    metric = metric_class(name)
+    low, high = metric.range
+    yield f"{metric.name}: {METRICS[metric.name].summary}\n\n"
+    yield cleandoc(metric.__doc__ or "").partition(">>>")[0].strip() + "\n\n"
+    yield f"direction   {'higher' if metric.higher_is_better else 'lower'} is better\n"
+    yield f"range       {low:g} {'and up' if isinf(high) else f'to {high:g}'}\n"
+    yield f"references  {metric.max_references or 'any number'}\n"
+    settings = [
+        (setting, shown_default(default), allowed_values(metric, setting))
+        for setting, default in settings_of(metric).items()
     ]
-    settings = [[setting, shown_default(value)] for setting, value in settings_of(found).items()]
-    yield f"{name}: {METRICS[name].summary}\n\n"
-    yield cleandoc(found.__doc__ or "").partition(">>>")[0].strip() + "\n\n"
-    yield from aligned(lambda: facts)
     if settings:
-        yield "\nSettings and their defaults:\n"
-        yield from aligned(lambda: settings)
+        yield "\n"
+        columns = Column("setting"), Column("default"), Column("values")
+        yield from text_lines(Table(columns, settings))
 
 
 def shown_default(value: object) -> str:
-    """What a setting is where it is not given, for people to read.
+    """The default of a setting for readers.
 
     >>> shown_default(4), shown_default(False), shown_default(None), shown_default("")
-    ('4', 'false', 'none (automatic)', '–')
+    ('4', 'false', 'none', '–')
     """
     from adequa.metrics.base import written
 
-    return "none (automatic)" if value is None else written(value) or "–"
+    return "none" if value is None else written(value) or "–"

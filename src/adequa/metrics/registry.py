@@ -36,14 +36,14 @@ _IN_WORDS = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    str: "a word",
+    str: "text",
     NoneType: "none",
 }
 
 METRICS: dict[str, Entry] = {
     "adequa": Entry(
         "adequa.learned.packed.metric:Adequa",
-        "what people would say, by a small trained model that ships with adequa",
+        "human ratings, predicted by a small trained model that ships with adequa",
         is_trained=True,
     ),
     "bleu": Entry(
@@ -294,6 +294,18 @@ def settings_of(metric: type[Metric]) -> dict[str, object]:
         setting.name: None if setting.default is MISSING else setting.default
         for setting in fields(metric)  # type: ignore[arg-type]  # every metric is a dataclass
     }
+
+
+def allowed_values(metric: type[Metric], setting: str) -> str:
+    """The values that a setting may have, for readers.
+
+    >>> allowed_values(metric_class("wer"), "tokenize")
+    '13a, intl, zh, char, none'
+    >>> allowed_values(metric_class("wer"), "lowercase")
+    'true or false'
+    """
+    words = metric.choices.get(setting)
+    return _described(_types(metric, setting)) if words is None else ", ".join(words)
 
 
 def _types(metric: type[Metric], key: str) -> tuple[Any, ...]:

@@ -16,13 +16,13 @@ from typing import Any, overload
 import numpy as np
 from scipy import sparse
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.io.candidates import CandidateList
-from adequa.metrics.base import Metric
+from adequa.metrics.base import Metric, score_column
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.runtime.batching import distinct
-from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none, score_column
+from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none
 from adequa.segments import FloatArray, Segments
 from adequa.tables import Column, Result, Table
 
@@ -88,12 +88,12 @@ class Pruning:
 
     def summary(self, metric: str) -> str:
         """A note on what pruning cost in utility."""
-        scored = f"scored {self.keep} candidate{'' if self.keep == 1 else 's'} per sentence"
+        scored = f"scored {counted(self.keep, 'candidate')} per sentence"
         loss = self.loss
         if not loss.checked:
             return f"{scored}; the loss was not checked"
         return (
-            f"{scored}; checked on {loss.checked:,} sentence{'' if loss.checked == 1 else 's'}: "
+            f"{scored}; checked on {counted(loss.checked, 'sentence')}: "
             f"{loss.same:,} with the same choice as without pruning; mean loss {loss.mean:.4g} "
             f"{metric}, largest {loss.largest:.4g}"
         )
@@ -132,7 +132,7 @@ class Choices(Result, Sequence[Choice]):
         columns = (
             Column("id"),
             Column("candidate", "integer"),
-            score_column(self.metric),
+            score_column(self.metric.name, self.metric.higher_is_better, self.metric.decimals),
             Column("mt"),
         )
         rows = [

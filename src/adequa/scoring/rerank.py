@@ -13,7 +13,7 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.io.candidates import CandidateList
-from adequa.metrics.base import Metric
+from adequa.metrics.base import Metric, score_column
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments
 from adequa.tables import Cell, Column, Result, Table
@@ -83,7 +83,7 @@ class Reranking(Result, Sequence[RankedCandidates]):
             Column("id"),
             Column("rank", "integer"),
             Column("candidate", "integer"),
-            score_column(self.metric),
+            score_column(self.metric.name, self.metric.higher_is_better, self.metric.decimals),
             Column("mt"),
         )
         rows = [
@@ -117,12 +117,6 @@ def cell_of(sentence_id: Any) -> Cell:
 def finite_or_none(score: float) -> float | None:
     """A score as JSON can hold it."""
     return float(score) if math.isfinite(score) else None
-
-
-def score_column(metric: Metric) -> Column:
-    """The column of a metric's scores."""
-    arrow = "↑" if metric.higher_is_better else "↓"
-    return Column(metric.name, "number", decimals=metric.decimals, heading=f"{metric.name} {arrow}")
 
 
 def check_pairwise(metric: Metric) -> None:

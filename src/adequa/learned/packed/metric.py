@@ -283,10 +283,10 @@ class Adequa(MeanMetric):
     higher_is_better = True
     range = (0.0, 1.0)
     decimals = DECIMALS
+    choices = {"device": get_args(Device), "references": get_args(Reduction)}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_choice("device", self.device, get_args(Device))
-        check_choice("references", self.references, get_args(Reduction))
+        super().__post_init__()
         if self.threads is not None:
             check_between("threads", self.threads, 1, MAX_THREADS)
 
