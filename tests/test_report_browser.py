@@ -127,7 +127,7 @@ def test_metric_and_systems_can_be_chosen(chromium: Browser, report: Path) -> No
         box = page.locator("#scatter svg").bounding_box()
         assert box
         page.locator("#scatter svg").hover(position={"x": box["width"] / 2, "y": 220})
-        assert page.inner_text("#scatter-told").startswith(("Segment ", "Point at"))
+        assert page.inner_text("#scatter-status").startswith(("Segment ", "Point at"))
 
 
 def test_texts_of_users_are_shown_as_texts(chromium: Browser, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_words_are_marked_as_on_the_command_line(chromium: Browser) -> None:
         f"""(cases) => {{
           {script}
           return cases.map(([text, other]) =>
-            differing(text, other)
+            compareWords(text, other)
               .map((piece) => (piece.same ? piece.text : `[${{piece.text}}]`))
               .join(""));
         }}""",

@@ -131,7 +131,7 @@ def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> 
         other = chromium.new_page()
         other.goto(file.as_uri())
         other.wait_for_selector("html[data-ready]")
-        for part in ("#sentences", "#scores", "#matrix", "#behind"):
+        for part in ("#sentences", "#scores", "#matrix", "#methods"):
             assert other.inner_text(part) == page.inner_text(part)
         other.close()
         # The link reopens it, elsewhere too, and so does going back and forth.

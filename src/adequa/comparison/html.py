@@ -13,7 +13,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from math import floor, log10
@@ -21,18 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from adequa.comparison.results import (
-    BucketScores,
-    Comparison,
-    Dimension,
-    MetricComparison,
-    SystemPair,
-    finite,
-    finite_list,
-    rounding_tolerance,
-)
+from adequa.comparison.results import Comparison, Dimension, rounding_tolerance
 from adequa.segments import FloatArray
-from adequa.tables import decimal, html_text
+from adequa.tables import html_text
 from adequa.version import __version__
 
 _ASSETS = resources.files("adequa.comparison") / "assets"
@@ -40,7 +31,7 @@ _SCRIPTS = (
     *("core.js", "words.js", "leaderboard.js", "pairs.js", "charts.js"),
     *("buckets.js", "segments.js", "start.js"),
 )
-_STANDALONE_SCRIPT = "file.js"  # starts with the data embedded in the page
+_STANDALONE_SCRIPT = "standalone.js"  # starts with the data embedded in the page
 _STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "media.css")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _MEDIUM, _HIGH = 6, 9  # levels of compression
@@ -55,13 +46,13 @@ class PageContent:
     """Content of a page.
 
     `summary` is shown at once; `details`, which is most of it, is unpacked when the page is open.
-    `plain` are rows of an HTML table for readers whose browser runs no script.
+    `plain` is an HTML table for readers whose browser runs no script.
     """
 
     title: str
     summary: Mapping[str, Any]
     details: Mapping[str, Any]
-    plain: Sequence[str]
+    plain: str
 
 
 def comparison_page(comparison: Comparison, title: str = "") -> str:
@@ -75,11 +66,14 @@ def page_content(comparison: Comparison, title: str = "") -> PageContent:
     count = f"{len(systems)} systems"
     names = " and ".join(systems) if len(systems) <= _NAMED_SYSTEMS else count
     title = title or f"Comparison of {names}"
+    content = comparison.to_dict(segments=False)
+    buckets = content.pop("buckets")
+    table, *_ = comparison.tables()
     return PageContent(
         title,
-        _summary(comparison, title),
-        _details(comparison),
-        tuple(table_rows(_plain_rows(comparison))),
+        {"title": title, **_summary(comparison, content)},
+        {**_segments(comparison), "dimensions": buckets},
+        table.to_html(),
     )
 
 
@@ -98,7 +92,7 @@ def render_page(content: PageContent) -> str:
         "sections": sections(),
         "summary": embedded_json(content.summary),
         "details": compressed_json(content.details),
-        "plain": "".join(content.plain),
+        "plain": content.plain,
     }
     return fill_template(_asset("page.html"), values)
 
@@ -153,14 +147,6 @@ def compressed_json(content: object) -> str:
     return base64.b64encode(gzip.compress(raw, compresslevel=level, mtime=0)).decode("ascii")
 
 
-def table_rows(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as rows of an HTML table, the header first."""
-    return [
-        "<tr>" + "".join(f"<{tag}>{html_text(cell)}</{tag}>" for cell in row) + "</tr>"
-        for row, tag in zip(rows, ["th", *["td"] * len(rows)], strict=False)
-    ]
-
-
 def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
@@ -170,77 +156,26 @@ def _digest(text: str) -> str:
     return f"sha256-{digest.decode('ascii')}"
 
 
-# Data of the page, in the layout that its script reads
+# Data of the page: `Comparison.to_dict`, and segments in columns, which are smaller
 
 
-def _summary(comparison: Comparison, title: str) -> dict[str, Any]:
+def _summary(comparison: Comparison, content: Mapping[str, Any]) -> dict[str, Any]:
     """Data that is shown before any segment."""
-    settings = comparison.settings
+    metrics = [
+        {**values, "decimals": metric.decimals, "has_segments": metric.segments is not None}
+        for metric, values in zip(comparison.metrics, content["metrics"], strict=True)
+    ]
     return {
-        "title": title,
+        **content,
+        "metrics": metrics,
+        "settings_line": str(comparison.settings),
+        "meaning_of_ranks": comparison.settings.meaning_of_ranks,
         "version": __version__,
-        "systems": list(comparison.systems),
-        "segments": len(comparison.outputs),
-        "settings": str(settings),
-        "resamples": settings.resamples,
-        "swaps": settings.swap_count,
-        "ranks": settings.meaning_of_ranks,
-        "alpha": settings.alpha,
-        "confidence": settings.confidence,
-        "metrics": [_metric(metric) for metric in comparison.metrics],
-        "notes": list(comparison.notes),
     }
 
 
-def _metric(metric: MetricComparison) -> dict[str, Any]:
-    return {
-        "name": metric.name,
-        "signature": metric.signature,
-        "segmentSignature": metric.segment_signature,
-        "higher": metric.higher_is_better,
-        "decimals": metric.decimals,
-        "scores": finite_list(metric.scores),
-        "low": finite_list(metric.low),
-        "high": finite_list(metric.high),
-        "ranks": metric.ranks.tolist(),
-        "pairs": [_pair(pair) for pair in metric.pairs],
-        "hasSegments": metric.segments is not None,
-    }
-
-
-def _pair(pair: SystemPair) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        "a": pair.first,
-        "b": pair.second,
-        "difference": finite(pair.difference),
-        "gain": finite(pair.gain),
-        "low": finite(pair.low),
-        "high": finite(pair.high),
-        "p": finite(pair.p),
-        "adjusted": finite(pair.p_adjusted),
-        "bootstrap": finite(pair.p_bootstrap_adjusted),
-        "effect": finite(pair.effect),
-        "wins": pair.wins,
-        "ties": pair.ties,
-        "losses": pair.losses,
-        "significant": pair.significant,
-    }
-    people = pair.people_if_significant
-    if people is not None:
-        content["people"] = {
-            "share": finite(people.share),
-            "low": finite(people.share_low),
-            "high": finite(people.share_high),
-            "pairs": people.pairs,
-            "from": people.low,
-            "to": finite(people.high),
-            "data": people.data,
-        }
-    return content
-
-
-def _details(comparison: Comparison) -> dict[str, Any]:
-    """Segments: their texts, scores and buckets, and the scores of the buckets.
+def _segments(comparison: Comparison) -> dict[str, Any]:
+    """Texts, scores and buckets of segments.
 
     The texts of a segment stand together, because they are alike and compress well.
     """
@@ -251,50 +186,20 @@ def _details(comparison: Comparison) -> dict[str, Any]:
         zip(*outputs.hypotheses, strict=True),
         strict=True,
     )
-    decimals = [_decimals(metric) for metric in comparison.metrics]
+    scores = [metric.segments for metric in comparison.metrics]
     return {
         "texts": [
             [*([] if source is None else [source]), list(references), *hypotheses]
             for source, references, hypotheses in segments
         ],
-        "hasSource": outputs.sources is not None,
+        "has_source": outputs.sources is not None,
         "scores": [
-            None if metric.segments is None else _rounded_scores(metric.segments, places)
-            for metric, places in zip(comparison.metrics, decimals, strict=True)
+            None if each is None else _rounded_scores(each, _decimals(each, metric.decimals))
+            for each, metric in zip(scores, comparison.metrics, strict=True)
         ],
         # Gains up to this size are rounding.
-        "rounding": [
-            None if metric.segments is None else rounding_tolerance(metric.segments)
-            for metric in comparison.metrics
-        ],
-        "dimensions": [_dimension(each, decimals) for each in comparison.dimensions],
-        "buckets": [_bucket_indices(each, len(outputs)) for each in comparison.dimensions],
-    }
-
-
-def _dimension(dimension: Dimension, decimals: Sequence[int]) -> dict[str, Any]:
-    return {
-        "name": dimension.name,
-        "title": dimension.title,
-        "buckets": [
-            {
-                "label": bucket.label,
-                "count": len(bucket.rows),
-                "metrics": [
-                    None if part is None else _bucket_scores(part, places)
-                    for part, places in zip(bucket.metrics, decimals, strict=True)
-                ],
-            }
-            for bucket in dimension.buckets
-        ],
-    }
-
-
-def _bucket_scores(part: BucketScores, decimals: int) -> dict[str, Any]:
-    return {
-        "scores": finite_list(np.round(part.scores, decimals)),
-        "low": finite_list(np.round(part.low, decimals)),
-        "high": finite_list(np.round(part.high, decimals)),
+        "rounding": [None if each is None else rounding_tolerance(each) for each in scores],
+        "bucket_of": [_bucket_indices(each, len(outputs)) for each in comparison.dimensions],
     }
 
 
@@ -306,11 +211,11 @@ def _bucket_indices(dimension: Dimension, segments: int) -> list[int]:
     return indices
 
 
-def _decimals(metric: MetricComparison) -> int:
+def _decimals(scores: FloatArray, shown: int) -> int:
     """Decimals that distinguish scores: by their range, which may be small beside their size."""
-    score_range = 0.0 if metric.segments is None else float(np.ptp(metric.segments))
+    score_range = float(np.ptp(scores))
     needed = _DIGITS - floor(log10(score_range)) if score_range else 0
-    return min(max(needed, metric.decimals + 1), _ALL_DIGITS)
+    return min(max(needed, shown + 1), _ALL_DIGITS)
 
 
 def _rounded_scores(scores: FloatArray, decimals: int) -> list[list[float]]:
@@ -326,13 +231,3 @@ def _rounded_scores(scores: FloatArray, decimals: int) -> list[list[float]]:
     return [
         [int(score) if score.is_integer() else score for score in row] for row in output.tolist()
     ]
-
-
-def _plain_rows(comparison: Comparison) -> list[list[str]]:
-    """Scores of systems, for readers whose browser runs no script."""
-    metrics = comparison.metrics
-    rows = [
-        [name, *(decimal(metric.scores[index], metric.decimals) for metric in metrics)]
-        for index, name in enumerate(comparison.systems)
-    ]
-    return [["System", *(metric.name for metric in metrics)], *rows]

@@ -39,7 +39,7 @@ class StoredComparison:
             "title": shown.title,
             "summary": shown.summary,
             "details": shown.details,
-            "plain": list(shown.plain),
+            "plain": shown.plain,
         }
         content = comparison.to_dict(segments=True)
         tsv = comparison.long_table().to_tsv()

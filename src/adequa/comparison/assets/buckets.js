@@ -1,48 +1,51 @@
-// Where systems differ: parts of the segments, with the difference of the chosen two on each.
+// Where systems differ: the difference of the selected two systems on parts of the segments.
 
-// The difference of b from a on a part, with an interval where a is the baseline.
-function partOf(metric, part) {
-  const difference = part.scores[chosen.b] - part.scores[chosen.a];
-  if (chosen.a === 0) return { difference, low: part.low[chosen.b], high: part.high[chosen.b] };
-  if (chosen.b === 0) {
-    const [low, high] = [part.high[chosen.a], part.low[chosen.a]];
-    return { difference, low: low === null ? null : -low, high: high === null ? null : -high };
-  }
+const bucketScores = (metric, bucket) =>
+  bucket.metrics.find((each) => each.name === metric.name).systems;
+
+// The difference of b from a on a bucket, with an interval where one of them is the baseline.
+function bucketDifference(metric, bucket) {
+  const scores = bucketScores(metric, bucket);
+  const [a, b] = [scores[selection.a], scores[selection.b]];
+  const difference = b.score - a.score;
+  if (selection.a === 0) return { difference, low: b.difference_low, high: b.difference_high };
+  if (selection.b === 0)
+    return { difference, low: negate(a.difference_high), high: negate(a.difference_low) };
   return { difference, low: null, high: null };
 }
 
-function differenceLine(metric, part, reach) {
-  const x = scale(-reach, reach, 4, 116);
+function differenceLine(metric, part, range) {
+  const x = scale(-range, range, 4, 116);
   const clipped = (value) => Math.min(116, Math.max(4, x(value)));
   const kind = signOf(metric) * part.difference >= 0 ? "dot" : "dot a";
-  return picture(
+  return svgImage(
     120,
     14,
     "",
-    drawn("line", { class: "axis", x1: 0, x2: 120, y1: 7, y2: 7 }),
-    drawn("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 14 }),
+    svgElement("line", { class: "axis", x1: 0, x2: 120, y1: 7, y2: 7 }),
+    svgElement("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 14 }),
     part.low === null
       ? null
-      : drawn("line", {
+      : svgElement("line", {
           class: "whisker",
           x1: clipped(part.low),
           x2: clipped(part.high),
           y1: 7,
           y2: 7,
         }),
-    drawn("circle", { class: kind, cx: clipped(part.difference), cy: 7, r: 4.5 }),
+    svgElement("circle", { class: kind, cx: clipped(part.difference), cy: 7, r: 4.5 }),
   );
 }
 
-function bucketRow(metric, number, place, bucket, reach) {
-  const part = partOf(metric, bucket.metrics[chosen.metric]);
-  const scores = bucket.metrics[chosen.metric].scores;
-  const sure = part.low !== null && (part.low > 0 || part.high < 0);
-  const label = signed(part.difference, metric.decimals) + (sure ? " *" : "");
+function bucketRow(metric, number, index, bucket, range) {
+  const part = bucketDifference(metric, bucket);
+  const scores = bucketScores(metric, bucket);
+  const significant = part.low !== null && (part.low > 0 || part.high < 0);
+  const label = formatSigned(part.difference, metric.decimals) + (significant ? " *" : "");
   const words =
     part.low === null
       ? null
-      : `${signed(part.low, metric.decimals)} to ${signed(part.high, metric.decimals)}`;
+      : `${formatSigned(part.low, metric.decimals)} to ${formatSigned(part.high, metric.decimals)}`;
   return element(
     "tr",
     {},
@@ -51,35 +54,41 @@ function bucketRow(metric, number, place, bucket, reach) {
       { scope: "row" },
       element(
         "button",
-        { type: "button", class: "link", onclick: () => filterBucket(number, place) },
-        bucket.label,
+        { type: "button", class: "link", onclick: () => filterBucket(number, index) },
+        bucket.name,
       ),
     ),
-    element("td", { class: "number" }, whole(bucket.count)),
-    element("td", { class: "number aside" }, fixed(scores[chosen.a], metric.decimals)),
-    element("td", { class: "number aside" }, fixed(scores[chosen.b], metric.decimals)),
-    element("td", { class: sure ? "number sure" : "number", title: words }, label),
-    element("td", {}, differenceLine(metric, part, reach)),
+    element("td", { class: "number" }, formatCount(bucket.segments)),
+    [selection.a, selection.b].map((system) =>
+      element(
+        "td",
+        { class: "number aside" },
+        formatNumber(scores[system].score, metric.decimals),
+      ),
+    ),
+    element("td", { class: significant ? "number sure" : "number", title: words }, label),
+    element("td", {}, differenceLine(metric, part, range)),
   );
 }
 
 function bucketCard(metric, dimension, number) {
   const differences = dimension.buckets.map((bucket) => {
-    const part = partOf(metric, bucket.metrics[chosen.metric]);
+    const part = bucketDifference(metric, bucket);
     return Math.max(Math.abs(part.difference), Math.abs(part.low ?? 0), Math.abs(part.high ?? 0));
   });
-  const order = dimension.buckets.map((_, place) => place);
+  const order = dimension.buckets.map((_, index) => index);
   const many = order.length > 12;
-  const size = (place) =>
-    Math.abs(partOf(metric, dimension.buckets[place].metrics[chosen.metric]).difference);
+  const size = (index) =>
+    Math.abs(bucketDifference(metric, dimension.buckets[index]).difference);
   if (many) order.sort((x, y) => size(y) - size(x));
-  const reach = Math.max(...differences) || 1;
-  const names = ["", "Segments", data.systems[chosen.a], data.systems[chosen.b], "Difference", ""];
-  const head = names.map((name, place) =>
+  const range = Math.max(...differences) || 1;
+  const systems = [data.systems[selection.a], data.systems[selection.b]];
+  const names = ["", "Segments", ...systems, "Difference", ""];
+  const head = names.map((name, index) =>
     name
       ? element(
           "th",
-          { scope: "col", class: place === 2 || place === 3 ? "number aside" : "number" },
+          { scope: "col", class: index === 2 || index === 3 ? "number aside" : "number" },
           name,
         )
       : element("td", {}),
@@ -92,7 +101,7 @@ function bucketCard(metric, dimension, number) {
     element(
       "tbody",
       {},
-      order.map((place) => bucketRow(metric, number, place, dimension.buckets[place], reach)),
+      order.map((index) => bucketRow(metric, number, index, dimension.buckets[index], range)),
     ),
   );
   return element(
@@ -110,23 +119,24 @@ function bucketCard(metric, dimension, number) {
 }
 
 function showBuckets() {
-  const metric = metricNow();
-  byId("where-note").textContent = metric.hasSegments
-    ? `${metric.name} of ${data.systems[chosen.b]} and ${data.systems[chosen.a]} on parts of the ` +
-      `segments. * where the ${level(data.confidence)} interval of the difference leaves out ` +
-      "zero; with so many parts, some do by chance. Choose a part to see its segments."
-    : `${metric.name} has no scores of segments.`;
+  const metric = selectedMetric();
+  byId("where-note").textContent = metric.has_segments
+    ? `${metric.name} of ${data.systems[selection.b]} and ${data.systems[selection.a]} on parts ` +
+      `of the segments. * where the ${formatLevel(data.settings.confidence)} interval of the ` +
+      "difference leaves out zero; with so many parts, some do by chance. Choose a part to see its " +
+      "segments."
+    : `${metric.name} has no segment scores.`;
   replace(
     byId("buckets"),
-    metric.hasSegments && details
+    metric.has_segments && details
       ? details.dimensions.map((dimension, number) => bucketCard(metric, dimension, number))
       : [],
   );
 }
 
-function filterBucket(number, place) {
-  byId("bucket").value = `${number}-${place}`;
-  browse(true);
+function filterBucket(number, index) {
+  byId("bucket").value = `${number}-${index}`;
+  updateBrowser(true);
   byId("segments").focus({ preventScroll: true });
   byId("segments").scrollIntoView();
 }

@@ -11,8 +11,8 @@ function histogram(values, low, high, bins) {
   return counts;
 }
 
-// How wide a drawing may be, so that its letters keep their size.
-const room = (node, most) => Math.max(240, Math.min(most, node.clientWidth - 34));
+// The width of a drawing, so that its text keeps its size.
+const availableWidth = (node, most) => Math.max(240, Math.min(most, node.clientWidth - 34));
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -22,25 +22,28 @@ function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// Where nearly all values lie: single outliers would flatten everything else.
-function core(lists, share) {
+// The range without outliers, which would flatten everything else.
+function trimmedRange(lists, fraction) {
   const sorted = Float64Array.from(lists.flat()).sort();
   const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
-  const [low, high] = [at(share), at(1 - share)];
+  const [low, high] = [at(fraction), at(1 - fraction)];
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
 
-function distribution(metric, place, scores, low, high, tallest) {
+function distribution(metric, index, scores, low, high, tallest) {
   const width = 190;
   const height = 84;
   const counts = histogram(scores, low, high, BINS);
   const x = scale(0, BINS, 2, width - 2);
   const y = scale(0, tallest, 0, height - 18);
-  const kind = place === chosen.b ? "bar b" : place === chosen.a ? "bar a" : "bar";
+  const kind = index === selection.b ? "bar b" : index === selection.a ? "bar a" : "bar";
   const rough = high - low > 10 ? 0 : 2;
-  const words = `mean ${fixed(mean(scores), metric.decimals)}, median ${fixed(median(scores), metric.decimals)}`;
+  const [average, middle] = [mean(scores), median(scores)].map((value) =>
+    formatNumber(value, metric.decimals),
+  );
+  const words = `mean ${average}, median ${middle}`;
   const bars = counts.map((count, bin) =>
-    drawn("rect", {
+    svgElement("rect", {
       class: kind,
       x: x(bin) + 0.5,
       y: height - 16 - y(count),
@@ -51,53 +54,57 @@ function distribution(metric, place, scores, low, high, tallest) {
   return element(
     "figure",
     {},
-    element("figcaption", {}, data.systems[place], element("small", {}, words)),
-    picture(
+    element("figcaption", {}, data.systems[index], element("small", {}, words)),
+    svgImage(
       width,
       height,
-      `Histogram of ${metric.name} of ${data.systems[place]}: ${words}`,
+      `Histogram of ${metric.name} of ${data.systems[index]}: ${words}`,
       bars,
-      drawn("line", { class: "axis", x1: 0, x2: width, y1: height - 16, y2: height - 16 }),
-      drawn("text", { x: 0, y: height - 2 }, fixed(low, rough)),
-      drawn("text", { x: width, y: height - 2, "text-anchor": "end" }, fixed(high, rough)),
+      svgElement("line", { class: "axis", x1: 0, x2: width, y1: height - 16, y2: height - 16 }),
+      svgElement("text", { x: 0, y: height - 2 }, formatNumber(low, rough)),
+      svgElement(
+        "text",
+        { x: width, y: height - 2, "text-anchor": "end" },
+        formatNumber(high, rough),
+      ),
     ),
   );
 }
 
 function showDistributions() {
-  const metric = metricNow();
-  const scores = details && details.scores[chosen.metric];
+  const metric = selectedMetric();
+  const scores = details && details.scores[selection.metric];
   if (!scores) {
-    const words = details ? `${metric.name} has no scores of segments.` : "Unpacking …";
+    const words = details ? `${metric.name} has no segment scores.` : "Unpacking …";
     replace(byId("histograms"), element("p", { class: "quiet" }, words));
     replace(byId("gains"));
     byId("gains").hidden = true;
     return;
   }
-  const [low, high] = core(scores, 0.002);
+  const [low, high] = trimmedRange(scores, 0.002);
   const tallest = Math.max(...scores.map((row) => Math.max(...histogram(row, low, high, BINS))));
   replace(
     byId("histograms"),
-    scores.map((row, place) => distribution(metric, place, row, low, high, tallest)),
+    scores.map((row, index) => distribution(metric, index, row, low, high, tallest)),
   );
   byId("gains").hidden = false;
   showGains(metric);
 }
 
 function showGains(metric) {
-  const gains = gainsOf(chosen.metric, chosen.a, chosen.b);
-  const [least, most] = core([gains], 0.005);
-  const reach = Math.max(Math.abs(least), Math.abs(most)) || 1;
+  const gains = segmentGains(selection.metric, selection.a, selection.b);
+  const [least, most] = trimmedRange([gains], 0.005);
+  const range = Math.max(Math.abs(least), Math.abs(most)) || 1;
   const bins = 2 * BINS + 1; // an odd number: the middle one is about zero
-  const counts = histogram(gains, -reach, reach, bins);
-  const [width, height] = [room(byId("gains"), 1140), 190];
+  const counts = histogram(gains, -range, range, bins);
+  const [width, height] = [availableWidth(byId("gains"), 1140), 190];
   const x = scale(0, bins, 4, width - 4);
   const tallest = Math.max(...counts);
   const y = (count) => (Math.sqrt(count) / Math.sqrt(tallest || 1)) * (height - 40);
   const middle = (bins - 1) / 2;
   const kind = (bin) => (bin < middle ? "bar a" : bin > middle ? "bar b" : "bar tie");
   const bars = counts.map((count, bin) =>
-    drawn(
+    svgElement(
       "rect",
       {
         class: kind(bin),
@@ -106,14 +113,15 @@ function showGains(metric) {
         width: (width - 8) / bins - 1,
         height: y(count),
       },
-      drawn("title", {}, `${whole(count)} segments`),
+      svgElement("title", {}, `${formatCount(count)} segments`),
     ),
   );
-  const line = scale(-reach, reach, 4, width - 4);
-  const marks = ticks(-reach, reach, width / 90).map((tick) =>
-    drawn("text", { x: line(tick), y: height - 5, "text-anchor": "middle" }, tickText(tick)),
+  const line = scale(-range, range, 4, width - 4);
+  const marks = ticks(-range, range, width / 90).map((tick) =>
+    svgElement("text", { x: line(tick), y: height - 5, "text-anchor": "middle" }, formatTick(tick)),
   );
-  const words = `By how much ${data.systems[chosen.b]} is better than ${data.systems[chosen.a]}`;
+  const [a, b] = [data.systems[selection.a], data.systems[selection.b]];
+  const words = `By how much ${b} is better than ${a}`;
   replace(
     byId("gains"),
     element(
@@ -123,16 +131,17 @@ function showGains(metric) {
       element(
         "small",
         {},
-        `${metric.name}, segment by segment, median ${signed(median(gains), metric.decimals)}; heights are square roots of counts`,
+        `${metric.name}, segment by segment, median ` +
+          `${formatSigned(median(gains), metric.decimals)}; heights are square roots of counts`,
       ),
     ),
-    picture(
+    svgImage(
       width,
       height,
       `${words}, segment by segment`,
       bars,
       marks,
-      drawn("line", { class: "axis", x1: 0, x2: width, y1: height - 22, y2: height - 22 }),
+      svgElement("line", { class: "axis", x1: 0, x2: width, y1: height - 22, y2: height - 22 }),
     ),
   );
 }
@@ -148,13 +157,13 @@ function correlation(x, y) {
   return xx && yy ? xy / Math.sqrt(xx * yy) : NaN;
 }
 
-function scatterValues(place) {
+function scatterValues(index) {
   return scatter.what === "gains"
-    ? gainsOf(place, chosen.a, chosen.b)
-    : details.scores[place][chosen.b];
+    ? segmentGains(index, selection.a, selection.b)
+    : details.scores[index][selection.b];
 }
 
-function scatterControls(known) {
+function scatterControls(metrics) {
   const pick = (name) => {
     const change = (event) => {
       scatter[name] = Number(event.target.value);
@@ -168,7 +177,7 @@ function scatterControls(known) {
       element(
         "select",
         { id: `scatter-${name}`, onchange: change },
-        known.map((place) => option(place, data.metrics[place].name, scatter[name] === place)),
+        metrics.map((index) => option(index, data.metrics[index].name, scatter[name] === index)),
       ),
     );
   };
@@ -191,10 +200,10 @@ function scatterControls(known) {
         { id: "scatter-what", onchange: what },
         option(
           "gains",
-          `gain of ${data.systems[chosen.b]} over ${data.systems[chosen.a]}`,
+          `gain of ${data.systems[selection.b]} over ${data.systems[selection.a]}`,
           scatter.what === "gains",
         ),
-        option("scores", `score of ${data.systems[chosen.b]}`, scatter.what === "scores"),
+        option("scores", `score of ${data.systems[selection.b]}`, scatter.what === "scores"),
       ),
     ),
   );
@@ -202,17 +211,20 @@ function scatterControls(known) {
 
 function scatterWords(x, y) {
   const r = correlation(x, y);
-  const told = `Pearson’s r is ${Number.isNaN(r) ? "not defined" : fixed(r, 2)}.`;
-  if (scatter.what !== "gains") return told;
-  const apart = x.filter((value, row) => value * y[row] < 0).length;
-  const often = `${whole(apart)} of ${whole(x.length)} segments (${percent(apart / x.length)})`;
-  return `${told} The two metrics prefer different systems in ${often}: upper left and lower right.`;
+  const pearson = `Pearson’s r is ${Number.isNaN(r) ? "not defined" : formatNumber(r, 2)}.`;
+  if (scatter.what !== "gains") return pearson;
+  const opposite = x.filter((value, row) => value * y[row] < 0).length;
+  const often = `${formatCount(opposite)} of ${formatCount(x.length)} segments`;
+  return (
+    `${pearson} The two metrics prefer different systems in ${often} ` +
+    `(${formatPercent(opposite / x.length)}): upper left and lower right.`
+  );
 }
 
 function scatterPlot(x, y) {
-  const [width, height, edge] = [room(byId("scatter"), 1140), 440, 46];
-  const [x0, x1] = core([x], 0.001);
-  const [y0, y1] = core([y], 0.001);
+  const [width, height, edge] = [availableWidth(byId("scatter"), 1140), 440, 46];
+  const [x0, x1] = trimmedRange([x], 0.001);
+  const [y0, y1] = trimmedRange([y], 0.001);
   const across = scale(x0, x1, edge, width - 12);
   const up = scale(y0, y1, height - 32, 12);
   const inside = (value, low, high) => Math.min(high, Math.max(low, value));
@@ -221,36 +233,42 @@ function scatterPlot(x, y) {
   const lines = [];
   if (x0 < 0 && x1 > 0 && scatter.what === "gains")
     lines.push(
-      drawn("line", { class: "zero", x1: across(0), x2: across(0), y1: 12, y2: height - 32 }),
+      svgElement("line", { class: "zero", x1: across(0), x2: across(0), y1: 12, y2: height - 32 }),
     );
   if (y0 < 0 && y1 > 0 && scatter.what === "gains")
-    lines.push(drawn("line", { class: "zero", y1: up(0), y2: up(0), x1: edge, x2: width - 12 }));
+    lines.push(
+      svgElement("line", { class: "zero", y1: up(0), y2: up(0), x1: edge, x2: width - 12 }),
+    );
   const marks = [
     ticks(x0, x1, width / 90).map((tick) =>
-      drawn("text", { x: across(tick), y: height - 14, "text-anchor": "middle" }, tickText(tick)),
+      svgElement(
+        "text",
+        { x: across(tick), y: height - 14, "text-anchor": "middle" },
+        formatTick(tick),
+      ),
     ),
     ticks(y0, y1, 6).map((tick) =>
-      drawn("text", { x: edge - 6, y: up(tick) + 4, "text-anchor": "end" }, tickText(tick)),
+      svgElement("text", { x: edge - 6, y: up(tick) + 4, "text-anchor": "end" }, formatTick(tick)),
     ),
   ].flat();
-  const near = drawn("circle", { class: "near", r: 7, visibility: "hidden" });
+  const near = svgElement("circle", { class: "near", r: 7, visibility: "hidden" });
   const names = [data.metrics[scatter.x].name, data.metrics[scatter.y].name];
-  const plot = picture(
+  const plot = svgImage(
     width,
     height,
     `${names[0]} against ${names[1]}, a point a segment`,
     lines,
-    drawn("path", { class: "points", d: path }),
+    svgElement("path", { class: "points", d: path }),
     near,
     marks,
-    drawn("text", { x: width - 12, y: height - 1, "text-anchor": "end" }, `${names[0]} →`),
-    drawn("text", { x: 4, y: 10 }, `↑ ${names[1]}`),
+    svgElement("text", { x: width - 12, y: height - 1, "text-anchor": "end" }, `${names[0]} →`),
+    svgElement("text", { x: 4, y: 10 }, `↑ ${names[1]}`),
   );
   return { plot, near, points, width, height };
 }
 
-// The point nearest to the pointer is told below, and opened by a click.
-function withPointer({ plot, near, points, width, height }, told, x, y) {
+// The point nearest to the pointer is described below the plot, and opened by a click.
+function withPointer({ plot, near, points, width, height }, status, x, y) {
   const nearest = (event) => {
     const box = plot.getBoundingClientRect();
     const px = ((event.clientX - box.left) / box.width) * width;
@@ -269,8 +287,9 @@ function withPointer({ plot, near, points, width, height }, told, x, y) {
     near.setAttribute("visibility", "visible");
     near.setAttribute("cx", points[row][0]);
     near.setAttribute("cy", points[row][1]);
-    const place = (number, value) => fixed(value, data.metrics[number].decimals);
-    told.textContent = `Segment ${row + 1}: ${place(scatter.x, x[row])} and ${place(scatter.y, y[row])}. Click to open it.`;
+    const score = (metric, value) => formatNumber(value, data.metrics[metric].decimals);
+    const scores = `${score(scatter.x, x[row])} and ${score(scatter.y, y[row])}`;
+    status.textContent = `Segment ${row + 1}: ${scores}. Click to open it.`;
   });
   plot.addEventListener("click", (event) => {
     const row = nearest(event);
@@ -279,27 +298,27 @@ function withPointer({ plot, near, points, width, height }, told, x, y) {
 }
 
 function showScatter() {
-  const known = data.metrics
-    .map((_, place) => place)
-    .filter((place) => data.metrics[place].hasSegments);
-  byId("metrics").hidden = known.length < 2;
-  if (known.length < 2 || !details) return;
-  if (!known.includes(scatter.x)) scatter.x = known[0];
-  if (!known.includes(scatter.y) || scatter.y === scatter.x)
-    scatter.y = known.find((place) => place !== scatter.x);
+  const scored = data.metrics
+    .map((_, index) => index)
+    .filter((index) => data.metrics[index].has_segments);
+  byId("metrics").hidden = scored.length < 2;
+  if (scored.length < 2 || !details) return;
+  if (!scored.includes(scatter.x)) scatter.x = scored[0];
+  if (!scored.includes(scatter.y) || scatter.y === scatter.x)
+    scatter.y = scored.find((index) => index !== scatter.x);
   const [x, y] = [scatterValues(scatter.x), scatterValues(scatter.y)];
-  const told = element(
+  const status = element(
     "p",
-    { class: "quiet", id: "scatter-told" },
+    { class: "quiet", id: "scatter-status" },
     "Point at a segment to see which it is.",
   );
-  const drawnPlot = scatterPlot(x, y);
-  withPointer(drawnPlot, told, x, y);
+  const scatterParts = scatterPlot(x, y);
+  withPointer(scatterParts, status, x, y);
   replace(
     byId("scatter"),
-    scatterControls(known),
+    scatterControls(scored),
     element("p", { class: "quiet" }, scatterWords(x, y)),
-    element("div", { class: "plot" }, drawnPlot.plot),
-    told,
+    element("div", { class: "plot" }, scatterParts.plot),
+    status,
   );
 }

@@ -1,18 +1,18 @@
-// What all parts use: the data, what is chosen, elements, and numbers as people write them.
-// Text of users becomes text nodes and nothing else: no part of the page is ever made from a string.
+// Shared by all parts: the data, the selection, elements, and formatted numbers.
+// Text of users becomes text nodes and nothing else: no element is ever made from a string.
 
-let data = null; // what is shown before any segment
+let data = null; // the summary: everything but segments
 let details = null; // segments, once they are unpacked
-const chosen = { metric: 0, a: 0, b: 1 };
-const views = []; // functions that show what is chosen
+const selection = { metric: 0, a: 0, b: 1 };
+const views = []; // functions that show the selection
 
 const byId = (id) => document.getElementById(id);
 
-function show() {
+function renderViews() {
   for (const view of views) view();
 }
 
-function filled(node, attributes, children) {
+function withContent(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
@@ -24,17 +24,18 @@ function filled(node, attributes, children) {
 }
 
 function element(tag, attributes, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return withContent(document.createElement(tag), attributes, children);
 }
 
-function drawn(tag, attributes, ...children) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+function svgElement(tag, attributes, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  return withContent(node, attributes, children);
 }
 
-function picture(width, height, label, ...children) {
+function svgImage(width, height, label, ...children) {
   const box = { viewBox: `0 0 ${width} ${height}`, width, height };
-  if (!label) return drawn("svg", { ...box, "aria-hidden": "true" }, ...children);
-  return drawn("svg", { ...box, role: "img", "aria-label": label }, ...children);
+  if (!label) return svgElement("svg", { ...box, "aria-hidden": "true" }, ...children);
+  return svgElement("svg", { ...box, role: "img", "aria-label": label }, ...children);
 }
 
 function replace(node, ...children) {
@@ -45,82 +46,84 @@ function option(value, text, selected) {
   return element("option", { value, selected }, text);
 }
 
-function fixed(value, decimals) {
+function formatNumber(value, decimals) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  const shown = value.toFixed(decimals);
-  return Number(shown) === 0 ? shown.replace("-", "") : shown.replace("-", "−");
+  const text = value.toFixed(decimals);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
-function signed(value, decimals) {
+function formatSigned(value, decimals) {
   if (value === null || value === undefined) return "–";
-  const shown = fixed(value, decimals);
-  return Number(shown) > 0 ? `+${shown}` : shown;
+  const text = formatNumber(value, decimals);
+  return Number(text) > 0 ? `+${text}` : text;
 }
 
-function probability(p) {
+function formatProbability(p) {
   if (p === null || p === undefined) return "–";
-  if (data.alpha < 0.0001 && p < 0.0001) return p.toPrecision(2);
+  if (data.settings.alpha < 0.0001 && p < 0.0001) return p.toPrecision(2);
   if (p < 0.00005) return "<0.0001";
   // More digits where fewer would put it on the other side of alpha.
   for (let digits = p < 0.0095 ? 4 : 3; digits < 17; digits += 1) {
-    const shown = p.toFixed(digits);
-    if (Number(shown) <= data.alpha === p <= data.alpha) return shown;
+    const text = p.toFixed(digits);
+    if (Number(text) <= data.settings.alpha === p <= data.settings.alpha) return text;
   }
   return String(p);
 }
 
-const percent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)}%`;
-// A level as it was asked for: 99.5% is not 100%.
-const level = (share) => `${Number((100 * share).toPrecision(12))}%`;
-const whole = (count) => count.toLocaleString("en");
-const metricNow = () => data.metrics[chosen.metric];
-const signOf = (metric) => (metric.higher ? 1 : -1);
+const formatPercent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)}%`;
+// A level with all its digits: 99.5% is not 100%.
+const formatLevel = (share) => `${Number((100 * share).toPrecision(12))}%`;
+const formatCount = (count) => count.toLocaleString("en");
+const selectedMetric = () => data.metrics[selection.metric];
+const signOf = (metric) => (metric.higher_is_better ? 1 : -1);
 
-function listed(words) {
+function joinNames(words) {
   if (words.length < 2) return words.join("");
   return `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
-// The pair of two systems under a metric, told from the side of `b`.
-function pairOf(metric, a, b) {
-  const found = metric.pairs.find(
-    (pair) => (pair.a === a && pair.b === b) || (pair.a === b && pair.b === a),
+const negate = (value) => (value === null ? null : -value);
+
+// The pair of two systems under a metric, with differences of `b` less `a`.
+function findPair(metric, a, b) {
+  const names = [data.systems[a], data.systems[b]];
+  const pair = metric.pairs.find(
+    ({ first, second }) => names.includes(first) && names.includes(second),
   );
-  if (!found || found.a === a) return found || null;
-  const turned = (value) => (value === null ? null : -value);
+  if (!pair || pair.first === names[0]) return pair ? { ...pair, a, b } : null;
   return {
-    ...found,
+    ...pair,
     a,
     b,
-    difference: turned(found.difference),
-    gain: turned(found.gain),
-    effect: turned(found.effect),
-    low: turned(found.high),
-    high: turned(found.low),
-    wins: found.losses,
-    losses: found.wins,
+    difference: negate(pair.difference),
+    gain: negate(pair.gain),
+    effect: negate(pair.effect),
+    low: negate(pair.high),
+    high: negate(pair.low),
+    wins: pair.losses,
+    losses: pair.wins,
   };
 }
 
-// What is computed of segments, by what it is computed from; a few results are kept.
-const computed = new Map();
+// Results computed from segments, by the selection that they depend on.
+const memo = new Map();
 
-function once(key, compute) {
-  if (!computed.has(key)) {
-    if (computed.size >= 32) computed.clear();
-    computed.set(key, compute());
+function memoize(key, compute) {
+  if (!memo.has(key)) {
+    if (memo.size >= 32) memo.clear();
+    memo.set(key, compute());
   }
-  return computed.get(key);
+  return memo.get(key);
 }
 
-// By how much system b is better than a, segment by segment; null where there are no such scores.
-// What is rounding is zero.
-function gainsOf(place, a, b) {
-  const scores = details && details.scores[place];
+// How much better system b is than a on each segment; null without segment scores. Differences by
+// rounding are zero.
+function segmentGains(index, a, b) {
+  const scores = details && details.scores[index];
   if (!scores) return null;
-  const sign = signOf(data.metrics[place]);
-  const rounding = details.rounding[place];
-  return once(`gains ${place} ${a} ${b}`, () =>
+  const sign = signOf(data.metrics[index]);
+  const rounding = details.rounding[index];
+  return memoize(`gains ${index} ${a} ${b}`, () =>
     scores[b].map((score, row) => {
       const gain = sign * (score - scores[a][row]);
       return Math.abs(gain) <= rounding ? 0 : gain;
@@ -148,11 +151,11 @@ function ticks(low, high, about) {
   const rough = (high - low) / about || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((digit) => digit * power).find((each) => each >= rough) || rough;
-  const found = [];
-  for (let place = Math.ceil(low / step); place * step <= high + step * 1e-9; place += 1) {
-    found.push(place * step);
+  const values = [];
+  for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index += 1) {
+    values.push(index * step);
   }
-  return found;
+  return values;
 }
 
-const tickText = (value) => String(Number(value.toPrecision(6))).replace("-", "−");
+const formatTick = (value) => String(Number(value.toPrecision(6))).replace("-", "−");

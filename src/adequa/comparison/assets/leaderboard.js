@@ -1,19 +1,19 @@
-// In short, and the leaderboard: every system under every metric, with intervals.
+// The summary, and the leaderboard: every system under every metric, with intervals.
 
-const sorting = { metric: 0, best: true };
+const leaderboardSort = { metric: 0, best: true };
 
-// One sentence a metric: who leads, and whom the leader is told apart from.
-function sentence(metric) {
+// One sentence for each metric: who leads, and from whom the leader differs significantly.
+function leaderSentence(metric) {
   const order = orderBy(metric);
   const best = order[0];
   const others = order.slice(1);
-  const pairs = others.map((other) => [other, pairOf(metric, other, best)]);
+  const pairs = others.map((other) => [other, findPair(metric, other, best)]);
   if (pairs.every(([, pair]) => pair.gain === 0))
     return ["All systems have the same score.", false];
   const name = data.systems[best];
-  if (!metric.hasSegments) {
+  if (!metric.has_segments) {
     return [
-      `${name} has the best score; without scores of segments nothing is known of how sure that is.`,
+      `${name} has the best score; its significance is unknown without segment scores.`,
       false,
     ];
   }
@@ -21,31 +21,33 @@ function sentence(metric) {
     .filter(([, pair]) => !pair.significant)
     .map(([other]) => data.systems[other]);
   const [, runner] = pairs[0];
-  const lead = `${name} leads ${data.systems[others[0]]} by ${fixed(Math.abs(runner.difference), metric.decimals)}`;
+  const size = formatNumber(Math.abs(runner.difference), metric.decimals);
+  const lead = `${name} leads ${data.systems[others[0]]} by ${size}`;
   if (!unsure.length) {
     const than = others.length > 1 ? "all others" : data.systems[others[0]];
     return [`${lead}, and is significantly better than ${than}.`, true];
   }
   if (unsure.length === others.length)
     return [`${lead}, which may be chance: no system is significantly worse.`, false];
-  return [`${lead}. It is not told apart from ${listed(unsure)}.`, false];
+  return [`${lead}. It does not differ significantly from ${joinNames(unsure)}.`, false];
 }
 
 function orderBy(metric) {
   const sign = signOf(metric);
   return data.systems
-    .map((_, place) => place)
-    .sort((x, y) => sign * (metric.scores[y] - metric.scores[x]) || x - y);
+    .map((_, index) => index)
+    .sort((x, y) => sign * (metric.systems[y].score - metric.systems[x].score) || x - y);
 }
 
-function showShort() {
-  const counts = `${whole(data.systems.length)} systems, ${whole(data.segments)} segments`;
-  const names = listed(data.metrics.map((metric) => metric.name));
-  byId("about").textContent = `${counts}, ${names}. The baseline is ${data.systems[0]}.`;
+function showSummary() {
+  const systems = `${formatCount(data.systems.length)} systems`;
+  const segments = `${formatCount(data.segment_count)} segments`;
+  const names = joinNames(data.metrics.map((metric) => metric.name));
+  byId("about").textContent = `${systems}, ${segments}, ${names}. The baseline is ${data.systems[0]}.`;
   replace(
     byId("sentences"),
     data.metrics.map((metric) => {
-      const [text, sure] = sentence(metric);
+      const [text, sure] = leaderSentence(metric);
       return element(
         "li",
         { class: sure ? "sure-enough" : "unsure" },
@@ -56,35 +58,35 @@ function showShort() {
   );
   replace(
     byId("leaderboard-note"),
-    `Lines are ${level(data.confidence)} intervals from ${whole(data.resamples)} bootstrap `,
-    `resamples. Of ranks: ${data.ranks} (approximate randomisation, Holm’s correction, `,
-    `p ≤ ${data.alpha}).`,
+    `Lines are ${formatLevel(data.settings.confidence)} intervals from `,
+    `${formatCount(data.settings.resamples)} bootstrap resamples. Ranks: ${data.meaning_of_ranks} (approximate randomisation, Holm’s correction, `,
+    `p ≤ ${data.settings.alpha}).`,
   );
 }
 
-function whiskers(metric, place, line) {
-  const low = metric.low[place];
+function whiskers(metric, index, line) {
+  const { score, low, high } = metric.systems[index];
   if (low === null) return null;
   const x = scale(...line, 6, 134);
-  const [from, to] = [low, metric.high[place]].map((bound) => fixed(bound, metric.decimals));
-  const words = `${level(data.confidence)} interval ${from} to ${to}`;
-  return picture(
+  const [from, to] = [low, high].map((bound) => formatNumber(bound, metric.decimals));
+  const words = `${formatLevel(data.settings.confidence)} interval ${from} to ${to}`;
+  return svgImage(
     140,
     16,
     words,
-    drawn("line", { class: "axis", x1: 0, x2: 140, y1: 8, y2: 8 }),
-    drawn("line", { class: "whisker", x1: x(low), x2: x(metric.high[place]), y1: 8, y2: 8 }),
-    drawn("circle", { class: "dot", cx: x(metric.scores[place]), cy: 8, r: 5 }),
-    drawn("title", {}, words),
+    svgElement("line", { class: "axis", x1: 0, x2: 140, y1: 8, y2: 8 }),
+    svgElement("line", { class: "whisker", x1: x(low), x2: x(high), y1: 8, y2: 8 }),
+    svgElement("circle", { class: "dot", cx: x(score), cy: 8, r: 5 }),
+    svgElement("title", {}, words),
   );
 }
 
-function scoreCell(metric, place, line) {
-  const rank = metric.ranks[place];
-  const score = element(
+function scoreCell(metric, index, line) {
+  const { rank, score } = metric.systems[index];
+  const cell = element(
     "strong",
     { class: rank === 1 ? "top-rank" : null },
-    fixed(metric.scores[place], metric.decimals),
+    formatNumber(score, metric.decimals),
   );
   const chip = element(
     "span",
@@ -101,23 +103,23 @@ function scoreCell(metric, place, line) {
     element(
       "div",
       { class: "score" },
-      element("span", {}, chip, " ", score),
-      whiskers(metric, place, line),
+      element("span", {}, chip, " ", cell),
+      whiskers(metric, index, line),
     ),
   );
 }
 
-function heading(metric, place) {
-  const mine = sorting.metric === place;
-  const falling = metric.higher === sorting.best;
+function columnHeading(metric, index) {
+  const mine = leaderboardSort.metric === index;
+  const falling = metric.higher_is_better === leaderboardSort.best;
   const sort = mine ? (falling ? "descending" : "ascending") : "none";
   const press = () => {
-    sorting.best = mine ? !sorting.best : true;
-    sorting.metric = place;
+    leaderboardSort.best = mine ? !leaderboardSort.best : true;
+    leaderboardSort.metric = index;
     showLeaderboard();
-    byId("scores").querySelectorAll("thead button")[place].focus();
+    byId("scores").querySelectorAll("thead button")[index].focus();
   };
-  const better = metric.higher ? "higher is better" : "lower is better";
+  const better = metric.higher_is_better ? "higher is better" : "lower is better";
   return element(
     "th",
     { scope: "col", "aria-sort": sort },
@@ -131,22 +133,26 @@ function heading(metric, place) {
 }
 
 function showLeaderboard() {
-  const order = orderBy(data.metrics[sorting.metric]);
-  if (!sorting.best) order.reverse();
+  const order = orderBy(data.metrics[leaderboardSort.metric]);
+  if (!leaderboardSort.best) order.reverse();
   const lines = data.metrics.map((metric) =>
-    extent([...metric.low, ...metric.high, ...metric.scores].filter((value) => value !== null)),
+    extent(
+      metric.systems
+        .flatMap(({ score, low, high }) => [score, low, high])
+        .filter((value) => value !== null),
+    ),
   );
-  const rows = order.map((place) =>
+  const rows = order.map((index) =>
     element(
       "tr",
       {},
       element(
         "th",
         { scope: "row" },
-        data.systems[place],
-        place ? null : [" ", element("span", { class: "tag" }, "baseline")],
+        data.systems[index],
+        index ? null : [" ", element("span", { class: "tag" }, "baseline")],
       ),
-      data.metrics.map((metric, number) => scoreCell(metric, place, lines[number])),
+      data.metrics.map((metric, number) => scoreCell(metric, index, lines[number])),
     ),
   );
   replace(
@@ -155,7 +161,7 @@ function showLeaderboard() {
     element(
       "thead",
       {},
-      element("tr", {}, element("th", { scope: "col" }, "System"), data.metrics.map(heading)),
+      element("tr", {}, element("th", { scope: "col" }, "System"), data.metrics.map(columnHeading)),
     ),
     element("tbody", {}, rows),
   );

@@ -1,14 +1,14 @@
 // Two systems in words and numbers, and the matrix of all pairs.
 
-function verdict(metric, pair) {
+function pairSentence(metric, pair) {
   const a = element("span", { class: "a-ink" }, data.systems[pair.a]);
   const b = element("span", { class: "b-ink" }, data.systems[pair.b]);
   if (pair.gain === 0) return [b, " and ", a, ` have the same ${metric.name}.`];
-  const size = fixed(Math.abs(pair.difference), metric.decimals);
+  const size = formatNumber(Math.abs(pair.difference), metric.decimals);
   const [better, worse] = pair.gain > 0 ? [b, a] : [a, b];
   const sure =
     pair.p === null
-      ? "; how sure that is cannot be told without scores of segments"
+      ? "; its significance is unknown without segment scores"
       : pair.significant
         ? ", which is significant"
         : ", which may be chance";
@@ -25,50 +25,59 @@ function fact(term, value, more) {
 }
 
 function facts(metric, pair) {
-  const interval = `${signed(pair.low, metric.decimals)} to ${signed(pair.high, metric.decimals)}`;
-  const found = [
+  const bounds = [pair.low, pair.high].map((bound) => formatSigned(bound, metric.decimals));
+  const items = [
     fact(
       "Difference",
-      signed(pair.difference, metric.decimals),
-      metric.higher ? null : "below zero is better",
+      formatSigned(pair.difference, metric.decimals),
+      metric.higher_is_better ? null : "below zero is better",
     ),
   ];
   if (pair.p !== null) {
-    found.push(
-      fact(`${level(data.confidence)} interval`, interval, "of the difference, by bootstrap"),
+    items.push(
+      fact(
+        `${formatLevel(data.settings.confidence)} interval`,
+        bounds.join(" to "),
+        "of the difference, by bootstrap",
+      ),
       fact(
         "p, by randomisation",
-        probability(pair.adjusted),
-        `${probability(pair.p)} before Holm’s correction`,
+        formatProbability(pair.p_adjusted),
+        `${formatProbability(pair.p)} before Holm’s correction`,
       ),
-      fact("p, by paired bootstrap", probability(pair.bootstrap), "Holm’s correction"),
+      fact(
+        "p, by paired bootstrap",
+        formatProbability(pair.p_bootstrap_adjusted),
+        "Holm’s correction",
+      ),
       fact(
         "Effect size",
-        pair.effect === null ? "–" : signed(pair.effect, 2),
-        "mean gain of a segment over its spread",
+        pair.effect === null ? "–" : formatSigned(pair.effect, 2),
+        "mean gain of a segment over its standard deviation",
       ),
     );
   }
-  if (pair.people) {
-    const { share, low, high, pairs, from, to, data: judged } = pair.people;
+  if (pair.people && pair.significant) {
+    const { share, share_low: low, share_high: high, pairs, low: from, high: to } = pair.people;
     const range =
-      to === null ? `${tickText(from)} or more` : `${tickText(from)} to ${tickText(to)}`;
-    found.push(
+      to === null ? `${formatTick(from)} or more` : `${formatTick(from)} to ${formatTick(to)}`;
+    items.push(
       fact(
         "People agree",
-        percent(share),
-        `in ${whole(pairs)} pairs of ${judged} that differ by ${range} (${percent(low)} to ${percent(high)})`,
+        formatPercent(share),
+        `in ${formatCount(pairs)} pairs of ${pair.people.data} that differ by ${range} ` +
+          `(${formatPercent(low)} to ${formatPercent(high)})`,
       ),
     );
   }
-  return element("dl", { class: "facts" }, found);
+  return element("dl", { class: "facts" }, items);
 }
 
 function splitBar(pair) {
   const total = pair.wins + pair.ties + pair.losses;
   if (!total) return null;
   const part = (name, count) => element("span", { class: name, "--share": String(count) });
-  const share = (count) => `${whole(count)} (${percent(count / total)})`;
+  const share = (count) => `${formatCount(count)} (${formatPercent(count / total)})`;
   return element(
     "div",
     {},
@@ -100,12 +109,12 @@ function splitBar(pair) {
 }
 
 function showPair() {
-  const metric = metricNow();
-  const pair = pairOf(metric, chosen.a, chosen.b);
+  const metric = selectedMetric();
+  const pair = findPair(metric, selection.a, selection.b);
   if (!pair) return;
   replace(
     byId("pair"),
-    element("p", { class: "verdict" }, verdict(metric, pair)),
+    element("p", { class: "verdict" }, pairSentence(metric, pair)),
     facts(metric, pair),
     splitBar(pair),
   );
@@ -113,7 +122,7 @@ function showPair() {
 
 function matrixCell(metric, row, column) {
   if (row === column) return element("td", { "aria-label": "the same system" }, "·");
-  const pair = pairOf(metric, column, row);
+  const pair = findPair(metric, column, row);
   const kind = pair.significant && pair.gain ? (pair.gain > 0 ? "better" : "worse") : "unsure";
   const sign = { better: "▲ ", worse: "▼ ", unsure: "" }[kind];
   const words = {
@@ -121,7 +130,7 @@ function matrixCell(metric, row, column) {
     worse: "significantly worse",
     unsure: "not significantly different",
   }[kind];
-  const press = () => choose({ a: column, b: row }, "matrix");
+  const press = () => select({ a: column, b: row }, "matrix");
   const unseen = (text) => element("span", { class: "unseen" }, text);
   return element(
     "td",
@@ -133,25 +142,25 @@ function matrixCell(metric, row, column) {
         class: kind,
         onclick: press,
         "data-pair": `${row}-${column}`,
-        "aria-pressed": String(chosen.a === column && chosen.b === row),
+        "aria-pressed": String(selection.a === column && selection.b === row),
       },
       unseen(`${data.systems[row]} against ${data.systems[column]}: `),
       element("span", { "aria-hidden": "true" }, sign),
-      signed(pair.difference, metric.decimals),
+      formatSigned(pair.difference, metric.decimals),
       unseen(`, ${words}, `),
-      element("small", {}, pair.p === null ? "" : `p ${probability(pair.adjusted)}`),
+      element("small", {}, pair.p === null ? "" : `p ${formatProbability(pair.p_adjusted)}`),
     ),
   );
 }
 
 function showMatrix() {
   byId("matrix-part").hidden = data.systems.length < 3;
-  const metric = metricNow();
+  const metric = selectedMetric();
   const order = orderBy(metric);
   byId("matrix-note").textContent =
     `${metric.name}: the system of the row less that of the column. ▲ and ▼ are significant ` +
-    `(p ≤ ${data.alpha} after Holm’s correction). Choose a cell to look at its two systems.`;
-  const head = order.map((place) => element("th", { scope: "col" }, data.systems[place]));
+    `(p ≤ ${data.settings.alpha} after Holm’s correction). Choose a cell to see its two systems.`;
+  const head = order.map((index) => element("th", { scope: "col" }, data.systems[index]));
   const rows = order.map((row) =>
     element(
       "tr",

@@ -1,34 +1,35 @@
 // The segment browser: search, sort, filter, and the words that differ.
 
 const PAGE = 20; // segments shown at once
-const browsing = { page: 0, rows: [], opened: new Set(), haystacks: null };
+const browserState = { page: 0, rows: [], opened: new Set(), searchTexts: null };
 
-const textsOf = (row) => {
+const segmentTexts = (row) => {
   const [first, ...rest] = details.texts[row];
-  const [source, references, said] = details.hasSource
+  const [source, references, hypotheses] = details.has_source
     ? [first, rest[0], rest.slice(1)]
     : [null, first, rest];
-  return { source, references, said };
+  return { source, references, hypotheses };
 };
 
-function haystack(row) {
-  browsing.haystacks ||= new Array(details.texts.length);
-  browsing.haystacks[row] ||= details.texts[row].flat().join("\n").toLowerCase();
-  return browsing.haystacks[row];
+function searchText(row) {
+  browserState.searchTexts ||= new Array(details.texts.length);
+  browserState.searchTexts[row] ||= details.texts[row].flat().join("\n").toLowerCase();
+  return browserState.searchTexts[row];
 }
 
 const deviation = (gains) => Math.sqrt(mean(gains.map((gain) => gain * gain))) || 1;
 
 // For each segment, how strongly two metrics disagree on the chosen systems; zero where they agree.
-const disagreement = () => once(`apart ${chosen.a} ${chosen.b}`, disagreementNow);
+const disagreement = () =>
+  memoize(`disagreement ${selection.a} ${selection.b}`, computeDisagreement);
 
-function disagreementNow() {
+function computeDisagreement() {
   const all = data.metrics
-    .map((_, place) => gainsOf(place, chosen.a, chosen.b))
+    .map((_, index) => segmentGains(index, selection.a, selection.b))
     .filter((gains) => gains !== null);
-  const spread = all.map(deviation);
+  const scales = all.map(deviation);
   return details.texts.map((_, row) => {
-    const each = all.map((gains, place) => gains[row] / spread[place]);
+    const each = all.map((gains, index) => gains[row] / scales[index]);
     return Math.max(0, Math.min(Math.max(...each), -Math.min(...each)));
   });
 }
@@ -36,33 +37,39 @@ function disagreementNow() {
 const FILTERS = {
   all: ["all segments", () => true],
   b: [
-    () => `where ${data.systems[chosen.b]} is better`,
+    () => `where ${data.systems[selection.b]} is better`,
     (row, of) => of.gains && of.gains[row] > 0,
   ],
   a: [
-    () => `where ${data.systems[chosen.a]} is better`,
+    () => `where ${data.systems[selection.a]} is better`,
     (row, of) => of.gains && of.gains[row] < 0,
   ],
   tie: ["with equal scores", (row, of) => of.gains && of.gains[row] === 0],
-  apart: ["where metrics disagree", (row, of) => of.apart[row] > 0],
+  apart: ["where metrics disagree", (row, of) => of.disagreement[row] > 0],
   differ: [
     "with different outputs",
-    (row) => textsOf(row).said[chosen.a] !== textsOf(row).said[chosen.b],
+    (row) => {
+      const { hypotheses } = segmentTexts(row);
+      return hypotheses[selection.a] !== hypotheses[selection.b];
+    },
   ],
-  empty: ["with an empty output", (row) => textsOf(row).said.some((text) => !text.trim())],
+  empty: [
+    "with an empty output",
+    (row) => segmentTexts(row).hypotheses.some((text) => !text.trim()),
+  ],
 };
 
 const SORTS = {
   size: ["by size of the difference", (of) => of.gains && of.gains.map((gain) => -Math.abs(gain))],
   b: [
-    () => `best for ${data.systems[chosen.b]} first`,
+    () => `best for ${data.systems[selection.b]} first`,
     (of) => of.gains && of.gains.map((gain) => -gain),
   ],
-  a: [() => `best for ${data.systems[chosen.a]} first`, (of) => of.gains],
-  apart: ["metrics disagree most", (of) => of.apart.map((size) => -size)],
+  a: [() => `best for ${data.systems[selection.a]} first`, (of) => of.gains],
+  apart: ["metrics disagree most", (of) => of.disagreement.map((size) => -size)],
   low: [
-    () => `worst of ${data.systems[chosen.b]} first`,
-    (of) => of.scores && of.scores[chosen.b].map((score) => signOf(metricNow()) * score),
+    () => `worst of ${data.systems[selection.b]} first`,
+    (of) => of.scores && of.scores[selection.b].map((score) => signOf(selectedMetric()) * score),
   ],
   order: ["as in the test set", () => null],
 };
@@ -72,15 +79,15 @@ const MARKS = {
   other: "not in the other output",
   none: "nothing",
 };
-const wording = (words) => (typeof words === "function" ? words() : words);
+const resolveText = (words) => (typeof words === "function" ? words() : words);
 
-function fill(id, table) {
+function fillSelect(id, table) {
   const select = byId(id);
   const now = select.value;
   replace(
     select,
     Object.entries(table).map(([name, entry]) =>
-      option(name, wording(Array.isArray(entry) ? entry[0] : entry), name === now),
+      option(name, resolveText(Array.isArray(entry) ? entry[0] : entry), name === now),
     ),
   );
 }
@@ -90,8 +97,8 @@ function fillBuckets() {
     element(
       "optgroup",
       { label: dimension.title },
-      dimension.buckets.map((bucket, place) =>
-        option(`${number}-${place}`, `${bucket.label} (${whole(bucket.count)})`),
+      dimension.buckets.map((bucket, index) =>
+        option(`${number}-${index}`, `${bucket.name} (${formatCount(bucket.segments)})`),
       ),
     ),
   );
@@ -100,63 +107,64 @@ function fillBuckets() {
 
 function prepareBrowser() {
   for (const id of ["sort", "filter", "bucket", "marks"])
-    byId(id).addEventListener("change", () => browse(true));
+    byId(id).addEventListener("change", () => updateBrowser(true));
   let waiting = 0;
   byId("query").addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => browse(true), 120);
+    waiting = setTimeout(() => updateBrowser(true), 120);
   });
   byId("browser").addEventListener("submit", (event) => {
     event.preventDefault();
-    browse(true);
+    updateBrowser(true);
   });
 }
 
-function matching() {
+function matchingRows() {
   const of = {
-    gains: gainsOf(chosen.metric, chosen.a, chosen.b),
-    scores: details.scores[chosen.metric],
-    apart: disagreement(),
+    gains: segmentGains(selection.metric, selection.a, selection.b),
+    scores: details.scores[selection.metric],
+    disagreement: disagreement(),
   };
   const query = byId("query").value.trim().toLowerCase();
   const [, keep] = FILTERS[byId("filter").value];
-  const [number, place] = byId("bucket").value.split("-").map(Number);
+  const [number, index] = byId("bucket").value.split("-").map(Number);
   const inPart = byId("bucket").value
-    ? (row) => details.buckets[number][row] === place
+    ? (row) => details.bucket_of[number][row] === index
     : () => true;
   const rows = details.texts
     .map((_, row) => row)
-    .filter((row) => keep(row, of) && inPart(row) && (!query || haystack(row).includes(query)));
+    .filter((row) => keep(row, of) && inPart(row) && (!query || searchText(row).includes(query)));
   const keys = SORTS[byId("sort").value][1](of);
   if (keys) rows.sort((x, y) => keys[x] - keys[y] || x - y);
   return rows;
 }
 
-function browse(fromStart) {
+function updateBrowser(fromStart) {
   if (!details) return;
-  fill("sort", SORTS);
-  fill("filter", FILTERS);
-  fill("marks", MARKS);
-  browsing.rows = matching();
-  if (fromStart) browsing.page = 0;
+  fillSelect("sort", SORTS);
+  fillSelect("filter", FILTERS);
+  fillSelect("marks", MARKS);
+  browserState.rows = matchingRows();
+  if (fromStart) browserState.page = 0;
   showPage();
 }
 
 function showPage() {
-  const { rows } = browsing;
+  const { rows } = browserState;
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
-  browsing.page = Math.min(browsing.page, pages - 1);
-  const start = browsing.page * PAGE;
-  const shown = rows.slice(start, start + PAGE);
-  const range = shown.length ? `${whole(start + 1)} to ${whole(start + shown.length)} of ` : "";
-  const all = rows.length < data.segments ? `, out of ${whole(data.segments)}` : "";
-  byId("count").textContent = `${range}${whole(rows.length)} segments${all}`;
+  browserState.page = Math.min(browserState.page, pages - 1);
+  const start = browserState.page * PAGE;
+  const visible = rows.slice(start, start + PAGE);
+  const end = formatCount(start + visible.length);
+  const range = visible.length ? `${formatCount(start + 1)} to ${end} of ` : "";
+  const all = rows.length < data.segment_count ? `, out of ${formatCount(data.segment_count)}` : "";
+  byId("count").textContent = `${range}${formatCount(rows.length)} segments${all}`;
   replace(
     byId("list"),
-    shown.map((row) => element("li", {}, segmentCard(row))),
+    visible.map((row) => element("li", {}, segmentCard(row))),
   );
   const turn = (page) => () => {
-    browsing.page = page;
+    browserState.page = page;
     showPage();
     byId("segments").scrollIntoView();
     byId("segments").focus({ preventScroll: true });
@@ -167,7 +175,7 @@ function showPage() {
       {
         type: "button",
         onclick: turn(page),
-        disabled: page < 0 || page >= pages || page === browsing.page,
+        disabled: page < 0 || page >= pages || page === browserState.page,
       },
       text,
     );
@@ -177,35 +185,41 @@ function showPage() {
       ? []
       : [
           button("First", 0),
-          button("Previous", browsing.page - 1),
-          element("span", {}, `Page ${whole(browsing.page + 1)} of ${whole(pages)}`),
-          button("Next", browsing.page + 1),
+          button("Previous", browserState.page - 1),
+          element(
+            "span",
+            {},
+            `Page ${formatCount(browserState.page + 1)} of ${formatCount(pages)}`,
+          ),
+          button("Next", browserState.page + 1),
           button("Last", pages - 1),
         ],
   );
 }
 
 function scoreOf(system, row) {
-  const scores = details.scores[chosen.metric];
-  return scores ? fixed(scores[system][row], metricNow().decimals) : "";
+  const scores = details.scores[selection.metric];
+  return scores ? formatNumber(scores[system][row], selectedMetric().decimals) : "";
 }
 
-// What a text is held against, by the choice of marks; null for nothing.
-function counterpart(texts, system) {
+// The text that an output is compared with, by the choice of marks; null for none.
+function textToCompare(texts, system) {
   const mode = byId("marks").value;
   if (mode === "none") return null;
-  if (mode === "reference") return nearestReference(texts, texts.said[system]);
-  return texts.said[system === chosen.b ? chosen.a : chosen.b];
+  if (mode === "reference") return nearestReference(texts, texts.hypotheses[system]);
+  return texts.hypotheses[system === selection.b ? selection.a : selection.b];
 }
 
 function nearestReference(texts, text) {
   if (texts.references.length === 1) return texts.references[0];
-  const common = (reference) => alike(piecesOf(text), piecesOf(reference)).filter(Boolean).length;
+  const pieces = splitPieces(text);
+  const common = (reference) =>
+    commonPieces(pieces, splitPieces(reference)).filter(Boolean).length;
   return texts.references.reduce((best, each) => (common(each) > common(best) ? each : best));
 }
 
 function outputLine(texts, system, row, query) {
-  const kind = system === chosen.b ? "b-ink" : system === chosen.a ? "a-ink" : null;
+  const kind = system === selection.b ? "b-ink" : system === selection.a ? "a-ink" : null;
   return [
     element(
       "dt",
@@ -213,39 +227,41 @@ function outputLine(texts, system, row, query) {
       data.systems[system],
       element("small", {}, scoreOf(system, row)),
     ),
-    textCell(texts.said[system], counterpart(texts, system), query),
+    textCell(texts.hypotheses[system], textToCompare(texts, system), query),
   ];
 }
 
 function referenceLines(texts, query) {
   return texts.references
-    .map((reference, place) => [
-      element("dt", {}, texts.references.length > 1 ? `Reference ${place + 1}` : "Reference"),
+    .map((reference, index) => [
+      element("dt", {}, texts.references.length > 1 ? `Reference ${index + 1}` : "Reference"),
       textCell(reference, null, query),
     ])
     .flat();
 }
 
 function segmentCard(row) {
-  const texts = textsOf(row);
+  const texts = segmentTexts(row);
   const query = byId("query").value.trim().toLowerCase();
-  const gains = gainsOf(chosen.metric, chosen.a, chosen.b);
+  const gains = segmentGains(selection.metric, selection.a, selection.b);
   const gain = gains && gains[row];
   const kind = gain > 0 ? "gain up" : gain < 0 ? "gain down" : "gain";
-  const difference = gains && signOf(metricNow()) * gain;
+  const difference = gains && signOf(selectedMetric()) * gain;
   const chip = gains
     ? element(
         "span",
         {
           class: kind,
-          title: `${metricNow().name}: ${data.systems[chosen.b]} less ${data.systems[chosen.a]}`,
+          title:
+            `${selectedMetric().name}: ` +
+            `${data.systems[selection.b]} less ${data.systems[selection.a]}`,
         },
-        signed(difference, metricNow().decimals),
+        formatSigned(difference, selectedMetric().decimals),
       )
     : null;
   const tags = details.dimensions.map((dimension, number) =>
-    ["document"].includes(dimension.name)
-      ? element("span", { class: "tag" }, dimension.buckets[details.buckets[number][row]].label)
+    dimension.by === "document"
+      ? element("span", { class: "tag" }, dimension.buckets[details.bucket_of[number][row]].name)
       : null,
   );
   const body = element("div", { class: "detail", id: `detail-${row}`, hidden: true });
@@ -269,7 +285,7 @@ function segmentCard(row) {
       element(
         "h3",
         { id: `heading-${row}` },
-        element("a", { href: `#segment-${row + 1}` }, `Segment ${whole(row + 1)}`),
+        element("a", { href: `#segment-${row + 1}` }, `Segment ${formatCount(row + 1)}`),
       ),
       chip,
       tags,
@@ -278,26 +294,26 @@ function segmentCard(row) {
       "dl",
       { class: "texts" },
       referenceLines(texts, query),
-      outputLine(texts, chosen.a, row, query),
-      outputLine(texts, chosen.b, row, query),
+      outputLine(texts, selection.a, row, query),
+      outputLine(texts, selection.b, row, query),
     ),
     more,
     body,
   );
-  if (browsing.opened.has(row)) unfold(row, card);
+  if (browserState.opened.has(row)) expand(row, card);
   return card;
 }
 
 function toggle(row, card) {
-  if (browsing.opened.delete(row)) {
+  if (browserState.opened.delete(row)) {
     card.querySelector(".detail").hidden = true;
     card.querySelector(".more").setAttribute("aria-expanded", "false");
     card.classList.remove("opened");
-  } else unfold(row, card);
+  } else expand(row, card);
 }
 
-function unfold(row, card) {
-  browsing.opened.add(row);
+function expand(row, card) {
+  browserState.opened.add(row);
   const body = card.querySelector(".detail");
   replace(body, detail(row));
   body.hidden = false;
@@ -305,28 +321,28 @@ function unfold(row, card) {
   card.classList.add("opened");
 }
 
-// Everything there is on a segment: its source, the other systems, all metrics, its parts.
+// All details of a segment: its source, the other systems, all metrics, its parts.
 function detail(row) {
-  const texts = textsOf(row);
+  const texts = segmentTexts(row);
   const query = byId("query").value.trim().toLowerCase();
   const others = data.systems
     .map((_, system) => system)
-    .filter((system) => system !== chosen.a && system !== chosen.b);
+    .filter((system) => system !== selection.a && system !== selection.b);
   const lines = [
     texts.source === null ? [] : [element("dt", {}, "Source"), textCell(texts.source, null, query)],
     others.map((system) => outputLine(texts, system, row, query)).flat(),
   ].flat();
-  const known = data.metrics.map((_, place) => place).filter((place) => details.scores[place]);
+  const scored = data.metrics.map((_, index) => index).filter((index) => details.scores[index]);
   const rows = data.systems.map((name, system) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      known.map((place) =>
+      scored.map((index) =>
         element(
           "td",
           { class: "number" },
-          fixed(details.scores[place][system][row], data.metrics[place].decimals),
+          formatNumber(details.scores[index][system][row], data.metrics[index].decimals),
         ),
       ),
     ),
@@ -342,8 +358,8 @@ function detail(row) {
         "tr",
         {},
         element("td", {}),
-        known.map((place) =>
-          element("th", { scope: "col", class: "number" }, data.metrics[place].name),
+        scored.map((index) =>
+          element("th", { scope: "col", class: "number" }, data.metrics[index].name),
         ),
       ),
     ),
@@ -351,7 +367,7 @@ function detail(row) {
   );
   const parts = details.dimensions.map(
     (dimension, number) =>
-      `${dimension.title.toLowerCase()}: ${dimension.buckets[details.buckets[number][row]].label}`,
+      `${dimension.title.toLowerCase()}: ${dimension.buckets[details.bucket_of[number][row]].name}`,
   );
   return [
     lines.length ? element("dl", { class: "texts" }, lines) : null,
@@ -364,17 +380,17 @@ function detail(row) {
   ];
 }
 
-// Go to a segment wherever it is, letting go of filters that hide it.
+// Go to a segment, and clear the filters that hide it.
 function openSegment(row) {
   if (!details || !(row >= 0 && row < details.texts.length)) return;
-  if (!browsing.rows.includes(row)) {
+  if (!browserState.rows.includes(row)) {
     byId("query").value = "";
     byId("filter").value = "all";
     byId("bucket").value = "";
-    browse(true);
+    updateBrowser(true);
   }
-  browsing.page = Math.floor(browsing.rows.indexOf(row) / PAGE);
-  browsing.opened.add(row);
+  browserState.page = Math.floor(browserState.rows.indexOf(row) / PAGE);
+  browserState.opened.add(row);
   showPage();
   const card = byId(`segment-${row + 1}`);
   card.scrollIntoView({ block: "center" });

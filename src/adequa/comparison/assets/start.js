@@ -1,46 +1,46 @@
-// What is chosen, what stands behind the numbers, light and dark; and the beginning of a comparison.
+// The selection, the methods, light and dark; and the start of the page.
 
 function fillChoosers() {
-  const systems = (now) => data.systems.map((name, place) => option(place, name, place === now));
+  const systems = (now) => data.systems.map((name, index) => option(index, name, index === now));
   replace(
     byId("metric"),
-    data.metrics.map((metric, place) => option(place, metric.name, place === chosen.metric)),
+    data.metrics.map((metric, index) => option(index, metric.name, index === selection.metric)),
   );
-  replace(byId("system-a"), systems(chosen.a));
-  replace(byId("system-b"), systems(chosen.b));
+  replace(byId("system-a"), systems(selection.a));
+  replace(byId("system-b"), systems(selection.b));
 }
 
-// Choose other systems or another metric; the two systems are never the same.
-function choose(change, from) {
-  const before = { ...chosen };
-  Object.assign(chosen, change);
-  if (chosen.a === chosen.b) {
-    if (change.a !== undefined) chosen.b = before.a;
-    else chosen.a = before.b;
+// Select other systems or another metric; the two systems are never the same.
+function select(change, from) {
+  const before = { ...selection };
+  Object.assign(selection, change);
+  if (selection.a === selection.b) {
+    if (change.a !== undefined) selection.b = before.a;
+    else selection.a = before.b;
   }
   fillChoosers();
-  show();
-  browse(true);
+  renderViews();
+  updateBrowser(true);
   if (from && from !== "matrix") byId(from).focus({ preventScroll: true });
 }
 
 function prepareChoosers() {
   const listen = (id, name) =>
     byId(id).addEventListener("change", (event) =>
-      choose({ [name]: Number(event.target.value) }, id),
+      select({ [name]: Number(event.target.value) }, id),
     );
   listen("metric", "metric");
   listen("system-a", "a");
   listen("system-b", "b");
 }
 
-function showBehind() {
+function showMethods() {
   const term = (name, ...words) => [
     element("dt", {}, name),
     ...words.map((word) => element("dd", {}, word)),
   ];
   replace(
-    byId("behind"),
+    byId("methods"),
     element(
       "dl",
       {},
@@ -48,25 +48,27 @@ function showBehind() {
         data.notes.length ? term("Notes", ...data.notes) : [],
         term(
           "Intervals",
-          `Segments are drawn with replacement ${whole(data.resamples)} times, and ` +
-            `${level(data.confidence)} of the scores lie in between.`,
+          `Segments are drawn with replacement ${formatCount(data.settings.resamples)} times, and ` +
+            `${formatLevel(data.settings.confidence)} of the scores lie in between.`,
         ),
         term(
           "p, by randomisation",
-          "If two systems were equally good, it would not matter which of them said what. So their " +
-            `outputs are swapped on a random half of the segments, ${whole(data.swaps)} times: p is ` +
-            "how often that makes a difference as large as the one seen. Holm’s correction keeps " +
-            "one false find among all pairs unlikely.",
+          "If two systems were equally good, it would not matter which of them produced which " +
+            "output. So their outputs are swapped on a random half of the segments, " +
+            `${formatCount(data.settings.swaps)} times: p is ` +
+            "the fraction of swaps with a difference as large as the observed one. Holm’s correction " +
+            "keeps false discoveries among all pairs unlikely.",
         ),
         term(
           "p, by paired bootstrap",
-          "As Moses and sacreBLEU have it. It looks at one side only, and without correction is " +
+          "As in Moses and sacreBLEU. It looks at one side only, and without correction is " +
             "below 0.05 in more than a tenth of the cases in which nothing differs; the other test " +
             "decides here.",
         ),
         term(
           "Parts of the segments",
-          "Lengths are words of the reference, or characters where a script has no spaces. Overlap is the share of words that outputs and their " +
+          "Lengths are words of the reference, or characters where a script has no spaces. " +
+            "Overlap is the fraction of words that outputs and their " +
             "reference have in common, mean of all systems. Rare words are those of a reference " +
             "that no other reference of the test set has. Names are words with a capital inside a " +
             "sentence, which is a guess.",
@@ -75,10 +77,10 @@ function showBehind() {
           "Signatures",
           ...[
             ...new Set(
-              data.metrics.flatMap((metric) => [metric.signature, metric.segmentSignature]),
+              data.metrics.flatMap((metric) => [metric.signature, metric.segment_signature]),
             ),
           ].map((line) => element("code", {}, line)),
-          element("code", {}, data.settings),
+          element("code", {}, data.settings_line),
         ),
         term("Made by", `adequa ${data.version}`),
       ].flat(),
@@ -88,15 +90,15 @@ function showBehind() {
 
 function prepareTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
-  let asked = null;
+  let choice = null;
   const apply = () => {
-    const dark = asked === null ? system.matches : asked;
+    const dark = choice === null ? system.matches : choice;
     document.documentElement.classList.toggle("dark", dark);
     byId("theme").setAttribute("aria-pressed", String(dark));
   };
   system.addEventListener("change", apply);
   byId("theme").addEventListener("click", () => {
-    asked = !document.documentElement.classList.contains("dark");
+    choice = !document.documentElement.classList.contains("dark");
     apply();
   });
   // Paper is white.
@@ -120,9 +122,9 @@ function prepareResizing() {
   });
 }
 
-function fromAddress() {
-  const asked = /^#segment-(\d+)$/.exec(location.hash);
-  if (asked) openSegment(Number(asked[1]) - 1);
+function openAddressedSegment() {
+  const match = /^#segment-(\d+)$/.exec(location.hash);
+  if (match) openSegment(Number(match[1]) - 1);
 }
 
 let prepared = false; // whether the page listens
@@ -134,47 +136,47 @@ function prepare() {
   prepareChoosers();
   prepareBrowser();
   prepareResizing();
-  addEventListener("hashchange", fromAddress);
+  addEventListener("hashchange", openAddressedSegment);
 }
 
-// Nothing is left of the comparison that was shown before.
-function forget() {
+// Clear the state of the comparison that was shown before.
+function resetState() {
   details = null;
-  computed.clear();
-  Object.assign(sorting, { metric: 0, best: true });
+  memo.clear();
+  Object.assign(leaderboardSort, { metric: 0, best: true });
   Object.assign(scatter, { x: 0, y: 1, what: "gains" });
-  Object.assign(browsing, { page: 0, rows: [], opened: new Set(), haystacks: null });
+  Object.assign(browserState, { page: 0, rows: [], opened: new Set(), searchTexts: null });
   byId("query").value = "";
   delete document.documentElement.dataset.ready;
 }
 
-// Show a comparison: its summary at once, and the segments when they are there.
-async function begin(summary, unpack) {
+// Show a comparison: its summary at once, and the segments when they are unpacked.
+async function showComparison(summary, unpack) {
   data = summary;
-  forget();
-  Object.assign(chosen, { metric: 0, a: 0 });
-  chosen.b = orderBy(metricNow()).find((place) => place !== 0);
+  resetState();
+  Object.assign(selection, { metric: 0, a: 0 });
+  selection.b = orderBy(selectedMetric()).find((index) => index !== 0);
   prepare();
   fillChoosers();
-  showShort();
+  showSummary();
   showLeaderboard();
-  showBehind();
-  show();
+  showMethods();
+  renderViews();
   try {
     details = await unpack();
   } catch {
     byId("count").textContent = "This browser cannot unpack the segments; a newer one can.";
     return;
   }
-  show();
+  renderViews();
   fillBuckets();
   for (const [id, table] of [
     ["sort", SORTS],
     ["filter", FILTERS],
     ["marks", MARKS],
   ])
-    fill(id, table);
-  browse(true);
-  fromAddress();
+    fillSelect(id, table);
+  updateBrowser(true);
+  openAddressedSegment();
   document.documentElement.dataset.ready = "true";
 }

@@ -1,11 +1,11 @@
-// Which words of two texts differ: the longest common run of words is alike, the rest is marked.
+// Which words of two texts differ: those outside their longest common subsequence.
 
-const PIECE =
+const WORD_PATTERN =
   /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]\p{M}*|[\p{L}\p{M}\p{N}]+(?:['’.,:\/-][\p{L}\p{M}\p{N}]+)*|\S\p{M}*/gu;
-const LONGEST = 1500; // pieces; beyond them the comparison would take too long
+const MAX_PIECES = 1500; // pieces; beyond them the comparison would take too long
 
-function piecesOf(text) {
-  return Array.from(text.matchAll(PIECE), (match) => ({
+function splitPieces(text) {
+  return Array.from(text.matchAll(WORD_PATTERN), (match) => ({
     start: match.index,
     end: match.index + match[0].length,
     word: match[0].toLowerCase(),
@@ -13,9 +13,9 @@ function piecesOf(text) {
 }
 
 // For each piece of the one text, whether it is in the longest common subsequence with the other.
-function alike(mine, other) {
-  const found = new Array(mine.length).fill(false);
-  if (mine.length > LONGEST || other.length > LONGEST) return found.fill(true);
+function commonPieces(mine, other) {
+  const common = new Array(mine.length).fill(false);
+  if (mine.length > MAX_PIECES || other.length > MAX_PIECES) return common.fill(true);
   const width = other.length + 1;
   const longest = new Uint16Array((mine.length + 1) * width);
   for (let i = mine.length - 1; i >= 0; i -= 1) {
@@ -30,38 +30,38 @@ function alike(mine, other) {
   let j = 0;
   while (i < mine.length && j < other.length) {
     if (mine[i].word === other[j].word) {
-      found[i] = true;
+      common[i] = true;
       i += 1;
       j += 1;
     } else if (longest[(i + 1) * width + j] >= longest[i * width + j + 1]) i += 1;
     else j += 1;
   }
-  return found;
+  return common;
 }
 
 // A text as pieces {text, same} that add up to it.
-function differing(text, other) {
-  const mine = piecesOf(text);
-  const same = alike(mine, piecesOf(other));
-  const found = [];
+function compareWords(text, other) {
+  const mine = splitPieces(text);
+  const same = commonPieces(mine, splitPieces(other));
+  const pieces = [];
   const add = (part, is) => {
     if (!part) return;
-    const last = found[found.length - 1];
+    const last = pieces[pieces.length - 1];
     if (last && last.same === is) last.text += part;
-    else found.push({ text: part, same: is });
+    else pieces.push({ text: part, same: is });
   };
   let done = 0;
-  mine.forEach((piece, place) => {
-    add(text.slice(done, piece.start), !(place && !same[place - 1] && !same[place]));
-    add(text.slice(piece.start, piece.end), same[place]);
+  mine.forEach((piece, index) => {
+    add(text.slice(done, piece.start), !(index && !same[index - 1] && !same[index]));
+    add(text.slice(piece.start, piece.end), same[index]);
     done = piece.end;
   });
   add(text.slice(done), true);
-  return found;
+  return pieces;
 }
 
 // A piece of text as nodes, with what was searched for marked.
-function withHits(text, query) {
+function highlightQuery(text, query) {
   if (!query) return [document.createTextNode(text)];
   const lower = text.toLowerCase();
   // Letters whose small form is longer would shift the places.
@@ -80,9 +80,9 @@ function withHits(text, query) {
 // A text as the cell of a list, the words that another does not have marked.
 function textCell(text, other, query) {
   if (!text.trim()) return element("dd", { class: "empty" }, "(empty)");
-  const pieces = other === null ? [{ text, same: true }] : differing(text, other);
+  const pieces = other === null ? [{ text, same: true }] : compareWords(text, other);
   const nodes = pieces.map((piece) => {
-    const inner = withHits(piece.text, query);
+    const inner = highlightQuery(piece.text, query);
     return piece.same ? inner : [element("mark", { class: "differs" }, ...inner)];
   });
   return element("dd", { dir: "auto" }, ...nodes.flat());

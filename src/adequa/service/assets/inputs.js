@@ -81,7 +81,7 @@ function showAdding() {
   byId("add-source").disabled = ofKind("source").length > 0;
 }
 
-const lineCount = (count) => `${whole(count)} ${count === 1 ? "line" : "lines"}`;
+const lineCount = (count) => `${formatCount(count)} ${count === 1 ? "line" : "lines"}`;
 
 function countLines(box) {
   const count = textLines(box.area.value).length;

@@ -27,7 +27,7 @@ async function loadMetrics() {
     }),
   );
   byId("limits").textContent =
-    `Up to ${whole(answer.limits.segments)} outputs of ${whole(answer.limits.characters)} characters each.`;
+    `Up to ${formatCount(answer.limits.segments)} outputs of ${formatCount(answer.limits.characters)} characters each.`;
 }
 
 const chosenMetrics = () =>
@@ -47,16 +47,16 @@ async function open(id, link = "") {
   shownPath = location.pathname;
   const minutes = Math.max(1, Math.round(response.headers.get("adequa-expires-in") / 60));
   const unit = minutes === 1 ? "minute" : "minutes";
-  byId("expires").textContent = `The server stores it for ${whole(minutes)} ${unit} at most.`;
+  byId("expires").textContent = `The server stores it for ${formatCount(minutes)} ${unit} at most.`;
   shownId = id;
   showView("result");
   byId("title").textContent = shown.title;
   document.title = `${shown.title} – adequa`;
   byId("link").href = `/c/${id}`;
-  await begin(shown.summary, async () => shown.details);
+  await showComparison(shown.summary, async () => shown.details);
   scrollTo({ top: 0, behavior: "instant" });
   byId("title").focus({ preventScroll: true });
-  fromAddress();
+  openAddressedSegment();
 }
 
 async function compareAll(content, signal) {

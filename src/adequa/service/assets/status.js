@@ -19,7 +19,7 @@ function setBusy(isBusy) {
 function showProgress(progress) {
   const { stage, scored, total } = progress;
   byId("bar").value = total ? scored / total : 0;
-  showStatus(`${stage}: ${whole(scored)} of ${whole(total)} scores.`);
+  showStatus(`${stage}: ${formatCount(scored)} of ${formatCount(total)} scores.`);
 }
 
 const SHOWN_ROWS = 200; // segments of one system; a comparison has a browser for all
@@ -29,7 +29,7 @@ function showScores(answer, request, notes) {
   const headings = answer.metrics.map((metric) =>
     element("th", { scope: "col", class: "number" }, metric.name),
   );
-  const digits = (score) => fixed(score, Math.abs(score) > 2 ? 2 : 4);
+  const digits = (score) => formatNumber(score, Math.abs(score) > 2 ? 2 : 4);
   replace(
     byId("single-scores"),
     element("caption", {}, "Scores of the system"),
@@ -60,7 +60,7 @@ function showScores(answer, request, notes) {
   );
   byId("single-note").textContent =
     outputs.length > SHOWN_ROWS
-      ? `The first ${SHOWN_ROWS} of ${whole(outputs.length)}; downloads have all.`
+      ? `The first ${SHOWN_ROWS} of ${formatCount(outputs.length)}; downloads have all.`
       : "Add a second system to compare them.";
   replace(
     byId("single-segments"),

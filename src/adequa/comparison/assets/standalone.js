@@ -1,7 +1,7 @@
 // A comparison that lies in the page itself, as in a report.
 
 // Segments come compressed; a browser unpacks them without asking anyone.
-async function unpacked() {
+async function unpackDetails() {
   const packed = atob(byId("details").textContent.trim());
   const bytes = Uint8Array.from(packed, (char) => char.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -9,4 +9,4 @@ async function unpacked() {
 }
 
 prepareTheme();
-begin(JSON.parse(byId("summary").textContent), unpacked);
+showComparison(JSON.parse(byId("summary").textContent), unpackDetails);
