@@ -284,7 +284,7 @@ def test_the_function_takes_lists_of_strings(tmp_path: Path) -> None:
     assert not gate(GOOD, BAD, REFERENCES, rules=rules).passed
     with pytest.raises(AdequaError, match="stand in the rules"):
         gate(GOOD, BAD, REFERENCES, "wer", rules=rules)
-    with pytest.raises(AdequaError, match="candidate: There are 79 hypotheses"):
+    with pytest.raises(AdequaError, match="candidate: .* differ in length: 79 and 80"):
         gate(GOOD, BAD[1:], REFERENCES, "wer")
 
 

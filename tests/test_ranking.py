@@ -141,7 +141,7 @@ def test_every_format_of_a_ranking() -> None:
 def test_misuse_gets_a_sentence() -> None:
     with pytest.raises(AdequaError, match="given by name with one output a segment"):
         rank(["a", "b"], ["x"])  # type: ignore[arg-type]
-    with pytest.raises(AdequaError, match="b: There are 1 hypotheses but references for 2"):
+    with pytest.raises(AdequaError, match="b: hypotheses and references differ in length: 1 and 2"):
         rank({"a": ["x", "y"], "b": ["x"]}, ["x", "y"], "chrf")
     with pytest.raises(AdequaError, match="metric must be a metric's name or a metric, not 3"):
         rank({"a": ["x"], "b": ["x"]}, ["x"], 3)  # type: ignore[arg-type]
