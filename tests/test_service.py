@@ -75,12 +75,12 @@ def counted(live: Live, name: str) -> float:
 
 def test_scores_are_those_of_the_command_line(live: Live) -> None:
     metrics = ["adequa", "chrf", "bleu", "nist", "bleu:lowercase=true"]
-    found = live.post(
+    answer = live.post(
         "/v1/score", {"systems": SYSTEMS, "references": REFERENCES, "metrics": metrics}
     ).json
-    named = [word for metric in metrics for word in ("-m", metric)]
-    expected = printed("score", *FILES, *named, "--segments", "--no-cache")
-    for mine, theirs in zip(found["metrics"], expected["metrics"], strict=True):
+    named_metrics = [word for metric in metrics for word in ("-m", metric)]
+    expected = printed("score", *FILES, *named_metrics, "--segments", "--no-cache")
+    for mine, theirs in zip(answer["metrics"], expected["metrics"], strict=True):
         for one, other in zip(mine.pop("systems"), theirs.pop("systems"), strict=True):
             # Other texts of a batch may move the sixth decimal of what the model says.
             assert one["score"] == pytest.approx(other["score"], abs=2e-6)
@@ -97,13 +97,13 @@ def test_scores_are_those_of_the_command_line(live: Live) -> None:
     assert by_row["by"] == "doc"
     (metric,) = by_row["metrics"]
     assert [system["name"] for system in metric["systems"]] == list(SYSTEMS)
-    chrf = next(each for each in found["metrics"] if each["name"] == "chrf")
+    chrf = next(each for each in answer["metrics"] if each["name"] == "chrf")
     assert "systems" not in chrf
     assert [group["name"] for group in metric["systems"][0]["groups"]] == ["0", "1"]
 
 
 def test_comparisons_are_those_of_the_command_line(live: Live) -> None:
-    asked = {
+    request = {
         "systems": SYSTEMS,
         "references": REFERENCES,
         "metrics": ["chrf", "wer"],
@@ -111,40 +111,40 @@ def test_comparisons_are_those_of_the_command_line(live: Live) -> None:
         "swaps": 300,
         "segments": True,
     }
-    found = live.post("/v1/compare", asked)
-    assert found.status == 200
+    answer = live.post("/v1/compare", request)
+    assert answer.status == 200
     options = ["-m", "chrf", "-m", "wer", "--resamples", "200", "--swaps", "300", "--segments"]
-    assert found.json == printed("compare", *FILES, *options)
+    assert answer.json == printed("compare", *FILES, *options)
 
 
-def test_what_people_said_is_told_as_on_the_command_line(live: Live) -> None:
+def test_human_agreement_and_language_notes_as_on_the_command_line(live: Live) -> None:
     small = {name: texts[:12] for name, texts in SYSTEMS.items()}
-    asked = {"systems": small, "references": REFERENCES[:12], "metrics": ["adequa"]}
-    found = live.post("/v1/compare", {**asked, "resamples": 100}).json
-    assert found["metrics"][0]["pairs"][0]["people"]["pairs"] > 0
-    assert not any("English" in note for note in found["notes"])
+    request = {"systems": small, "references": REFERENCES[:12], "metrics": ["adequa"]}
+    answer = live.post("/v1/compare", {**request, "resamples": 100}).json
+    assert answer["metrics"][0]["pairs"][0]["people"]["pairs"] > 0
+    assert not any("English" in note for note in answer["notes"])
     german = ["Das ist nicht so gut, wie wir es alle erwartet haben."] * 2
-    asked = {"systems": {"a": german, "b": german}, "references": ["It is so."] * 2}
-    found = live.post("/v1/compare", {**asked, "metrics": ["adequa"], "resamples": 10}).json
-    assert found["notes"][-1].startswith("4 hypotheses of 4 that adequa scored are plainly not in")
+    request = {"systems": {"a": german, "b": german}, "references": ["It is so."] * 2}
+    answer = live.post("/v1/compare", {**request, "metrics": ["adequa"], "resamples": 10}).json
+    assert answer["notes"][-1].startswith("4 hypotheses of 4 that adequa scored are plainly not in")
     rows = [{"mt": german[0], "ref": "It is so."}, {"mt": "It is so.", "ref": "It is so."}]
-    told = live.post("/v1/score", {"rows": rows, "metrics": ["adequa", "chrf"]}).headers
-    (note,) = json.loads(told["adequa-notes"])
+    content = live.post("/v1/score", {"rows": rows, "metrics": ["adequa", "chrf"]}).headers
+    (note,) = json.loads(content["adequa-notes"])
     assert note.startswith("1 hypothesis of 2 that adequa scored is plainly not in English")
-    columns = live.post("/v1/score", {**asked, "metrics": ["adequa"]}).headers
+    columns = live.post("/v1/score", {**request, "metrics": ["adequa"]}).headers
     assert "4 hypotheses of 4" in columns["adequa-notes"]
     for rest in ({"rows": rows, "metrics": ["chrf"]}, {"rows": rows[1:], "metrics": ["adequa"]}):
         assert "adequa-notes" not in live.post("/v1/score", rest).headers
 
 
 def test_rankings_are_those_of_the_command_line(live: Live) -> None:
-    asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 100, "segments": True}
+    request = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 100, "segments": True}
     options = ["--resamples", "100", "--segments"]
     for metric in (None, "wer"):
-        found = live.post("/v1/rank", {**asked, "metric": metric})
-        assert found.status == 200, found.body
-        named = [] if metric is None else ["-m", metric]
-        assert found.json == printed("rank", *FILES, *named, *options)
+        answer = live.post("/v1/rank", {**request, "metric": metric})
+        assert answer.status == 200, answer.body
+        named_metrics = [] if metric is None else ["-m", metric]
+        assert answer.json == printed("rank", *FILES, *named_metrics, *options)
 
 
 def test_a_stream_is_scored_line_by_line(live: Live) -> None:
@@ -154,16 +154,16 @@ def test_a_stream_is_scored_line_by_line(live: Live) -> None:
         for name, text in (("literal", text), ("fluent", other))
     ] * 8
     body = "\n".join(json.dumps(row) for row in rows)
-    found = live.post("/v1/score?metric=chrf&metric=wer", body, LINES).lines
-    assert [line["segment"] for line in found[:-1]] == list(range(1, len(rows) + 1))
+    answer = live.post("/v1/score?metric=chrf&metric=wer", body, LINES).lines
+    assert [line["segment"] for line in answer[:-1]] == list(range(1, len(rows) + 1))
     whole = live.post(
         "/v1/score", {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["chrf", "wer"]}
     ).json
-    for streamed, metric in zip(found[-1]["metrics"], whole["metrics"], strict=True):
+    for streamed, metric in zip(answer[-1]["metrics"], whole["metrics"], strict=True):
         for one, other in zip(streamed["systems"], metric["systems"], strict=True):
             assert one == {"name": other["name"], "score": pytest.approx(other["score"])}
     fluent = whole["metrics"][0]["systems"][1]["segments"]
-    assert [line["scores"]["chrf"] for line in found[1:72:2]] == pytest.approx(fluent)
+    assert [line["scores"]["chrf"] for line in answer[1:72:2]] == pytest.approx(fluent)
 
 
 def test_a_stream_answers_before_it_ends(live: Live) -> None:
@@ -231,21 +231,21 @@ def test_a_stream_is_the_same_however_it_arrives(live: Live) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(RunningScores, "add_statistics", noted)
             connection.request("POST", path, one_by_one(), LINES, encode_chunked=True)
-            found = connection.getresponse().read().splitlines()
+            answer = connection.getresponse().read().splitlines()
         connection.close()
-        return [json.loads(line) for line in found]
+        return [json.loads(line) for line in answer]
 
     for apart in (False, True):
-        found = sent([{**ROW, "doc": "d"}, ROW, {**ROW, "system": "b", "src": "x"}], apart=apart)
-        assert [line.get("segment") for line in found] == [1, 2, 3, None]
+        answer = sent([{**ROW, "doc": "d"}, ROW, {**ROW, "system": "b", "src": "x"}], apart=apart)
+        assert [line.get("segment") for line in answer] == [1, 2, 3, None]
         for first, second in ((ROW, {**ROW, "src": "x"}), ({**ROW, "src": "x"}, ROW)):
             one, error_ = sent([first, second], apart=apart)
             assert one["segment"] == 1
             assert error_["error"].startswith("Line 2: Some rows of a system have src")
     many = [{**ROW, "system": str(number)} for number in range(1_001)]
-    found = sent(many, apart=False)
-    assert found[999]["segment"] == 1000
-    assert "Line 1,001: This server takes 1,000 systems" in found[1000]["error"]
+    answer = sent(many, apart=False)
+    assert answer[999]["segment"] == 1000
+    assert "Line 1,001: This server takes 1,000 systems" in answer[1000]["error"]
 
 
 def test_the_client_asks_as_a_program_does(live: Live) -> None:
@@ -352,7 +352,7 @@ BAD: dict[str, tuple[object, int, str]] = {
 
 
 @pytest.mark.parametrize(("body", "status", "sentence"), BAD.values(), ids=BAD.keys())
-def test_what_cannot_be_scored_is_told(
+def test_invalid_requests_get_a_sentence(
     live: Live, body: object, status: int, sentence: str
 ) -> None:
     assert sentence in error(live.post("/v1/score", body), status)
@@ -378,8 +378,8 @@ def test_no_path_comes_from_a_request(live: Live, tmp_path: Path) -> None:
 
 def test_metrics_that_would_be_downloaded_are_not_for_requests(live: Live) -> None:
     for tokenizer in ("flores101", "flores200", "spm", "spBLEU-1K", "ja-mecab", "ko-mecab"):
-        asked = {"rows": [ROW], "metrics": [f"bleu:tokenize={tokenizer}"]}
-        assert "choose one of 13a, intl" in error(live.post("/v1/score", asked), 422)
+        request = {"rows": [ROW], "metrics": [f"bleu:tokenize={tokenizer}"]}
+        assert "choose one of 13a, intl" in error(live.post("/v1/score", request), 422)
     # Nor is what a request wrote looked up as a path: this one would be too long for any.
     long = json.dumps(ROW)
     assert "500 characters" in error(
@@ -410,17 +410,17 @@ def test_a_metric_that_is_in_use_stays_open(live: Live) -> None:
     def rows() -> Iterator[dict[str, str]]:
         yield ROW
         for beta in range(1, 2 + catalogue._MOST_QUEUES):
-            asked = {"rows": [ROW], "metrics": [f"chrf:beta={beta},char_order=5"]}
-            assert live.post("/v1/score", asked).status == 200
+            request = {"rows": [ROW], "metrics": [f"chrf:beta={beta},char_order=5"]}
+            assert live.post("/v1/score", request).status == 200
         yield ROW
 
-    *found, _ = Client(live.url).score_stream(rows(), ["bleu:lowercase=true"])
-    assert [line["segment"] for line in found] == [1, 2]
+    *answer, _ = Client(live.url).score_stream(rows(), ["bleu:lowercase=true"])
+    assert [line["segment"] for line in answer] == [1, 2]
     assert len(live.service.catalogue._metrics) <= catalogue._MOST_QUEUES
 
 
 def test_comparisons_have_limits_too(live: Live) -> None:
-    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
+    request = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
     for more, sentence in (
         ({"resamples": 10_001}, "takes 10,000 at most"),
         ({"swaps": 1_000_001}, "swaps is 1,000,001, and this server takes 1,000,000 at most"),
@@ -431,7 +431,7 @@ def test_comparisons_have_limits_too(live: Live) -> None:
         ({"systems": {"one": SYSTEMS["fluent"]}}, "between two systems or more"),
         ({"metrics": ["wer"] * 13}, "13 metrics"),
     ):
-        assert sentence in error(live.post("/v1/compare", {**asked, **more}), 422)
+        assert sentence in error(live.post("/v1/compare", {**request, **more}), 422)
     assert "NaN" not in error(live.post("/v1/compare", '{"alpha": NaN}'), 422)
     assert "Only /v1/score takes a stream" in error(live.post("/v1/rank", "", LINES), 415)
 
@@ -471,11 +471,11 @@ def test_comparisons_that_wait_for_scores_hold_up_no_other() -> None:
     with served(ServiceSettings(metrics=("wer", "chrf"))) as live:
         queue = live.service.catalogue.queue("wer")
         queue.metric_lock.acquire()  # nothing is scored with it until it is released
-        asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
+        request = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
         threads = [
             threading.Thread(
                 target=lambda: answers.append(
-                    live.post("/v1/compare", {**asked, "metrics": ["wer"]})
+                    live.post("/v1/compare", {**request, "metrics": ["wer"]})
                 )
             )
             for _ in range(3)
@@ -483,7 +483,7 @@ def test_comparisons_that_wait_for_scores_hold_up_no_other() -> None:
         for thread in threads:
             thread.start()
         until(lambda: len(live.service.tasks) == 3)
-        assert live.post("/v1/compare", {**asked, "metrics": ["chrf"]}).status == 200
+        assert live.post("/v1/compare", {**request, "metrics": ["chrf"]}).status == 200
         assert not answers
         queue.metric_lock.release()
         for thread in threads:
@@ -529,15 +529,15 @@ def test_slow_and_half_closed_connections_end(live: Live) -> None:
     with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
         raw.sendall(head + b"Content-Length: 100000\r\n\r\n")
         raw.settimeout(0.1)
-        found = b""
-        while not found:  # something comes all the time, but too little
+        answer = b""
+        while not answer:  # something comes all the time, but too little
             raw.sendall(b" ")
             with suppress(TimeoutError):
-                found = raw.recv(65536)
+                answer = raw.recv(65536)
         raw.settimeout(30)
         while more := raw.recv(65536):
-            found += more
-        assert b"send it faster" in found
+            answer += more
+        assert b"send it faster" in answer
     with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
         raw.sendall(head + b'Content-Length: 100\r\n\r\n{"rows"')
         raw.shutdown(socket.SHUT_WR)
@@ -589,7 +589,7 @@ def test_a_stream_whose_client_leaves_stops(live: Live) -> None:
     until(lambda: queue.is_idle)
 
 
-def test_a_failure_of_ours_ends_a_stream_with_a_line(
+def test_an_internal_error_is_the_last_line_of_a_stream(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -597,9 +597,9 @@ def test_a_failure_of_ours_ends_a_stream_with_a_line(
 
     monkeypatch.setattr(ScoringResult, "to_dict", broken)
     body = json.dumps(ROW)
-    found = live.post("/v1/score?metric=wer", body, LINES)
-    assert [list(line) for line in found.lines] == [["segment", "scores"], ["error"]]
-    assert "no fault of the request" in found.lines[-1]["error"]
+    answer = live.post("/v1/score?metric=wer", body, LINES)
+    assert [list(line) for line in answer.lines] == [["segment", "scores"], ["error"]]
+    assert "no fault of the request" in answer.lines[-1]["error"]
     assert "failed: RuntimeError at broken:" in caplog.text
     assert "Geheimtext" not in caplog.text
 
@@ -625,7 +625,7 @@ def test_the_documentation_loads_nothing_from_elsewhere(live: Live) -> None:
     assert live.get("/assets/none.js").status == 404
 
 
-def test_every_answer_is_guarded(live: Live) -> None:
+def test_security_headers(live: Live) -> None:
     for path in ("/", "/docs", "/healthz", "/v1/metrics", "/none", "/assets/page.js"):
         headers = live.get(path).headers
         policy = headers["content-security-policy"]
@@ -659,7 +659,7 @@ def test_logs_hold_counts_and_no_text(live: Live, caplog: pytest.LogCaptureFixtu
     assert secret not in caplog.text
 
 
-def test_a_failure_of_ours_is_told_without_text(
+def test_internal_errors_reveal_no_text(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -672,40 +672,40 @@ def test_a_failure_of_ours_is_told_without_text(
     assert "Geheimtext" not in caplog.text
 
 
-def test_a_comparison_is_kept_a_while(live: Live) -> None:
-    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "resamples": 100}
-    found = live.post("/v1/compare", {**asked, "keep": True, "title": "Both"}).json
-    assert found["link"] == f"/c/{found['id']}"
-    assert found["expires_in"] == 3600
-    kept = live.get(f"/v1/comparisons/{found['id']}")
-    assert kept.json["metrics"] == found["metrics"]
-    assert len(kept.json["segments"]) == len(REFERENCES)
-    tsv = live.get(f"/v1/comparisons/{found['id']}/pairs.tsv").body.decode()
+def test_a_stored_comparison_in_all_its_forms(live: Live) -> None:
+    request = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "resamples": 100}
+    answer = live.post("/v1/compare", {**request, "keep": True, "title": "Both"}).json
+    assert answer["link"] == f"/c/{answer['id']}"
+    assert answer["expires_in"] == 3600
+    stored = live.get(f"/v1/comparisons/{answer['id']}")
+    assert stored.json["metrics"] == answer["metrics"]
+    assert len(stored.json["segments"]) == len(REFERENCES)
+    tsv = live.get(f"/v1/comparisons/{answer['id']}/pairs.tsv").body.decode()
     assert tsv.startswith("metric\tfirst\tsecond")
-    report = live.get(f"/v1/comparisons/{found['id']}/report.html")
+    report = live.get(f"/v1/comparisons/{answer['id']}/report.html")
     assert "<title>Both</title>" in report.body.decode()
     assert report.headers["content-security-policy"] == "sandbox allow-scripts"
-    shown = live.get(f"/v1/comparisons/{found['id']}/page")
+    shown = live.get(f"/v1/comparisons/{answer['id']}/page")
     assert shown.json["summary"]["systems"] == list(SYSTEMS)
     assert 3500 < int(shown.headers["adequa-expires-in"]) <= 3600
-    assert live.get(found["link"]).body == live.get("/").body
+    assert live.get(answer["link"]).body == live.get("/").body
     assert "or no longer" in error(live.get("/v1/comparisons/unknown"), 404)
 
 
-def test_progress_is_told_line_by_line(live: Live) -> None:
-    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "swaps": 100}
+def test_progress_is_streamed(live: Live) -> None:
+    request = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"], "swaps": 100}
     headers = {**JSON, "Accept": "application/x-ndjson"}
     connection = HTTPConnection("127.0.0.1", live.port, timeout=30)
     with live.service.catalogue.queue(
         "wer"
     ).metric_lock:  # nothing is scored until something was told
-        connection.request("POST", "/v1/compare", json.dumps(asked), headers)
+        connection.request("POST", "/v1/compare", json.dumps(request), headers)
         response = connection.getresponse()
-        told = json.loads(response.readline())["progress"]
-    assert told["total"] == 2 * len(REFERENCES)
+        content = json.loads(response.readline())["progress"]
+    assert content["total"] == 2 * len(REFERENCES)
     assert json.loads(response.read().splitlines()[-1])["result"]["baseline"] == "literal"
     connection.close()
-    bad = live.post("/v1/compare", {**asked, "metrics": ["wre"]}, headers)
+    bad = live.post("/v1/compare", {**request, "metrics": ["wre"]}, headers)
     assert 'Did you mean "wer"?' in error(bad, 422)
 
 
@@ -728,22 +728,25 @@ def test_a_client_that_leaves_stops_costing() -> None:
 
 
 @pytest.mark.parametrize("accept", ["application/x-ndjson", "application/json"])
-def test_a_comparison_that_nobody_waits_for_ends(
+def test_a_comparison_ends_when_its_client_leaves(
     live: Live, accept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the client leaves before anything of the answer was sent."""
     begin = live.service.tasks.start
 
-    def begun(work: Any, total: int) -> Any:
+    def started(work: Any, total: int) -> Any:
         piece = begin(work, total)
         until(lambda: live.connections == 0)  # the client has left
         return piece
 
     until(lambda: live.connections == 0)
-    monkeypatch.setattr(live.service.tasks, "start", begun)
-    asked = {"systems": SYSTEMS, "references": REFERENCES}
-    for path, named in (("/v1/compare", {"metrics": ["wer"]}), ("/v1/rank", {"metric": "wer"})):
-        body = json.dumps({**asked, **named}).encode()
+    monkeypatch.setattr(live.service.tasks, "start", started)
+    request = {"systems": SYSTEMS, "references": REFERENCES}
+    for path, named_metrics in (
+        ("/v1/compare", {"metrics": ["wer"]}),
+        ("/v1/rank", {"metric": "wer"}),
+    ):
+        body = json.dumps({**request, **named_metrics}).encode()
         with live.service.catalogue.queue(
             "wer"
         ).metric_lock:  # nothing is scored until it is released
@@ -761,8 +764,8 @@ def test_clients_that_leave_are_not_in_the_log(
     def refused(*_: object) -> None:
         raise AdequaError("Geheimtext")
 
-    asked = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
-    body = json.dumps(asked).encode()
+    request = {"systems": SYSTEMS, "references": REFERENCES, "metrics": ["wer"]}
+    body = json.dumps(request).encode()
     queue = live.service.catalogue.queue("wer")
     for fails in (False, True):
         with (
@@ -863,7 +866,7 @@ def test_a_token_opens_the_server() -> None:
             Client(live.url, token="wrong").metrics()
 
 
-def test_strangers_are_kept_out_by_default(tmp_path: Path) -> None:
+def test_other_machines_need_a_token_by_default(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "::1", "localhost", "127.1.2.3"):
         check_access(Address(host, 80), None, insecure=False)
     for host in ("0.0.0.0", "::", "192.168.0.1", "adequa.example"):
@@ -894,8 +897,8 @@ def test_a_server_may_have_a_ranker_alone(caplog: pytest.LogCaptureFixture) -> N
     ):
         assert f"adequa serves at {live.url}" in caplog.text
         assert live.get("/v1/metrics").json["defaults"] == []
-        asked = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
-        assert live.post("/v1/rank", {**asked, "metric": "ranker"}).status == 200
+        request = {"systems": SYSTEMS, "references": REFERENCES, "resamples": 10}
+        assert live.post("/v1/rank", {**request, "metric": "ranker"}).status == 200
         one = live.post("/v1/score", {"rows": [ROW], "metrics": ["ranker"]})
         assert "ranks hypotheses of one segment against each other" in error(one, 422)
         assert "no metric that scores" in error(live.post("/v1/score", json.dumps(ROW), LINES), 422)
@@ -913,7 +916,7 @@ def test_a_metric_that_cannot_be_tried_is_served(
     assert "wer was not tried before the first request: Every segment needs" in caplog.text
 
 
-def test_what_cannot_be_served_is_told(live: Live) -> None:
+def test_a_server_that_cannot_start_says_why(live: Live) -> None:
     shown = adequa("serve", "--keep", "0")
     assert shown.returncode == 2
     assert "'--keep'" in shown.stderr

@@ -85,17 +85,17 @@ def compare(page: Page) -> None:
 def saved(page: Page, file: str) -> str:
     with page.expect_download() as waiting:
         page.click(f'[data-file="{file}"]')
-    found: Download = waiting.value
-    return Path(found.path()).read_text(encoding="utf-8")
+    download: Download = waiting.value
+    return Path(download.path()).read_text(encoding="utf-8")
 
 
 def violations(page: Page) -> list[str]:
     """Serious barriers, by axe-core."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    download = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     return [
         f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}"
-        for each in found["violations"]
+        for each in download["violations"]
         if each["impact"] in {"serious", "critical"}
     ]
 
@@ -157,7 +157,7 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
     }
     with visited(chromium, live) as seen:
         page = seen.page
-        given = page.evaluate_handle(
+        hostile = page.evaluate_handle(
             """(files) => {
               const moved = new DataTransfer();
               for (const [name, text] of Object.entries(files))
@@ -166,9 +166,9 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
             }""",
             files,
         )
-        page.dispatch_event("#drop", "dragover", {"dataTransfer": given})
+        page.dispatch_event("#drop", "dragover", {"dataTransfer": hostile})
         assert page.locator("#inputs.over").count() == 1
-        page.dispatch_event("#drop", "drop", {"dataTransfer": given})
+        page.dispatch_event("#drop", "drop", {"dataTransfer": hostile})
         page.locator("#status").filter(has_text="third.txt was read").wait_for()
         names = page.locator("#systems input.name").evaluate_all("all => all.map(n => n.value)")
         assert names == ["my.old", "new", "third"]
@@ -246,7 +246,7 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         assert page.inner_text("#status") == ""
 
 
-def test_a_metric_for_english_says_so_of_other_languages(chromium: Browser) -> None:
+def test_the_page_shows_language_notes(chromium: Browser) -> None:
     with (
         served(ServiceSettings(metrics=("adequa",), workers=1)) as live,
         visited(chromium, live) as seen,
@@ -276,7 +276,7 @@ def skip(page: Page) -> None:
     page.evaluate("window.moved")
 
 
-def test_the_skip_link_leaves_what_was_found_and_told(chromium: Browser, live: Live) -> None:
+def test_the_skip_link_keeps_results_and_problems(chromium: Browser, live: Live) -> None:
     with visited(chromium, live) as seen:
         page = seen.page
         paste(page, {"mine": "The cat sat."}, "A cat sat.")
@@ -299,32 +299,32 @@ def test_the_skip_link_leaves_what_was_found_and_told(chromium: Browser, live: L
         page.wait_for_selector("#inputs:not([hidden])")
 
 
-def test_problems_are_told_kindly(chromium: Browser, live: Live) -> None:
+def test_the_page_explains_problems(chromium: Browser, live: Live) -> None:
     with visited(chromium, live, "/c/gone") as seen:
         page = seen.page
-        told = page.locator("#problem")
-        assert "keeps no such comparison" in told.inner_text()
+        problem = page.locator("#problem")
+        assert "keeps no such comparison" in problem.inner_text()
         page.click("#go")
-        assert told.inner_text() == "There is no reference: paste it, or drop a file."
+        assert problem.inner_text() == "There is no reference: paste it, or drop a file."
         paste(page, {"old": "one\ntwo", "new": "one"}, "one\ntwo")
         page.click("#go")
-        assert told.inner_text().startswith("new has 1 line, and the reference has 2 lines")
+        assert problem.inner_text().startswith("new has 1 line, and the reference has 2 lines")
         paste(page, {"old": "one\ntwo", "new": "one\n" + "x" * 1_001}, "one\ntwo")
         page.click("#go")
-        told.filter(has_text="segment 2 has 1,001 characters").wait_for()
+        problem.filter(has_text="segment 2 has 1,001 characters").wait_for()
         assert page.locator("#go").is_enabled()
         paste(page, {"same": "one\ntwo", "new": "one\ntwo"}, "one\ntwo")
         page.locator("#systems input.name").nth(1).fill("same")
         page.click("#go")
-        assert told.inner_text().startswith("Two systems are named same")
+        assert problem.inner_text().startswith("Two systems are named same")
         for box in page.locator("#metric-list input").all():
             box.uncheck()
         page.locator("#systems input.name").nth(1).fill("other")
         page.click("#go")
-        assert told.inner_text() == "Choose at least one metric."
+        assert problem.inner_text() == "Choose at least one metric."
 
 
-def test_a_comparison_that_is_not_kept_is_told_kindly(
+def test_the_page_explains_that_a_comparison_is_gone(
     chromium: Browser, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live.service.store, "_count", 0)
@@ -344,18 +344,18 @@ def test_a_comparison_that_is_not_kept_is_told_kindly(
 
 
 def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:
-    given = [text.replace("\ud800", "").replace("\u2028", " ") for text in NASTY]
-    systems = {"<img src=x onerror=alert(1)>": given, "2": given[::-1], "1": given}
+    hostile = [text.replace("\ud800", "").replace("\u2028", " ") for text in NASTY]
+    systems = {"<img src=x onerror=alert(1)>": hostile, "2": hostile[::-1], "1": hostile}
     with visited(chromium, live) as seen:
         page = seen.page
         texts = {name: "\n".join(lines) for name, lines in systems.items()}
-        paste(page, texts, "\n".join(given))
+        paste(page, texts, "\n".join(hostile))
         compare(page)
         assert seen.texts("#system-a option") == list(systems)
         page.select_option("#sort", "order")
         for button in page.locator("#list .more").all():
             button.click()
-        assert page.locator("#segment-1 dd").first.text_content() == given[0]
+        assert page.locator("#segment-1 dd").first.text_content() == hostile[0]
         assert page.locator("main img, main i, main b, main script").count() == 0
 
 
@@ -376,7 +376,7 @@ def test_by_keyboard_on_a_phone_in_the_dark(chromium: Browser, live: Live) -> No
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_stands_in_the_way_of_anybody(chromium: Browser, live: Live, scheme: str) -> None:
+def test_the_page_is_accessible(chromium: Browser, live: Live, scheme: str) -> None:
     with visited(chromium, live, color_scheme=scheme) as seen:
         page = seen.page
         page.click("#add-source")
@@ -394,20 +394,20 @@ def test_a_token_is_asked_for(chromium: Browser) -> None:
         visited(chromium, live) as seen,
     ):
         page = seen.page
-        told = page.locator("#problem")
-        told.filter(has_text="This server needs a token; enter it above.").wait_for()
+        problem = page.locator("#problem")
+        problem.filter(has_text="This server needs a token; enter it above.").wait_for()
         for wrong, words in (
             ("Schlüssel-密码", "A token consists of ASCII letters"),
             ("fedcba9876543210", "This is not the token of this server"),
         ):
             page.fill("#token", wrong)
             page.keyboard.press("Tab")
-            told.filter(has_text=words).wait_for()
+            problem.filter(has_text=words).wait_for()
         page.fill("#token", f" {token}")  # as it may be pasted
         page.keyboard.press("Tab")
         page.wait_for_selector("#metric-list input")
         assert page.locator("#token").is_hidden()
-        assert told.is_hidden()
+        assert problem.is_hidden()
         page.click("#example")
         compare(page)
         page.reload()

@@ -22,7 +22,7 @@ RESULTS = b'{"metrics": []}\n'
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-def said(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
+def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
     lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
 
@@ -32,7 +32,7 @@ def chunk(text: bytes) -> bytes:
 
 
 @contextmanager
-def saying(*answers: bytes) -> Iterator[str]:
+def answering(*answers: bytes) -> Iterator[str]:
     """A server that says this, to one connection after the other, whatever it is asked."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -59,20 +59,20 @@ def saying(*answers: bytes) -> Iterator[str]:
         (CONTINUE + CHUNKED + chunk(LINE) + b"0\r\n\r\n", "broke off before the end"),
         (CONTINUE + CHUNKED + chunk(LINE[:20]) + b"0\r\n\r\n", "something else than JSON"),
         (CONTINUE + CHUNKED + chunk(b'{"error": "No."}\n') + b"0\r\n\r\n", r"^No\.$"),
-        (said(b"<html>", "502 Bad Gateway"), "status 502"),
+        (response(b"<html>", "502 Bad Gateway"), "status 502"),
         (b"nonsense\r\n\r\n", "does not answer"),
     ],
 )
 def test_a_stream_that_breaks_off_is_an_error(answer: bytes, sentence: str) -> None:
-    with saying(answer) as url, pytest.raises(AdequaError, match=sentence):
+    with answering(answer) as url, pytest.raises(AdequaError, match=sentence):
         list(Client(url).score_stream(iter(ROWS), ["chrf"]))
 
 
 def test_a_busy_server_is_asked_for_a_stream_again() -> None:
     """No row is taken before the server wants them, so none is lost."""
-    busy = said(b'{"error": "Full."}', "429 Too Many Requests", "Retry-After: 0")
+    busy = response(b'{"error": "Full."}', "429 Too Many Requests", "Retry-After: 0")
     fine = CONTINUE + CHUNKED + chunk(LINE) + chunk(RESULTS) + b"0\r\n\r\n"
-    with saying(busy, busy, fine) as url:
+    with answering(busy, busy, fine) as url:
         assert len(list(Client(url).score_stream(iter(ROWS), ["chrf"]))) == 2
     taken = []
 
@@ -80,21 +80,21 @@ def test_a_busy_server_is_asked_for_a_stream_again() -> None:
         taken.append(True)
         yield ROWS[0]
 
-    with saying(busy) as url, pytest.raises(AdequaError, match="Full"):
+    with answering(busy) as url, pytest.raises(AdequaError, match="Full"):
         list(Client(url, patience=0).score_stream(rows(), ["chrf"]))
     assert not taken
 
 
 @pytest.mark.parametrize("when", [formatdate(0, usegmt=True), "0", formatdate(0)])
 def test_a_busy_server_may_name_a_date(when: str) -> None:
-    busy = said(b"{}", "503 Service Unavailable", f"Retry-After: {when}")
-    with saying(busy, said(b'{"metrics": []}')) as url:
+    busy = response(b"{}", "503 Service Unavailable", f"Retry-After: {when}")
+    with answering(busy, response(b'{"metrics": []}')) as url:
         assert Client(url).metrics() == {"metrics": []}
 
 
-def test_what_is_no_server_of_ours_is_told() -> None:
+def test_answers_that_are_not_json_are_errors() -> None:
     for body in (b"<html>", b"[]", b"\xff"):
-        with saying(said(body)) as url, pytest.raises(AdequaError, match="else than JSON"):
+        with answering(response(body)) as url, pytest.raises(AdequaError, match="else than JSON"):
             Client(url).metrics()
 
 
@@ -109,6 +109,6 @@ def test_a_refusal_is_read_although_the_request_could_not_be_sent_whole(
         raise BrokenPipeError
 
     monkeypatch.setattr(HTTPConnection, "request", broken)
-    refused = said(b'{"error": "Too large."}', "413 X")
-    with saying(refused) as url, pytest.raises(AdequaError, match="Too large"):
+    refused = response(b'{"error": "Too large."}', "413 X")
+    with answering(refused) as url, pytest.raises(AdequaError, match="Too large"):
         Client(url).score(ROWS, ["wer"])

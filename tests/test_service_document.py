@@ -33,15 +33,15 @@ def live() -> Iterator[Live]:
 @pytest.mark.parametrize("block", LINES, ids=range(len(LINES)))
 def test_curl(live: Live, block: str, tmp_path: Path) -> None:
     (tmp_path / ".curlrc").write_text("fail\n")  # an error is an exit code
-    shown = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-o", "pipefail", "-e", "-c", block.replace(HERE, live.url)],
         capture_output=True,
         text=True,
         env={**os.environ, "HOME": str(tmp_path), "CURL_HOME": str(tmp_path)},
         check=False,
     )
-    assert shown.returncode == 0, shown.stderr
-    assert '"error":' not in shown.stdout
+    assert completed.returncode == 0, completed.stderr
+    assert '"error":' not in completed.stdout
 
 
 def test_every_endpoint_has_a_line(live: Live) -> None:
@@ -63,14 +63,14 @@ def test_the_client_of_the_document(live: Live, capsys: pytest.CaptureFixture[st
 
 
 def test_options_exist() -> None:
-    told = adequa("serve", "--help").stdout
+    help_text = adequa("serve", "--help").stdout
     table = TEXT.partition("| option |")[2].partition("\n\n")[0]
     files = [file.read_text() for file in (ROOT / "examples" / "service").iterdir()]
     commands = re.findall(r"adequa\"?,? \"?serve\"?.*", "\n".join(files))
     assert len(commands) == 2
-    named = set(re.findall(r"--[a-z][a-z-]+", "\n".join([table, *commands])))
-    assert named == {option for option in named if option in told}
-    assert {"--token-file", "--host", "--workers", "--insecure"} <= named
+    options = set(re.findall(r"--[a-z][a-z-]+", "\n".join([table, *commands])))
+    assert options == {option for option in options if option in help_text}
+    assert {"--token-file", "--host", "--workers", "--insecure"} <= options
 
 
 def test_an_image_is_built_of_the_package_alone() -> None:
@@ -86,10 +86,10 @@ def test_an_image_is_built_of_the_package_alone() -> None:
 
 def test_limits_are_those_of_the_server(live: Live) -> None:
     limits = live.service.limits
-    for shown in (
+    for completed in (
         *(f"{limits.body // 10**6} MB", f"{limits.segments:,} hypotheses"),
         *(f"{limits.characters:,} characters", f"{limits.queue:,} segments wait"),
         *(f"{limits.patience:g} seconds", f"{limits.pace:,} bytes a second"),
         f"{limits.bodies // 10**6} MB together",
     ):
-        assert shown in TEXT
+        assert completed in TEXT

@@ -1,4 +1,4 @@
-"""Parts of the service by themselves: what is offered, what is kept, and connections that wait."""
+"""Parts of the service: the catalogue of metrics, the store, tasks, and stalled connections."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ from tiny_packed import tiny_packed
 
 
 def small_comparison(word: str = "c") -> Comparison:
-    said = {"old": ["a b", "a b"], "new": ["a b", f"a {word}"]}
-    return compare(said, ["a b", "a c"], "wer", settings=ComparisonSettings(resamples=10, swaps=10))
+    systems = {"old": ["a b", "a b"], "new": ["a b", f"a {word}"]}
+    return compare(
+        systems, ["a b", "a c"], "wer", settings=ComparisonSettings(resamples=10, swaps=10)
+    )
 
 
-def test_all_metrics_are_offered_unless_some_are_named() -> None:
+def test_all_metrics_are_served_by_default() -> None:
     assert list(Catalogue((), Limits()).entries) == list(METRICS)
     some = Catalogue(("chrf", "bleu:tokenize=intl"), Limits())
     assert list(some.entries) == ["chrf", "bleu:tokenize=intl"]
@@ -55,7 +57,7 @@ def test_all_metrics_are_offered_unless_some_are_named() -> None:
 
 
 def test_a_metric_is_opened_once_however_it_is_written() -> None:
-    found = Catalogue(("chrf", "bleu"), Limits())
+    served_metrics = Catalogue(("chrf", "bleu"), Limits())
     for metric, several in (
         ("chrf:beta=3", ("chrf: beta  =  03", "chrf:beta=+3,", " chrf :beta=3, lowercase=no")),
         ("chrf", ("chrf:", "chrf:beta=2", "chrf: , ", "chrf:lowercase=FALSE,char_order=6")),
@@ -63,10 +65,10 @@ def test_a_metric_is_opened_once_however_it_is_written() -> None:
         ("bleu", ("bleu:smooth_value=None",)),
         ("chrf:whitespace=true", ("chrf:whitespace=yes", "chrf:whitespace=1")),
     ):
-        queue = found.queue(metric)
-        assert all(found.queue(written) is queue for written in several)
-    assert len(found._metrics) == 5
-    assert found.queue("bleu:smooth_value=0.5").metric.smooth_value == 0.5  # type: ignore[attr-defined]
+        queue = served_metrics.queue(metric)
+        assert all(served_metrics.queue(written) is queue for written in several)
+    assert len(served_metrics._metrics) == 5
+    assert served_metrics.queue("bleu:smooth_value=0.5").metric.smooth_value == 0.5  # type: ignore[attr-defined]
     for wrong, sentence in (
         ("chrf:beta", "is not a setting"),
         ("chrf:beta=1,beta=1", "more than once"),
@@ -75,30 +77,30 @@ def test_a_metric_is_opened_once_however_it_is_written() -> None:
         ("bleu:tokenize=flores200", "tokenize that a request may give"),
     ):
         with pytest.raises(AdequaError, match=sentence):
-            found.queue(wrong)
-    found.close()
+            served_metrics.queue(wrong)
+    served_metrics.close()
 
 
-def test_a_trained_metric_is_offered_under_its_name(tmp_path: Path) -> None:
+def test_a_trained_metric_is_served_under_its_name(tmp_path: Path) -> None:
     folder = tiny_packed(tmp_path / "folder", name="mine")
-    found = Catalogue((str(folder), "wer"), Limits(), workers=2)
-    assert list(found.entries) == ["mine", "wer"]
-    found.queue("mine").warm_up()
+    served_metrics = Catalogue((str(folder), "wer"), Limits(), workers=2)
+    assert list(served_metrics.entries) == ["mine", "wer"]
+    served_metrics.queue("mine").warm_up()
     for asked in (str(folder), "mine:x=1"):
         with pytest.raises(AdequaError, match="no metric|and no other"):
-            found.queue(asked)
-    assert found.describe()[0]["settings"] == {}
-    found.close()
+            served_metrics.queue(asked)
+    assert served_metrics.describe()[0]["settings"] == {}
+    served_metrics.close()
 
 
 def test_workers_are_the_threads_of_models() -> None:
-    found = Catalogue(("adequa", "adequa:threads=3", "chrf"), Limits(), workers=2)
-    assert found.queue("adequa").metric.threads == 2  # type: ignore[attr-defined]
-    assert found.queue("adequa:threads=3").metric.threads == 3  # type: ignore[attr-defined]
-    assert found.queue("chrf").metric.name == "chrf"
+    served_metrics = Catalogue(("adequa", "adequa:threads=3", "chrf"), Limits(), workers=2)
+    assert served_metrics.queue("adequa").metric.threads == 2  # type: ignore[attr-defined]
+    assert served_metrics.queue("adequa:threads=3").metric.threads == 3  # type: ignore[attr-defined]
+    assert served_metrics.queue("chrf").metric.name == "chrf"
 
 
-def test_every_setting_that_requests_may_give_is_known() -> None:
+def test_settings_that_are_free_text_are_closed_to_requests() -> None:
     """A new setting that is a text may be a path, and is closed until somebody looks at it."""
     open_ = {
         (name, key)
@@ -115,97 +117,101 @@ def test_every_setting_that_requests_may_give_is_known() -> None:
                     closed.queue(f"{name}:{key}=x")
 
 
-def test_metrics_with_settings_are_let_go() -> None:
-    found = Catalogue(("wer", "chrf"), Limits())
+def test_metrics_with_settings_are_evicted() -> None:
+    served_metrics = Catalogue(("wer", "chrf"), Limits())
     for beta in range(1, 60):
-        found.queue(f"chrf:beta={beta}")
-    assert len(found._metrics) <= catalogue._MOST_QUEUES
-    assert found.queue("wer").metric.name == "wer"
-    found.close()
+        served_metrics.queue(f"chrf:beta={beta}")
+    assert len(served_metrics._metrics) <= catalogue._MOST_QUEUES
+    assert served_metrics.queue("wer").metric.name == "wer"
+    served_metrics.close()
 
 
-def test_metrics_that_are_used_are_not_let_go() -> None:
-    found = Catalogue(("chrf",), Limits())
-    with ExitStack() as held:
+def test_metrics_in_use_are_not_evicted() -> None:
+    served_metrics = Catalogue(("chrf",), Limits())
+    with ExitStack() as resources:
         most = catalogue._MOST_QUEUES + 1
-        places = [held.enter_context(found.use(f"chrf:beta={beta}")) for beta in range(1, most + 1)]
-        queues = [place.loaded() for place in places]
+        loaded = [
+            resources.enter_context(served_metrics.use(f"chrf:beta={beta}"))
+            for beta in range(1, most + 1)
+        ]
+        queues = [place.loaded() for place in loaded]
         with pytest.raises(Refusal, match="in use"):
-            found.queue("chrf:beta=100")
+            served_metrics.queue("chrf:beta=100")
         for queue in queues:
             queue.warm_up()  # none of them has ended
-    assert found.queue("chrf:beta=100").metric.name == "chrf"
+    assert served_metrics.queue("chrf:beta=100").metric.name == "chrf"
     with pytest.raises(Refusal, match="ending"):
         queues[0].warm_up()
-    found.close()
+    served_metrics.close()
 
 
-def test_a_metric_that_opens_slowly_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go = threading.Event(), threading.Event()
+def test_a_metric_that_loads_slowly_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, go = threading.Event(), threading.Event()
     load = catalogue._load_metric
 
     def slow(offer: catalogue.CatalogueEntry, settings: str, workers: int | None) -> Metric:
         if settings:
-            begun.set()
+            started.set()
             assert go.wait(30)
         return load(offer, settings, workers)
 
     monkeypatch.setattr(catalogue, "_load_metric", slow)
-    found = Catalogue(("chrf",), Limits())
+    served_metrics = Catalogue(("chrf",), Limits())
     opened: list[object] = []
     opening = [
-        threading.Thread(target=lambda: opened.append(found.queue("chrf:beta=1"))) for _ in range(2)
+        threading.Thread(target=lambda: opened.append(served_metrics.queue("chrf:beta=1")))
+        for _ in range(2)
     ]
     for each in opening:
         each.start()
-    assert begun.wait(30)
-    assert found.queue("chrf").metric.name == "chrf"
+    assert started.wait(30)
+    assert served_metrics.queue("chrf").metric.name == "chrf"
     go.set()
     for each in opening:
         each.join()
     assert opened[0] is opened[1]
 
 
-def test_long_texts_are_not_remembered_for_ever() -> None:
-    forgetting = TextCacheLimit(limit=1_000)
+def test_text_caches_are_bounded() -> None:
+    text_cache = TextCacheLimit(limit=1_000)
     split = word_splitter("13a", lowercase=False)
-    held = Tokenizer13a.__call__.cache_info
+    cache_info = Tokenizer13a.__call__.cache_info
     clear_text_caches()
     for number in range(50):
         split(f"{number} " * 20)
         stem(f"{number}ing")
-        forgetting.count(20 * len(f"{number} "))
-        assert held().currsize <= 25
+        text_cache.count(20 * len(f"{number} "))
+        assert cache_info().currsize <= 25
     clear_text_caches()
-    assert (held().currsize, stem.cache_info().currsize) == (0, 0)
+    assert (cache_info().currsize, stem.cache_info().currsize) == (0, 0)
 
 
-def test_what_lanes_read_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scored_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
     monkeypatch.setattr(TextCacheLimit, "count", lambda _, characters: counts.append(characters))
-    found = Catalogue(("wer",), Limits())
-    queue = found.queue("wer")
+    served_metrics = Catalogue(("wer",), Limits())
+    queue = served_metrics.queue("wer")
     queue.submit(Segments(("four",), (("six si", "x"),))).result.result(30)
-    found.close()
+    served_metrics.close()
     assert counts == [11]
 
 
-def test_comparisons_are_kept_so_long_so_many_so_large() -> None:
+def test_the_store_is_bounded_in_time_number_and_size() -> None:
     now = [0.0]
-    kept = ComparisonStore(seconds=10, count=3, clock=lambda: now[0])
-    first = kept.add(small_comparison(), "First")
-    assert "<title>First</title>" in kept.get(first).report()
-    names = [kept.add(small_comparison()) for _ in range(3)]
+    store = ComparisonStore(seconds=10, count=3, clock=lambda: now[0])
+    first = store.add(small_comparison(), "First")
+    assert "<title>First</title>" in store.get(first).report()
+    names = [store.add(small_comparison()) for _ in range(3)]
     assert len(set(names)) == 3
     assert min(map(len, names)) >= 22  # 128 bits
     with pytest.raises(Refusal, match="no such comparison"):
-        kept.get(first)  # the oldest made room
+        store.get(first)  # the oldest made room
     now[0] = 9.9
-    last = kept.add(small_comparison())
+    last = store.add(small_comparison())
     now[0] = 10.0
-    assert len(kept) == 1
-    kept.get(last)
-    size = kept.get(last).size
+    assert len(store) == 1
+    store.get(last)
+    size = store.get(last).size
     small = ComparisonStore(seconds=10, size=2 * size + size // 2, clock=lambda: now[0])
     for _ in range(5):
         small.add(small_comparison())
@@ -223,42 +229,42 @@ def test_draws_are_counted_for_all_systems_and_metrics() -> None:
         limits.check_draws(1, 10, segments=5, systems=2)
 
 
-def test_long_arithmetic_ends_where_nobody_waits() -> None:
+def test_cancelled_tasks_stop_computing() -> None:
     """A client that left stops costing, and a server that ends waits for no comparison."""
-    pieces, begun = TaskPool(Limits()), Barrier(3)
+    pool, started = TaskPool(Limits()), Barrier(3)
     won = np.full((2, 2, 2), 0.5)
 
     def work(task: BackgroundTask[Any]) -> Ranking:
-        begun.wait()
+        started.wait()
         settings = ComparisonSettings(resamples=10_000_000, swaps=10_000_000)
         return rank_by_wins(["a", "b"], won, settings, done=task.check)
 
-    one, other = (pieces.start(work, total=4) for _ in range(2))
-    begun.wait()
-    third = pieces.start(lambda _: 3, total=0)
+    one, other = (pool.start(work, total=4) for _ in range(2))
+    started.wait()
+    third = pool.start(lambda _: 3, total=0)
     one.cancel()
     assert third.result.result() == 3
     with pytest.raises(TaskCancelled):
         one.result.result()
-    pieces.close()
+    pool.close()
     with pytest.raises(TaskCancelled):
         other.result.result()
-    assert len(pieces) == 0
+    assert len(pool) == 0
 
 
-def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
+def test_stored_content_is_decompressed_as_it_is_read() -> None:
     """A reader that takes little of a long answer costs little memory."""
     text = bytes(50_000_000)
 
     async def read() -> tuple[int, int]:
         tracemalloc.start()
         try:
-            found = decompress(packed)
-            first = len(await anext(found))
+            served_metrics = decompress(packed)
+            first = len(await anext(served_metrics))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        return first + sum([len(piece) async for piece in found]), peak
+        return first + sum([len(piece) async for piece in served_metrics]), peak
 
     packed = gzip.compress(text)
     count, peak = asyncio.run(read())
@@ -269,9 +275,9 @@ def test_what_is_kept_is_unpacked_as_it_is_taken() -> None:
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "PATIENCE", 0.2)
     with served(ServiceSettings(metrics=("wer",))) as live:
-        for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
+        for started in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
             with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
-                raw.sendall(begun)
+                raw.sendall(started)
                 assert raw.recv(100) == b""
         with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:
             raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -281,7 +287,7 @@ def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPat
                 pass
 
 
-def test_an_answer_that_is_taken_slowly_is_not_cut() -> None:
+def test_an_answer_that_is_read_slowly_is_not_aborted() -> None:
     """Only one of which nothing was taken between two looks."""
 
     class Transport:
