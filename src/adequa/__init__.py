@@ -38,6 +38,7 @@ __all__ = [
     "analyse",
     "clear_caches",
     "compare",
+    "differences",
     "evaluate",
     "gate",
     "load_dataset",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.robustness import robustness
+    from adequa.agreement.score_differences import differences
     from adequa.agreement.selection import Selection
     from adequa.comparison.compare import compare
     from adequa.comparison.gate import gate
@@ -116,6 +118,7 @@ _MODULES = {
     "analyse": "adequa.agreement.error_analysis",
     "clear_caches": "adequa.metrics.registry",
     "compare": "adequa.comparison.compare",
+    "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
     "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",

@@ -81,7 +81,7 @@ def score(
         return _score_one(segments, metric)
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
-    return _score_several(segments, metrics)
+    return _score_all(segments, metrics)
 
 
 def _score_one(segments: Segments, metric: str | Metric) -> Scores:
@@ -94,7 +94,7 @@ def _score_one(segments: Segments, metric: str | Metric) -> Scores:
         return _entered(metric, stack).score(segments)
 
 
-def _score_several(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringResult:
+def _score_all(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringResult:
     if not metrics:
         raise AdequaError("metrics is empty; name at least one.")
     with ExitStack() as stack:
