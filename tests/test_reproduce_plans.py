@@ -93,8 +93,8 @@ def test_the_second_plan_of_wmt16(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_encoders_under_their_published_and_short_names(
     name: str, short: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ADEQUA_MODELS", str(tmp_path / "there"))
-    for place in (short, name):
-        (tmp_path / "there" / place).mkdir(parents=True)
-        found = model_folder(name, download=False, revision="")
-        assert found == (tmp_path / "there" / place).resolve()
+    monkeypatch.setenv("ADEQUA_MODELS", str(tmp_path / "models"))
+    for folder_name in (short, name):
+        (tmp_path / "models" / folder_name).mkdir(parents=True)
+        folder = model_folder(name, download=False, revision="")
+        assert folder == (tmp_path / "models" / folder_name).resolve()

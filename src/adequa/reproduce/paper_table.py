@@ -298,14 +298,23 @@ def side_by_side(results: Sequence[PaperResults]) -> Table:
 
 
 def merged_rows(results: Sequence[PaperResults]) -> list[tuple[PaperResults, PaperRow]]:
-    """The rows of one table in its order; of more than one, each row once, the paper's first."""
+    """The rows of one table in its order; those of more than one table each once.
+
+    Of more than one table the paper's rows come first, and then our own from worst to best.
+    """
     rows: dict[str, tuple[PaperResults, PaperRow]] = {}
     for each in results:
         for row in each.shown_rows():
             rows.setdefault(row.name, (each, row))
     if len(results) == 1:
         return list(rows.values())
-    return sorted(rows.values(), key=lambda item: not item[1].paper)
+
+    def rank(item: tuple[PaperResults, PaperRow]) -> tuple[bool, float]:
+        figure = item[0].figure(item[1].name, item[0].table.main)
+        measured = figure.measured if figure is not None else None
+        return not item[1].paper, 0.0 if item[1].paper or measured is None else measured
+
+    return sorted(rows.values(), key=rank)
 
 
 def _numbers(results: Sequence[PaperResults], row: PaperRow) -> str:

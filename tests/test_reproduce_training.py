@@ -1,4 +1,4 @@
-"""Rows that plans train: trained once, kept, put together, and never on what is tested."""
+"""Rows that plans train: trained once, stored, put together, and never on what is tested."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PairRegressor, Any]]:
     seen: list[tuple[PairRegressor, Any]] = []
     fit = PairRegressor.fit
 
-    def watched(metric: PairRegressor, given: Any, training: Any) -> PairRegressor:
-        seen.append((replace(metric), given))
+    def watched(metric: PairRegressor, ratings: Any, progress: Any) -> PairRegressor:
+        seen.append((replace(metric), ratings))
         metric.seconds_between_checkpoints = 0.0
-        return fit(metric, given, training)
+        return fit(metric, ratings, progress)
 
     monkeypatch.setattr(PairRegressor, "fit", watched)
     return seen
@@ -127,7 +127,7 @@ def sentence(action: Callable[[], object]) -> str:
 
 
 def plainly(folder: str, segments: Any) -> np.ndarray:
-    """What a kept metric says by itself."""
+    """What a stored metric says by itself."""
     return load_metric(str(trained_folder() / folder)).score(segments).segments
 
 
@@ -144,14 +144,14 @@ def test_trained_once_for_ratings_and_preferences(fitted: Fitted) -> None:
 
 
 def test_settings_say_how_to_get_the_same(plans: Path) -> None:
-    said = trained_by_plan("rated-0")(RATED, NO_PROGRESS).settings.split("|")
-    kept = read_description(trained_folder() / "rated-0")
-    assert said[:6] == [
+    settings = trained_by_plan("rated-0")(RATED, NO_PROGRESS).settings.split("|")
+    stored = read_description(trained_folder() / "rated-0")
+    assert settings[:6] == [
         "pair-regressor", "plan:rated-0", f"sha256:{digest_of(plans / 'rated-0.toml')[:12]}",
         "encoder:tiny", "data:wmt01-da", "seed:0",
     ]  # fmt: skip
-    assert f"weights:{kept.identity[:12]}" in said
-    assert "trained_on:cpu, fp32" in said
+    assert f"weights:{stored.identity[:12]}" in settings
+    assert "trained_on:cpu, fp32" in settings
 
 
 def test_whole_systems_have_the_mean_of_their_outputs() -> None:
@@ -197,23 +197,23 @@ def test_teachers_that_are_plans_are_trained_first(plans: Path, fitted: Fitted) 
     trained_by_plan("taught")(RANKED, NO_PROGRESS)
     assert [metric.name for metric, _ in fitted] == ["rated-0", "taught"]
     assert fitted[1][0].plan.stage[0].teacher == (str(trained_folder() / "rated-0"), "chrf")
-    kept = read_description(trained_folder() / "taught").settings["plan"]
-    assert kept["stage"][0]["teacher"] == ["rated-0", "chrf"]  # and no path of this machine
+    stored = read_description(trained_folder() / "taught").settings["plan"]
+    assert stored["stage"][0]["teacher"] == ["rated-0", "chrf"]  # and no path of this machine
 
 
 @pytest.fixture
 def recipe(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A metric without a plan, and how often it was made."""
-    made: list[str] = []
+    """A metric without a plan, and how often it was created."""
+    created: list[str] = []
 
     def simple() -> EmbeddingRegressor:
-        made.append("simple")
+        created.append("simple")
         Path("words.txt").write_text("good 1 0\nbad 0 1\n")
         encoder = load_encoders([f"words:{Path('words.txt').resolve()}"])
         return EmbeddingRegressor(encoder, folds=2, workers=1, name="simple")
 
     monkeypatch.setitem(RECIPES, "simple", MetricRecipe(simple, ("wmt01-da",)))
-    return made
+    return created
 
 
 def test_metrics_without_a_plan_teach_and_are_put_together(
@@ -234,8 +234,8 @@ def test_metrics_without_a_plan_teach_and_are_put_together(
 
 
 def test_a_metric_without_a_plan_may_not_have_seen_what_is_tested(recipe: list[str]) -> None:
-    said = sentence(lambda: trained_by_plan("simple")(DATA["wmt01-da"], NO_PROGRESS))
-    assert said.startswith("simple learns from wmt01-da")
+    message = sentence(lambda: trained_by_plan("simple")(DATA["wmt01-da"], NO_PROGRESS))
+    assert message.startswith("simple learns from wmt01-da")
     assert not recipe
 
 
@@ -250,15 +250,17 @@ def test_a_start_that_is_a_plan_is_trained_first(plans: Path, fitted: Fitted) ->
 def test_a_teacher_may_not_have_seen_what_is_tested(plans: Path, fitted: Fitted) -> None:
     (plans / "taught.toml").write_text(TAUGHT)
     (plans / "rated-0.toml").write_text(RATINGS.format(seed=0).replace("wmt01", "wmt02"))
-    said = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
-    assert said.startswith("plans/rated-0.toml learns from wmt02-da")
+    message = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
+    assert message.startswith("plans/rated-0.toml learns from wmt02-da")
     assert not fitted
 
 
 def test_plans_that_need_themselves(plans: Path, fitted: Fitted) -> None:
     (plans / "taught.toml").write_text(TAUGHT.replace("rated-0", "taught"))
-    said = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
-    assert said.startswith("plans/taught.toml begins with, or is taught by, what it makes itself")
+    message = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
+    assert message.startswith(
+        "plans/taught.toml begins with, or is taught by, what it makes itself"
+    )
     assert not fitted
 
 
@@ -267,8 +269,8 @@ def test_a_metric_whose_teacher_has_another_plan_now_is_not_used(plans: Path) ->
     trained_by_plan("taught")(RATED, NO_PROGRESS)
     path = plans / "rated-0.toml"
     path.write_text(path.read_text().replace("3e-3", "2e-3"))
-    said = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
-    assert "was trained by another plan than plans/rated-0.toml is now" in said
+    message = sentence(lambda: trained_by_plan("taught")(RATED, NO_PROGRESS))
+    assert "was trained by another plan than plans/rated-0.toml is now" in message
 
 
 def test_a_metric_of_another_plan_is_not_used(plans: Path, fitted: Fitted) -> None:
@@ -277,9 +279,11 @@ def test_a_metric_of_another_plan_is_not_used(plans: Path, fitted: Fitted) -> No
     path.write_text(f"# A comment changes no metric.\n{path.read_text()}")
     assert (trained_by_plan("rated-0")(RATED, NO_PROGRESS).scores == before.scores).all()
     path.write_text(path.read_text().replace("3e-3", "2e-3"))
-    said = sentence(lambda: trained_by_plan("rated-0")(RATED, NO_PROGRESS))
-    assert said.startswith(f"{folder} was trained by another plan than plans/rated-0.toml is now")
-    assert f"delete {folder} to train anew" in said
+    message = sentence(lambda: trained_by_plan("rated-0")(RATED, NO_PROGRESS))
+    assert message.startswith(
+        f"{folder} was trained by another plan than plans/rated-0.toml is now"
+    )
+    assert f"delete {folder} to train anew" in message
     assert len(fitted) == 1
     shutil.rmtree(folder)
     assert not np.allclose(trained_by_plan("rated-0")(RATED, NO_PROGRESS).scores, before.scores)
@@ -298,14 +302,14 @@ def test_what_lies_in_the_way_is_told_before_the_work(fitted: Fitted) -> None:
 
 def stopped_at(step: int, of: str = "") -> tuple[Progress, list[str]]:
     """A progress that stops the work at a step of a training."""
-    told: list[str] = []
+    statuses: list[str] = []
 
-    def how(said: str) -> None:
-        told.append(said)
-        if said.startswith(of) and f"step {step} of" in said:
+    def how(message: str) -> None:
+        statuses.append(message)
+        if message.startswith(of) and f"step {step} of" in message:
             raise KeyboardInterrupt
 
-    return Progress(status=how), told
+    return Progress(status=how), statuses
 
 
 def test_an_interrupted_training_goes_on(
@@ -316,9 +320,9 @@ def test_an_interrupted_training_goes_on(
     with pytest.raises(KeyboardInterrupt):
         trained_by_plan("rated-0")(RATED, stopped_at(2)[0])
     assert [path.name for path in trained_folder().iterdir()] == ["rated-0.training"]
-    progress, told = stopped_at(10**6)
+    progress, statuses = stopped_at(10**6)
     again = trained_by_plan("rated-0")(RATED, progress)
-    assert not any("step 1 of" in said for said in told)
+    assert not any("step 1 of" in message for message in statuses)
     assert again.settings == whole.settings  # the digest of the weights with it
     assert (again.scores == whole.scores).all()
     assert [path.name for path in trained_folder().iterdir()] == ["rated-0"]
@@ -326,23 +330,23 @@ def test_an_interrupted_training_goes_on(
 
 def test_a_training_tells_its_steps_and_how_well_it_goes() -> None:
     steps: list[tuple[int, int]] = []
-    told: list[str] = []
+    statuses: list[str] = []
     trained_by_plan("rated-0")(
-        RATED, Progress(step=lambda *at: steps.append(at), status=told.append)
+        RATED, Progress(step=lambda *at: steps.append(at), status=statuses.append)
     )
     (count,) = {of for _, of in steps}
     assert steps == [(step, count) for step in range(1, count + 1)]
-    first, *ways, last = told
+    first, *ways, last = statuses
     assert first == "training rated-0"
     assert last == ""  # before the scoring
-    for step, said in enumerate(ways, 1):
-        assert re.match(rf"rated-0: step {step} of {count}, loss \d+\.\d{{4}}\b", said)
+    for step, message in enumerate(ways, 1):
+        assert re.match(rf"rated-0: step {step} of {count}, loss \d+\.\d{{4}}\b", message)
     assert re.search(r", pearson -?\d\.\d{3}$", ways[-1])  # on what is held out
 
 
-def left_out_of(given: Ratings) -> tuple[set[str], set[str]]:
+def left_out_of(ratings: Ratings) -> tuple[set[str], set[str]]:
     """The language pairs of the table's own ratings, and of the others."""
-    rows = list(zip(given.ids["dataset"], given.ids["lp"], strict=True))
+    rows = list(zip(ratings.ids["dataset"], ratings.ids["lp"], strict=True))
     return {p for d, p in rows if d == "wmt02-da"}, {p for d, p in rows if d != "wmt02-da"}
 
 
@@ -354,8 +358,8 @@ def test_one_pair_after_the_other_is_left_out(fitted: Fitted) -> None:
     start = str(trained_folder() / "first")
     assert [metric.plan.start for metric, _ in others] == [start] * 2
     both = {"cs-en", "de-en"}
-    assert [left_out_of(given) for _, given in others] == [({"cs-en"}, both), ({"de-en"}, both)]
-    assert [len(given) for _, given in others] == [24 + 6] * 2
+    assert [left_out_of(ratings) for _, ratings in others] == [({"cs-en"}, both), ({"de-en"}, both)]
+    assert [len(ratings) for _, ratings in others] == [24 + 6] * 2
     # Every row has the score of the metric that did not learn from its pair.
     folders = {path.name[:5]: path for path in (trained_folder() / "second").iterdir()}
     assert set(folders) == both
@@ -376,9 +380,9 @@ def check_settings_of_both(settings: str, folders: dict[str, Path]) -> None:
     assert "|plan:second|" in second
     assert "|encoder:tiny|data:wmt01-da + wmt02-da|" in second
     for pair, folder in folders.items():
-        kept = read_description(folder)
-        assert f"{pair} {kept.identity[:12]}" in second
-        assert kept.settings["plan"]["start"] == "first"  # no path of the machine
+        stored = read_description(folder)
+        assert f"{pair} {stored.identity[:12]}" in second
+        assert stored.settings["plan"]["start"] == "first"  # no path of the machine
 
 
 def test_interrupted_between_pairs(fitted: Fitted) -> None:
@@ -400,12 +404,12 @@ def test_another_start_makes_other_metrics(plans: Path, fitted: Fitted) -> None:
     assert len(fitted) == 2 * 3
     path = plans / "second.toml"
     path.write_text(path.read_text().replace("0.5", "0.6"))
-    said = sentence(lambda: scores(RATED, NO_PROGRESS))
-    assert f"delete {trained_folder() / 'second'} to train anew" in said
+    message = sentence(lambda: scores(RATED, NO_PROGRESS))
+    assert f"delete {trained_folder() / 'second'} to train anew" in message
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("first", "wmt01-rr", "wmt02-rr"), "changed.toml learns from wmt02-rr"),
         (("first", "[[stage]]", '[development]\ndata = ["wmt02-rr"]\n[[stage]]'), "from wmt02-rr"),
@@ -415,18 +419,20 @@ def test_another_start_makes_other_metrics(plans: Path, fitted: Fitted) -> None:
     ids=["same year", "chosen on the year", "unknown key", "no encoder"],
 )
 def test_plans_that_cannot_be_measured(
-    change: tuple[str, str, str], said: str, plans: Path
+    change: tuple[str, str, str], message: str, plans: Path
 ) -> None:
     name, old, new = change
     (plans / "changed.toml").write_text((plans / f"{name}.toml").read_text().replace(old, new))
-    assert said in sentence(lambda: trained_by_plan("changed")(RATED, NO_PROGRESS))
-    assert said in sentence(lambda: fine_tuned_by_pair("changed", "second", ())(RATED, NO_PROGRESS))
+    assert message in sentence(lambda: trained_by_plan("changed")(RATED, NO_PROGRESS))
+    assert message in sentence(
+        lambda: fine_tuned_by_pair("changed", "second", ())(RATED, NO_PROGRESS)
+    )
     assert not trained_folder().exists()
 
 
 def test_further_sentences(fitted: Fitted) -> None:
-    said = sentence(lambda: trained_by_plan("absent")(RATED, NO_PROGRESS))
-    assert said.startswith("There is no plans/absent.toml, by which this row is trained; run")
+    message = sentence(lambda: trained_by_plan("absent")(RATED, NO_PROGRESS))
+    assert message.startswith("There is no plans/absent.toml, by which this row is trained; run")
     assert "leave out the data" in sentence(
         lambda: fine_tuned_by_pair("first", "rated-0", ())(RATED, NO_PROGRESS)
     )

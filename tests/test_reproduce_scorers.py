@@ -138,8 +138,8 @@ def test_preferences_and_ratings_without_texts(beside: dict[str, Ratings]) -> No
 def test_ratings_of_several_datasets_as_one() -> None:
     one, two = rated("one", "cs-en", "de-en"), rated("two", "cs-en")
     assert one.segments is not None
-    known = replace(one.segments, sources=("a", "b"), ids={"system": ("x", "y")})
-    both = joined([replace(one, segments=known), two])
+    with_ids = replace(one.segments, sources=("a", "b"), ids={"system": ("x", "y")})
+    both = joined([replace(one, segments=with_ids), two])
     assert hypotheses(both) == ["one 0", "one 1", "two 0"]
     assert both.segments is not None
     assert both.segments.sources is None  # not all of them have one
