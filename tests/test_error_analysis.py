@@ -22,13 +22,14 @@ from adequa.agreement.error_analysis import (
     top_count,
     top_of,
 )
-from adequa.agreement.output_words import marked_parts, surfaces, unknown_words, word_overlap
+from adequa.agreement.output_words import marked_parts, surfaces, unknown_words
 from adequa.agreement.selection import Selection
 from adequa.encoders import registry
 from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, Ratings
+from adequa.metrics.edit_rates import word_overlap
 from adequa.metrics.sacrebleu_metrics import CHRF, TER
 from adequa.segments import Segments
 from adequa.statistics.significance import sign_test

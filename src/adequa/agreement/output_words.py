@@ -7,7 +7,6 @@ without spaces, its characters are taken as words.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from adequa.encoders.base import AnyEncoder, Encoder
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
-from adequa.metrics.edit_rates import word_splitter
+from adequa.metrics.edit_rates import word_overlap, word_splitter
 from adequa.segments import FloatArray, IntArray, Segments
 
 # Whose words are known: an encoder, as on the command line or as an object.
@@ -35,19 +34,6 @@ class Surface:
     lengths: IntArray
     overlaps: FloatArray
     references: tuple[str, ...]
-
-
-def word_overlap(hypothesis: Sequence[str], reference: Sequence[str]) -> float:
-    """How much two texts share word by word: the F1 of their words, each counted as often as it is.
-
-    Twice the common words over the words of both, so that neither a short nor a long text gains.
-
-    >>> word_overlap(["the", "the", "cat"], ["the", "cat", "sat"])
-    0.6666666666666666
-    """
-    words = len(hypothesis) + len(reference)
-    common = sum((Counter(hypothesis) & Counter(reference)).values())
-    return 2 * common / words if words else 0.0
 
 
 def tokenizer_of(language_pair: str) -> str:

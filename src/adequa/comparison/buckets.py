@@ -15,12 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from adequa.agreement.output_words import word_overlap
 from adequa.comparison.results import Bucket, BucketScores, Dimension
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.systems import MetricStatistics, Outputs
 from adequa.damage.entities import find_names
-from adequa.metrics.edit_rates import word_splitter
+from adequa.metrics.edit_rates import word_overlap, word_splitter
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.paired import bootstrap_scores
 
