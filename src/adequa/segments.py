@@ -184,6 +184,17 @@ def concatenate(parts: Sequence[Segments]) -> Segments:
 ENVIRONMENT_FIELDS = frozenset({"version", "sacrebleu", "onnxruntime", "isa"})
 
 
+def joined_references(parts: Sequence[Iterable[tuple[str, ...]]]) -> tuple[tuple[str, ...], ...]:
+    """Return references of the same segments from multiple columns or files, joined by segment.
+
+    >>> joined_references([[("a",), ("b",)], [("A",), ("B1", "B2")]])
+    (('a', 'A'), ('b', 'B1', 'B2'))
+    """
+    if len(parts) == 1:
+        return tuple(parts[0])
+    return tuple(tuple(chain.from_iterable(cells)) for cells in zip(*parts, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """The short line that lets someone else get the same number.

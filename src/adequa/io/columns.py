@@ -6,23 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import chain, islice
-from operator import add
 from typing import TypeAlias, TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance, FilePath
-from adequa.segments import Segments
+from adequa.segments import COLUMN_NAMES, Segments, joined_references
 
 Values = TypeVar("Values")
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
 # The names under which a table may have each field, the usual one first.
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "src": ("src", "source"),
-    "mt": ("mt", "hypothesis", "translation"),
-    "ref": ("ref", "reference"),
+    **COLUMN_NAMES,
     "system": ("system",),
     "doc": ("doc",),
 }
@@ -39,7 +35,7 @@ def field_columns(
     """The columns of each field that a table has, by `mapping` or else by the names in `FIELDS`.
 
     >>> field_columns(["source", "translation", "ref", "id"])
-    {'src': ('source',), 'mt': ('translation',), 'ref': ('ref',)}
+    {'mt': ('translation',), 'ref': ('ref',), 'src': ('source',)}
     >>> field_columns(["mt", "refA", "refB"], {"ref": ["refA", "refB"]})
     {'mt': ('mt',), 'ref': ('refA', 'refB')}
     """
@@ -272,27 +268,12 @@ def _refuse_late_columns(chunk: Chunk, names: Sequence[str]) -> None:
                 )
 
 
-def joined_references(parts: Iterable[Iterable[tuple[str, ...]]]) -> tuple[tuple[str, ...], ...]:
-    """References of the same segments from multiple columns or files, joined by segment.
-
-    >>> joined_references([[("a",), ("b",)], [("A",), ("B1", "B2")]])
-    (('a', 'A'), ('b', 'B1', 'B2'))
-    """
-
-    def join(
-        left: Iterable[tuple[str, ...]], right: Iterable[tuple[str, ...]]
-    ) -> Iterable[tuple[str, ...]]:
-        return map(add, left, right)
-
-    return tuple(reduce(join, parts))
-
-
 def chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
     """Rows of a table as segments; raise for the first row that cannot be one."""
     hypotheses = _texts(chunk, layout.mt)
     return Segments(
         hypotheses=hypotheses,
-        references=joined_references(_references(chunk, name) for name in layout.refs),
+        references=joined_references([_references(chunk, name) for name in layout.refs]),
         sources=None if layout.src is None else _sources(chunk, layout.src),
         ids={
             "system": (system,) * len(hypotheses)

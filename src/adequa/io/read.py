@@ -18,13 +18,13 @@ from adequa.io.columns import (
     Opener,
     OpenTable,
     ReadOptions,
-    joined_references,
     table_segments,
 )
 from adequa.io.text import (
     STDIN,
     Advance,
     FilePath,
+    Track,
     decoded_path,
     display_name,
     ignore,
@@ -32,8 +32,8 @@ from adequa.io.text import (
     stem,
     text_format,
 )
-from adequa.io.wmt import Track, is_marked_up, read_marked_up
-from adequa.segments import Segments
+from adequa.io.wmt import MarkedUp, read_marked_up
+from adequa.segments import Segments, joined_references
 
 TABLES = {
     ".tsv": "adequa.io.delimited:open_tsv",
@@ -43,7 +43,8 @@ TABLES = {
 }
 _STREAM = "adequa.io.delimited:open_stream"
 # All formats that hold everything in one file: tables, and WMT mark-up.
-READERS = (*TABLES, ".xml", ".sgm", ".sgml")
+_MARKED_UP = (".xml", ".sgm", ".sgml")
+READERS = (*TABLES, *_MARKED_UP)
 _WMT_IDS = ("system", "doc")
 
 
@@ -175,15 +176,20 @@ def _plain_track(path: FilePath, advance: Advance) -> Track[str]:
     return Track(display_name(path), lines(path, advance=advance))
 
 
+def _marked_up(path: FilePath, advance: Advance) -> MarkedUp | None:
+    """A WMT file, or None for any other."""
+    return read_marked_up(path, advance=advance) if text_format(path) in _MARKED_UP else None
+
+
 def _source_track(path: FilePath, advance: Advance) -> Track[str]:
-    if is_marked_up(path):
-        return read_marked_up(path, advance=advance).source_track()
-    return _plain_track(path, advance)
+    marked_up = _marked_up(path, advance)
+    return _plain_track(path, advance) if marked_up is None else marked_up.source_track()
 
 
 def _reference_track(path: FilePath, advance: Advance) -> Track[tuple[str, ...]]:
-    if is_marked_up(path):
-        return read_marked_up(path, advance=advance).reference_track()
+    marked_up = _marked_up(path, advance)
+    if marked_up is not None:
+        return marked_up.reference_track()
     plain = _plain_track(path, advance)
     return Track(plain.name, zip(plain.cells))
 
@@ -196,8 +202,9 @@ def _system_tracks(
     tracks: list[Track[str]] = []
     for path, name in zip(paths, names, strict=True):
         inner = [""]
-        if is_marked_up(path):
-            systems = read_marked_up(path, advance=advance).system_tracks()
+        marked_up = _marked_up(path, advance)
+        if marked_up is not None:
+            systems = marked_up.system_tracks()
             if name and len(systems) > 1:
                 raise AdequaError(
                     f"{display_name(path)} holds {len(systems)} systems, which have names of their"
@@ -321,22 +328,8 @@ def system_names(systems: Sequence[tuple[FilePath, str]]) -> list[str]:
             for name, form, length in zip(names, forms, lengths, strict=True)
         ]
         if extended == lengths:
-            return _numbered(names)
+            return names
         lengths = extended
-
-
-def _numbered(names: list[str]) -> list[str]:
-    """Number the names that are still equal, of files whose names cannot be written.
-
-    >>> _numbered(["a", "b", "a"])
-    ['a', 'b', 'a #2']
-    """
-    seen: Counter[str] = Counter()
-    numbered = []
-    for name in names:
-        seen[name] += 1
-        numbered.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
-    return numbered
 
 
 def _forms(path: str, inner: str) -> tuple[str, ...]:

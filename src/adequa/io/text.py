@@ -11,11 +11,12 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 
 FilePath: TypeAlias = str | os.PathLike[str]
 # Called with the number of bytes of a file, as stored, that were just read.
@@ -265,3 +266,38 @@ def stem(path: FilePath) -> str:
 def decoded_path(path: FilePath) -> str:
     """A path in characters that can be written: file names may be any bytes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+SegmentKey: TypeAlias = tuple[str, str]  # the ids of a document and of a segment in it
+Cell = TypeVar("Cell", str, tuple[str, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Track(Generic[Cell]):
+    """The texts of one file by position, or the references of its segments."""
+
+    name: str
+    cells: Iterator[Cell]
+    keys: tuple[SegmentKey, ...] | None = None  # None for plain text, which has lines only
+
+    def place(self, row: int) -> str:
+        """The file and the line, or the segment, of a row (from 0)."""
+        if self.keys is None:
+            return f"{self.name}, line {row + 1}"
+        return f"{self.name}, {describe_segment(self.keys[row])}"
+
+    def count(self, cells: int) -> str:
+        """A number of cells in words."""
+        if not cells:
+            return f"{self.name} is empty"
+        return f"{self.name} has {counted(cells, 'line' if self.keys is None else 'segment')}"
+
+
+def describe_segment(key: SegmentKey) -> str:
+    """A segment by its ids.
+
+    >>> describe_segment(("bbc.381790", "3"))
+    'document "bbc.381790", segment 3'
+    """
+    document, segment = key
+    return f'document "{document}", segment {segment}'

@@ -5,50 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 from xml.parsers import expat
 
-from adequa.errors import AdequaError, counted
-from adequa.io.text import Advance, FilePath, byte_blocks, display_name, lines, text_format
+from adequa.errors import AdequaError
+from adequa.io.text import (
+    Advance,
+    FilePath,
+    SegmentKey,
+    Track,
+    byte_blocks,
+    describe_segment,
+    display_name,
+    lines,
+    text_format,
+)
 
 TextKind: TypeAlias = Literal["sources", "references", "hypotheses"]
-
-SUFFIXES = (".sgm", ".sgml", ".xml")
-
-
-SegmentKey: TypeAlias = tuple[str, str]  # the ids of a document and of a segment in it
-Cell = TypeVar("Cell", str, tuple[str, ...])
-
-
-@dataclass(frozen=True, slots=True)
-class Track(Generic[Cell]):
-    """The texts of one file by position, or the references of its segments."""
-
-    name: str
-    cells: Iterator[Cell]
-    keys: tuple[SegmentKey, ...] | None = None  # None for plain text, which has lines only
-
-    def place(self, row: int) -> str:
-        """The file and the line, or the segment, of a row (from 0)."""
-        if self.keys is None:
-            return f"{self.name}, line {row + 1}"
-        return f"{self.name}, {_described(self.keys[row])}"
-
-    def count(self, cells: int) -> str:
-        """A number of cells in words."""
-        if not cells:
-            return f"{self.name} is empty"
-        return f"{self.name} has {counted(cells, 'line' if self.keys is None else 'segment')}"
-
-
-def _described(key: SegmentKey) -> str:
-    """A segment by its ids.
-
-    >>> _described(("bbc.381790", "3"))
-    'document "bbc.381790", segment 3'
-    """
-    document, segment = key
-    return f'document "{document}", segment {segment}'
 
 
 class MarkedText(NamedTuple):
@@ -83,7 +56,7 @@ class MarkedUp:
         )
         for key, references in zip(self.keys, cells, strict=True):
             if not references:
-                raise AdequaError(f"{self.name}, {_described(key)} has no reference.")
+                raise AdequaError(f"{self.name}, {describe_segment(key)} has no reference.")
         return Track(self.name, iter(cells), self.keys)
 
     def system_tracks(self) -> dict[str, Track[str]]:
@@ -106,12 +79,7 @@ class MarkedUp:
     def _refuse_gap(self, texts: Mapping[SegmentKey, str], who: str) -> None:
         for key in self.keys:
             if key not in texts:
-                raise AdequaError(f"{who} in {self.name} lacks {_described(key)}.")
-
-
-def is_marked_up(path: FilePath) -> bool:
-    """Whether a file's suffix says that it is WMT mark-up."""
-    return text_format(path) in SUFFIXES
+                raise AdequaError(f"{who} in {self.name} lacks {describe_segment(key)}.")
 
 
 def read_marked_up(path: FilePath, *, advance: Advance) -> MarkedUp:
@@ -128,7 +96,7 @@ def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
         if key in texts:
             whose = f' of "{by}"' if by else ""
             raise AdequaError(
-                f"{name}, line {line}: {_described(key)}{whose} is here a second time."
+                f"{name}, line {line}: {describe_segment(key)}{whose} is here a second time."
             )
         keys[key] = None
         texts[key] = text
