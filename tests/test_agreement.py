@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import adequa
 from adequa import load_metric, score
+from adequa.agreement.damaged_pairs import DamageSettings
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol, completed
 from adequa.agreement.results import Agreement
+from adequa.agreement.robustness import robustness
+from adequa.agreement.score_differences import differences
 from adequa.agreement.selection import (
+    Selection,
     with_ids,
     without_outliers,
     without_references,
@@ -523,3 +529,58 @@ def test_nothing_to_evaluate_and_the_same_twice() -> None:
         evaluate(ratings(), ["chrf", "chrf"], quick())
     found: Agreement = evaluate(ratings(), ["chrf", "chrf:word_order=1"], quick())
     assert [metric.name for metric in found.metrics] == ["chrf", "chrf:word_order=1"]
+
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "ratings.tsv"
+QUICK = Protocol(over="none", test="none")
+
+
+@pytest.mark.parametrize("data", [str(EXAMPLE), EXAMPLE])
+@pytest.mark.parametrize("metrics", ["chrf", ["chrf"], ("chrf",), load_metric("chrf")])
+def test_files_and_single_metrics_as_users_name_them(data: str | Path, metrics: Any) -> None:
+    agreement = adequa.evaluate(data, metrics, QUICK)
+    assert agreement.dataset == "ratings.tsv"
+    assert agreement.average.values == pytest.approx([0.763], abs=5e-4)  # as in docs/agreement.md
+    assert "0.763" in repr(agreement)
+    assert "<table" in agreement._repr_html_()
+
+
+def test_a_data_frame_is_a_file_of_judgements() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(EXAMPLE, sep="\t", dtype={"segment": str})
+    by_frame = adequa.evaluate(frame, "chrf", QUICK)
+    assert by_frame.average.values == adequa.evaluate(EXAMPLE, "chrf", QUICK).average.values
+    assert by_frame.long_table().to_pandas()["metric"].tolist() == ["chrf"]
+
+
+def test_every_measure_takes_judgements_in_the_same_way() -> None:
+    judgements = adequa.load_dataset(EXAMPLE)
+    for data in (str(EXAMPLE), judgements):
+        assert differences(data, "chrf").pairs == differences([data], ["chrf"]).pairs == 97
+        assert adequa.analyse(data, ["chrf", "ter"]).total.analysed == 23
+        settings = DamageSettings(kinds=("empty",), each=5)
+        assert robustness(data, "chrf", settings).dataset == "ratings.tsv"
+    chosen = robustness(EXAMPLE, "chrf", settings, selection=Selection(lp="de-en"))  # type: ignore[arg-type]
+    assert chosen.dataset == "ratings.tsv|lp:de-en"
+
+
+@pytest.mark.parametrize("measure", [adequa.evaluate, adequa.analyse, differences, robustness])
+@pytest.mark.parametrize(
+    ("data", "metrics", "sentence"),
+    [
+        (EXAMPLE, [], "at least one metric"),
+        (EXAMPLE, 3, "not 3"),
+        (EXAMPLE, [None, "chrf"], "not None"),
+        (EXAMPLE, ["chfr", "ter"], 'Did you mean "chrf"'),
+        (3, ["chrf", "ter"], "not an object of type int"),
+        ("no-such-set", ["chrf", "ter"], "no-such-set"),
+        ("missing.tsv", ["chrf", "ter"], "missing.tsv"),
+    ],
+)
+def test_misuse_gets_a_sentence(measure: Any, data: object, metrics: object, sentence: str) -> None:
+    with pytest.raises(AdequaError, match=re.escape(sentence)):
+        measure(data, metrics)
+    with pytest.raises(AdequaError, match="should be an object of type"):
+        measure(EXAMPLE, ["chrf", "ter"], "pearson")
+    with pytest.raises(AdequaError, match="should be an object of type Selection"):
+        measure(EXAMPLE, ["chrf", "ter"], selection="de-en")

@@ -62,17 +62,17 @@ class DamageSettings:
                     f'There is no group of damage named "{group}".{nearest(group, groups)} The '
                     f"groups are {', '.join(groups)}."
                 )
-        named = {perturbation(name).name for name in self.kinds}
+        kinds = {perturbation(name).name for name in self.kinds}
         everything = not (self.kinds or self.groups)
-        found = tuple(
+        chosen = tuple(
             kind
             for kind in PERTURBATIONS.values()
-            if (everything or kind.name in named or kind.group in self.groups)
+            if (everything or kind.name in kinds or kind.group in self.groups)
             and kind.group not in self.spared
         )
-        if not found:
+        if not chosen:
             raise AdequaError("No kind of damage is left to test; spare fewer groups.")
-        return found
+        return chosen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,15 +131,15 @@ def damaged_pairs(texts: Segments, settings: DamageSettings) -> DamagedPairs:
     candidates = _candidates(texts)
     order = np.random.default_rng(settings.seed).permutation(len(candidates))
     parts = _damaged_by_kind(candidates.select(order.tolist()), kinds, settings)
-    found = [(kind, parts[kind.name]) for kind in kinds if parts[kind.name]]
-    if not found:
+    filled = [(kind, parts[kind.name]) for kind in kinds if parts[kind.name]]
+    if not filled:
         raise AdequaError("None of these texts can be damaged in the ways asked for.")
-    rows, after, severities = zip(*(pair for _, part in found for pair in part), strict=True)
+    rows, after, severities = zip(*(pair for _, part in filled for pair in part), strict=True)
     before = candidates.select(order[list(rows)].tolist())
     return DamagedPairs(
         before=before,
         after=replace(before, hypotheses=after),
-        kinds=tuple(kind for kind, part in found for _ in part),
+        kinds=tuple(kind for kind, part in filled for _ in part),
         severities=np.array(severities),
         texts=len(candidates),
         notes=tuple(_notes(parts, len(candidates), settings.each)),
@@ -168,14 +168,14 @@ def _damaged_by_kind(
     texts: Segments, kinds: Sequence[Perturbation], settings: DamageSettings
 ) -> dict[str, list[tuple[int, str, float]]]:
     """The row, the damaged text and the severity of each pair, by kind."""
-    found: dict[str, list[tuple[int, str, float]]] = {kind.name: [] for kind in kinds}
+    pairs: dict[str, list[tuple[int, str, float]]] = {kind.name: [] for kind in kinds}
     others = tuple(dict.fromkeys(references[0] for references in texts.references))
     sources = None if texts.sources is None else [text or None for text in texts.sources]
     # In parts, since most kinds have enough after the first.
     for start in range(0, len(texts), settings.each):
-        lacking = [name for name, part in found.items() if len(part) < settings.each]
+        lacking = [name for name, part in pairs.items() if len(part) < settings.each]
         part = slice(start, start + settings.each)
-        made = damage_texts(
+        damaged = damage_texts(
             texts.hypotheses[part],
             lacking,
             seed=settings.seed,
@@ -183,12 +183,14 @@ def _damaged_by_kind(
             sources=None if sources is None else sources[part],
             corpus=others,
         )
-        columns = zip(made.rows.tolist(), made.kinds, made.texts, made.severities, strict=True)
+        columns = zip(
+            damaged.rows.tolist(), damaged.kinds, damaged.texts, damaged.severities, strict=True
+        )
         for row, kind, text, severity in columns:
-            room = len(found[kind]) < settings.each
+            room = len(pairs[kind]) < settings.each
             if room and not _is_one_of(text, texts.references[start + row]):
-                found[kind].append((start + row, text, float(severity)))
-    return found
+                pairs[kind].append((start + row, text, float(severity)))
+    return pairs
 
 
 def _notes(parts: Mapping[str, Sequence[object]], texts: int, each: int) -> Iterator[str]:

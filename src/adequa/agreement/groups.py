@@ -67,9 +67,9 @@ def codes(values: Sequence[str] | None, count: int) -> IntArray:
     """
     if values is None:
         return np.arange(count)
-    known: dict[object, int] = {}
+    code_of: dict[object, int] = {}
     return np.array(
-        [known.setdefault(value or (row,), len(known)) for row, value in enumerate(values)],
+        [code_of.setdefault(value or (row,), len(code_of)) for row, value in enumerate(values)],
         dtype=np.intp,
     )
 
@@ -125,8 +125,8 @@ def splitter(
     @cache
     def parts(column: str, name: str) -> tuple[str, ...]:
         apart = tuple(name.split(JOINED))
-        known = len(apart) > 1 and all((column, part) in alone for part in apart)
-        return apart if known else (name,)
+        separable = len(apart) > 1 and all((column, part) in alone for part in apart)
+        return apart if separable else (name,)
 
     return parts
 

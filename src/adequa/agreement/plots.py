@@ -37,68 +37,70 @@ def check_plot(path: str) -> None:
         raise AdequaError("Plots need matplotlib; install it with: pip install 'adequa[plot]'")
 
 
-def draw(found: Agreement, path: str) -> None:
+def draw(agreement: Agreement, path: str) -> None:
     """Draw an evaluation to an SVG, PNG or PDF file."""
     check_plot(path)
     from matplotlib import rc_context  # noqa: PLC0415
 
     kind = Path(path).suffix.lower().removeprefix(".")
-    drawn = BytesIO()
+    buffer = BytesIO()
     # The same figures give the same bytes: no date, and ids in SVG from a fixed salt.
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     with rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none"}), catch_warnings():
         # A name in a script that the font lacks shows as boxes; SVG keeps it as text.
         filterwarnings("ignore", message="Glyph .* missing from")
-        figure(found).savefig(drawn, format=kind, metadata=dated, dpi=150)
-    atomic_write_bytes(path, drawn.getvalue())
+        figure(agreement).savefig(buffer, format=kind, metadata=metadata, dpi=150)
+    atomic_write_bytes(path, buffer.getvalue())
 
 
-def figure(found: Agreement) -> Figure:
+def figure(agreement: Agreement) -> Figure:
     """One panel a metric, from the best to the worst, and the significance matrix."""
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
 
-    tested = found.average.adjusted is not None
-    panels = len(found.metrics) + tested
+    tested = agreement.average.adjusted is not None
+    panels = len(agreement.metrics) + tested
     down = ceil(panels / _ACROSS)
     across = ceil(panels / down)
     drawing = NewFigure(figsize=(_PANEL * across, _PANEL * down + 0.6), layout="constrained")
     axes = list(drawing.subplots(down, across, squeeze=False).flat)
-    for place, k in enumerate(found.order):
-        _panel(axes[place], found, k)
+    for place, k in enumerate(agreement.order):
+        _panel(axes[place], agreement, k)
     if tested:
-        _significance(axes[len(found.metrics)], found)
+        _significance(axes[len(agreement.metrics)], agreement)
     for unused in axes[panels:]:
         unused.set_axis_off()
     _legend(drawing, axes[0])
-    title = f"{found.dataset}: {found.protocol.statistic}, {found.protocol.level} level"
+    title = f"{agreement.dataset}: {agreement.protocol.statistic}, {agreement.protocol.level} level"
     drawing.suptitle(title, fontsize="medium", parse_math=False)
     return drawing
 
 
-def _panel(axes: Axes, found: Agreement, metric: int) -> None:
-    value = found.average.values[metric]
-    shown = "undefined" if isnan(value) else f"{value:.3f}"
-    axes.set_title(f"{found.metrics[metric].name}  {shown}", fontsize="small", parse_math=False)
+def _panel(axes: Axes, agreement: Agreement, metric: int) -> None:
+    value = agreement.average.values[metric]
+    figure_text = "undefined" if isnan(value) else f"{value:.3f}"
+    axes.set_title(
+        f"{agreement.metrics[metric].name}  {figure_text}", fontsize="small", parse_math=False
+    )
     axes.tick_params(labelsize="x-small")
-    total = sum(points.metrics.shape[1] for points in found.points)
-    for place, points in enumerate(found.points):
-        look: dict[str, Any] = {
-            "color": _COLOURS[place % len(_COLOURS)],
+    total = sum(points.metrics.shape[1] for points in agreement.points)
+    for index, points in enumerate(agreement.points):
+        style: dict[str, Any] = {
+            "color": _COLOURS[index % len(_COLOURS)],
             "label": f"{points.name}",
         }
         if points.human is None:
-            _agreement_by_margin(axes, points, metric, look)
+            _agreement_by_margin(axes, points, metric, style)
         else:
             axes.scatter(
                 points.human,
                 points.metrics[metric],
-                s=36 if found.protocol.level == "system" else 4,
-                alpha=0.9 if found.protocol.level == "system" else 0.35,
+                s=36 if agreement.protocol.level == "system" else 4,
+                alpha=0.9 if agreement.protocol.level == "system" else 0.35,
                 linewidths=0,
                 rasterized=total > _MANY,
-                **look,
+                **style,
             )
-    if found.points and found.points[0].human is None:
+    if agreement.points and agreement.points[0].human is None:
         axes.axhline(50, color="0.6", linewidth=0.8)
         axes.set_ylim(0, 100)
         axes.set_xlabel("difference of the two scores, in tenths from small to large", fontsize=6)
@@ -108,11 +110,11 @@ def _panel(axes: Axes, found: Agreement, metric: int) -> None:
         axes.set_ylabel("metric, higher is better", fontsize="x-small")
 
 
-def _agreement_by_margin(axes: Axes, points: Points, metric: int, look: dict[str, Any]) -> None:
+def _agreement_by_margin(axes: Axes, points: Points, metric: int, style: dict[str, Any]) -> None:
     """How often a metric orders two outputs as people did, by how far apart it sees them."""
     margins = points.metrics[metric]
     shares = agreement_by_margin(margins)
-    axes.plot(np.arange(1, len(shares) + 1), shares, marker="o", markersize=3, **look)
+    axes.plot(np.arange(1, len(shares) + 1), shares, marker="o", markersize=3, **style)
 
 
 def agreement_by_margin(margins: FloatArray) -> FloatArray:
@@ -126,18 +128,20 @@ def agreement_by_margin(margins: FloatArray) -> FloatArray:
     return np.array([100 * part.mean() for part in parts])
 
 
-def _significance(axes: Axes, found: Agreement) -> None:
+def _significance(axes: Axes, agreement: Agreement) -> None:
     """Adjusted p-values of row better than column, dark where the difference is significant."""
-    average: AgreementColumn = found.average
+    average: AgreementColumn = agreement.average
     assert average.adjusted is not None  # noqa: S101 - the caller looked
-    order, alpha = found.order, found.protocol.alpha
-    names = [found.metrics[k].name for k in order]
-    shown = average.adjusted[np.ix_(order, order)]
-    axes.imshow(np.where(np.isnan(shown), 1.0, shown) <= alpha, cmap="Blues", vmin=0, vmax=1.6)
+    order, alpha = agreement.order, agreement.protocol.alpha
+    names = [agreement.metrics[k].name for k in order]
+    p_values = average.adjusted[np.ix_(order, order)]
+    axes.imshow(
+        np.where(np.isnan(p_values), 1.0, p_values) <= alpha, cmap="Blues", vmin=0, vmax=1.6
+    )
     for row in range(len(order)):
         for column in range(len(order)):
-            if not isnan(shown[row, column]):
-                text = f"{shown[row, column]:.3f}".replace("0.", ".", 1)
+            if not isnan(p_values[row, column]):
+                text = f"{p_values[row, column]:.3f}".replace("0.", ".", 1)
                 axes.text(column, row, text, ha="center", va="center", fontsize=6)
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="x-small")
     axes.set_yticks(range(len(names)), names, fontsize="x-small")

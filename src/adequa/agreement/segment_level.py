@@ -69,9 +69,9 @@ def left_out(name: str, of_group: FloatArray, protocol: Protocol) -> tuple[str, 
     if not any(counts):
         return ()
     fewest, most = min(counts), max(counts)
-    shown = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}, by metric,"
+    counted = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}, by metric,"
     return (
-        f"{name}: {shown} of {of_group.shape[1]:,} {protocol.average}s are left out of the "
+        f"{name}: {counted} of {of_group.shape[1]:,} {protocol.average}s are left out of the "
         f"average, because {protocol.statistic} is undefined within them.",
     )
 
@@ -131,8 +131,10 @@ def measure_pooled(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
     """Every metric's agreement with the ratings of one language pair, all in one pool."""
     thresholds = None
     if protocol.statistic == "acc-eq":
-        found = [ties.pooled_calibrate(data.human, m, seed=protocol.seed) for m in data.metrics]
-        thresholds = np.array([calibration.epsilon for calibration in found])
+        calibrations = [
+            ties.pooled_calibrate(data.human, m, seed=protocol.seed) for m in data.metrics
+        ]
+        thresholds = np.array([calibration.epsilon for calibration in calibrations])
         statistics: list[Statistic] = [
             partial(_pooled_accuracy, epsilon=epsilon) for epsilon in thresholds.tolist()
         ]
@@ -228,8 +230,8 @@ def measure_grouped(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
         within=within,
     )
     if protocol.statistic == "acc-eq":
-        found = [ties.calibrate(table.human, m, table.present) for m in table.metrics]
-        thresholds = np.array([calibration.epsilon for calibration in found])
+        calibrations = [ties.calibrate(table.human, m, table.present) for m in table.metrics]
+        thresholds = np.array([calibration.epsilon for calibration in calibrations])
         statistics: list[Statistic] = [
             partial(_group_accuracy, epsilon=epsilon) for epsilon in thresholds.tolist()
         ]
@@ -284,18 +286,18 @@ def _grouped_samples(
         return np.asarray(ratio(sums, counted))
     within = _require_systems(table.within)
     units = int(within.max()) + 1
-    drawn_groups = bootstrap_chunks(groups, protocol.resamples, protocol.seed)
-    drawn_within = bootstrap_chunks(units, protocol.resamples, [protocol.seed, 1])
+    group_counts = bootstrap_chunks(groups, protocol.resamples, protocol.seed)
+    within_counts = bootstrap_chunks(units, protocol.resamples, [protocol.seed, 1])
     samples = np.empty((len(of_group), protocol.resamples))
     resamples = zip(
-        chain.from_iterable(drawn_groups), chain.from_iterable(drawn_within), strict=True
+        chain.from_iterable(group_counts), chain.from_iterable(within_counts), strict=True
     )
     for resample, (times, counts) in enumerate(resamples):
         weights = counts[within[table.rows]] * table.present
         averaged = times if over == "both" else None
-        for place, (statistic, metric) in enumerate(zip(statistics, table.metrics, strict=True)):
+        for index, (statistic, metric) in enumerate(zip(statistics, table.metrics, strict=True)):
             values = np.asarray(statistic(table.human, metric, weights))
-            samples[place, resample] = mean_where_defined(values, averaged)
+            samples[index, resample] = mean_where_defined(values, averaged)
     return samples
 
 

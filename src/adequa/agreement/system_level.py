@@ -68,10 +68,10 @@ def mean_ratings(ratings: Ratings) -> dict[tuple[str, str], float]:
     parts = parts_of_systems(columns, systems_of(ratings))
     rows, systems = one_system_a_row(parts)
     keys = [(columns[row], system) for row, system in zip(rows.tolist(), systems, strict=True)]
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    codes = np.array([places[key] for key in keys], dtype=np.intp)
+    index_of = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    codes = np.array([index_of[key] for key in keys], dtype=np.intp)
     means = np.bincount(codes, ratings.scores[rows]) / np.bincount(codes)
-    return dict(zip(places, means.tolist(), strict=True))
+    return dict(zip(index_of, means.tolist(), strict=True))
 
 
 def systems_of(ratings: Ratings) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def preference_scores(
     columns = column_names(preferences.ids, len(preferences))
     better, worse = sides_of(preferences)
     split = splitter(columns * 2, better + worse)
-    found: dict[tuple[str, str], float] = {}
+    score_of: dict[tuple[str, str], float] = {}
     for column, rows in rows_by(columns).items():
         pairs = [
             (winner, loser)
@@ -120,10 +120,10 @@ def preference_scores(
             scores = trueskill(better_codes, worse_codes, len(systems), seed, ties=ties)
         else:
             scores = expected_wins(better_codes, worse_codes, len(systems))
-        found |= {
+        score_of |= {
             (column, name): score for name, score in zip(systems, scores.tolist(), strict=True)
         }
-    return found
+    return score_of
 
 
 def _tie_counts(
@@ -266,18 +266,18 @@ def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
     segments = codes(segment_names(texts.ids), len(texts))
     human = preference_scores(preferences, protocol.human or "expected-wins", protocol.seed)
     # A segment may have several texts of a system, where it took part twice or numbers repeat.
-    said = texts.pairs or [("", ())] * len(texts)
+    pairs = texts.pairs or [("", ())] * len(texts)
     first: dict[tuple[object, ...], int] = {}
-    for place, (row, system) in enumerate(zip(rows.tolist(), systems, strict=True)):
+    for index, (row, system) in enumerate(zip(rows.tolist(), systems, strict=True)):
         if (columns[row], system) in human:  # not one that was only compared with itself
-            first.setdefault((columns[row], system, int(segments[row]), said[row]), place)
-    places = list(first.values())
+            first.setdefault((columns[row], system, int(segments[row]), pairs[row]), index)
+    indices = list(first.values())
     return _Outputs(
         texts=texts,
         corpora=columns,
-        rows=rows[places],
-        columns=tuple(columns[row] for row in rows[places]),
-        systems=tuple(systems[place] for place in places),
+        rows=rows[indices],
+        columns=tuple(columns[row] for row in rows[indices]),
+        systems=tuple(systems[index] for index in indices),
         human=human,
     )
 
@@ -296,9 +296,9 @@ def _ranked_pair(
     statistics = tuple(None if s.statistics is None else s.statistics[texts] for s in scored)
     scores = [
         s.source.sign * np.array([s.by_system[column, name] for name in names])
-        if found is None
-        else system_scores(s.source, found, rows)
-        for s, found in zip(scored, statistics, strict=True)
+        if own is None
+        else system_scores(s.source, own, rows)
+        for s, own in zip(scored, statistics, strict=True)
     ]
     return RankedSystems(
         name=column,
@@ -382,8 +382,8 @@ def _samples(data: RankedSystems, statistic: Statistic, protocol: Protocol) -> F
     parts, done = [], 0
     units = int(data.rows.segments.max()) + 1
     for counts in bootstrap_chunks(units, protocol.resamples, [protocol.seed, 1]):
-        drawn = systems[done : done + len(counts)]
-        parts.append(_resampled(data, statistic, counts, drawn))
+        system_counts = systems[done : done + len(counts)]
+        parts.append(_resampled(data, statistic, counts, system_counts))
         done += len(counts)
     return np.concatenate(parts, axis=1)
 
@@ -392,7 +392,7 @@ def _resampled(
     data: RankedSystems, statistic: Statistic, counts: FloatArray, systems: FloatArray
 ) -> FloatArray:
     """The statistic of every metric, (K, R), for drawn segments (R, M) and systems (R, S)."""
-    there, human = _resampled_human(data, counts)
+    present, human = _resampled_human(data, counts)
     samples = []
     for source, statistics in zip(data.sources, data.statistics, strict=True):
         if statistics is None:
@@ -402,8 +402,8 @@ def _resampled(
             )
         totals = resampled_sums(statistics, data.rows.systems, data.rows.segments, counts)
         scores = np.zeros_like(human)
-        scores[there] = source.system_scores(totals.swapaxes(0, 1)[there])
-        samples.append(np.asarray(statistic(human, scores, systems * there)))
+        scores[present] = source.system_scores(totals.swapaxes(0, 1)[present])
+        samples.append(np.asarray(statistic(human, scores, systems * present)))
     return np.stack(samples)
 
 
@@ -418,10 +418,10 @@ def _resampled_human(
     values = np.ones(len(rows.systems)) if rows.ratings is None else rows.ratings
     columns = np.column_stack([values, np.ones_like(values)])
     sums, totals = resampled_sums(columns, rows.systems, rows.segments, counts).T
-    there = totals > 0
+    present = totals > 0
     if rows.ratings is None:
-        return there, np.broadcast_to(data.human, there.shape).copy()
-    return there, np.divide(sums, totals, out=np.zeros_like(sums), where=there)
+        return present, np.broadcast_to(data.human, present.shape).copy()
+    return present, np.divide(sums, totals, out=np.zeros_like(sums), where=present)
 
 
 def _differences(
@@ -469,7 +469,7 @@ def _soft(data: RankedSystems, protocol: Protocol) -> PairAgreement:
     shared = _shared(data)
     matrices = [
         _probabilities(values, data, shared, protocol.seed)
-        for values in (_known_ratings(data), *_segment_scores(data))
+        for values in (_require_ratings(data), *_segment_scores(data))
     ]
     human, *metrics = matrices
     # Both orders of a pair: where a resample ties two systems, one order alone would depend on
@@ -478,8 +478,8 @@ def _soft(data: RankedSystems, protocol: Protocol) -> PairAgreement:
     agreement = np.array([1 - (d[first, second] + d[second, first]) / 2 for d in apart])
     samples = np.empty((len(metrics), 0))
     if protocol.over == "systems":
-        drawn = bootstrap_counts(len(data.human), protocol.resamples, protocol.seed)
-        weights = drawn[:, first] * drawn[:, second]
+        counts = bootstrap_counts(len(data.human), protocol.resamples, protocol.seed)
+        weights = counts[:, first] * counts[:, second]
         samples = np.asarray(ratio(agreement @ weights.T, weights.sum(axis=1)))
     return PairAgreement(
         name=data.name,
@@ -496,19 +496,19 @@ def _soft(data: RankedSystems, protocol: Protocol) -> PairAgreement:
     )
 
 
-def _known_ratings(data: RankedSystems) -> FloatArray:
+def _require_ratings(data: RankedSystems) -> FloatArray:
     if data.rows.ratings is None:
         raise AdequaError(f"{data.name}: soft pairwise accuracy needs ratings of segments.")
     return data.rows.ratings
 
 
 def _segment_scores(data: RankedSystems) -> Sequence[FloatArray]:
-    found = []
+    scores = []
     for source, statistics in zip(data.sources, data.statistics, strict=True):
         if statistics is None:
             raise AdequaError(f"{source.name} has no segment scores, which spa needs.")
-        found.append(source.segment_scores(statistics))
-    return found
+        scores.append(source.segment_scores(statistics))
+    return scores
 
 
 def _shared(data: RankedSystems) -> IntArray:

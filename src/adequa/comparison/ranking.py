@@ -364,7 +364,7 @@ def _estimates(
     flat = decisions.reshape(segments, -1)
     resampled, finished = [], 0
     for weights in bootstrap_chunks(
-        segments, settings.resamples, settings.seed, made=_COPIES * count**2
+        segments, settings.resamples, settings.seed, per_resample=_COPIES * count**2
     ):
         done(finished, settings.resamples)
         fractions = (weights @ flat / segments).reshape(-1, count, count)

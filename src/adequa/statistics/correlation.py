@@ -85,13 +85,13 @@ def _about_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
 
     Items of no weight take the value of one that has some, so that they cannot spoil the scale.
     """
-    there = weights > 0
-    first = np.argmax(there, axis=-1)[..., None]
-    scaled = _scaled(np.where(there, values, np.take_along_axis(values, first, axis=-1)))
+    present = weights > 0
+    first = np.argmax(present, axis=-1)[..., None]
+    scaled = _scaled(np.where(present, values, np.take_along_axis(values, first, axis=-1)))
     apart = scaled - np.take_along_axis(scaled, first, axis=-1)
     count = weights.sum(axis=-1, keepdims=True)
     mean = total(weights, apart)[..., None] / np.where(count == 0, 1.0, count)
-    return np.asarray(np.where(there, apart - mean, 0))
+    return np.asarray(np.where(present, apart - mean, 0))
 
 
 def spearman(human: FloatArray, metric: FloatArray, weights: FloatArray | None = None) -> Values:
@@ -142,8 +142,8 @@ def outliers(human: FloatArray) -> npt.NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
     deviations = np.abs(human - np.median(human))
     deviation = _MAD_SCALE * np.median(deviations)
-    found: npt.NDArray[np.bool_] = (deviations > _MAD_CUT * deviation) & (deviation > 0)
-    return found
+    far: npt.NDArray[np.bool_] = (deviations > _MAD_CUT * deviation) & (deviation > 0)
+    return far
 
 
 def undefined_reason(human: FloatArray, metric: FloatArray) -> str:

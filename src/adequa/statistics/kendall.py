@@ -84,12 +84,12 @@ def _inversions(
     """Inversions of so many rows under columns of weights: (rows, weightings)."""
     weightings = earlier.shape[1]
     counted = np.zeros((rows, weightings))
-    for front, back, passed in blocks:
+    for front, back, crossed in blocks:
         # The weight of the places with bit 1 up to each of them, running on over blocks.
         up_to = np.zeros((back.size + 1, weightings))
         np.cumsum(later[back], axis=0, out=up_to[1:])
-        begin = np.arange(0, back.size, passed.shape[1])
-        weight = up_to[passed + begin[:, None]]
+        begin = np.arange(0, back.size, crossed.shape[1])
+        weight = up_to[crossed + begin[:, None]]
         weight -= up_to[begin][:, None]
         weight = weight.reshape(rows, -1, weightings)
         counted += np.einsum("rib,rib->rb", weight, earlier[front].reshape(weight.shape))
@@ -142,8 +142,8 @@ def concordance(
     the inversions of the metric's ranks in human order (Knight, 1966, A Computer Method for
     Calculating Kendall's Tau with Ungrouped Data).
 
-    >>> found = concordance(np.array([1.0, 2.0, 2.0]), np.array([0.3, 0.1, 0.4]))
-    >>> [float(n) for n in (found.concordant, found.discordant, found.human_ties, found.pairs)]
+    >>> result = concordance(np.array([1.0, 2.0, 2.0]), np.array([0.3, 0.1, 0.4]))
+    >>> [float(n) for n in (result.concordant, result.discordant, result.human_ties, result.pairs)]
     [1.0, 1.0, 1.0, 3.0]
     """
     weights = ones_unless(weights, human.shape[-1])
@@ -254,10 +254,10 @@ def pairwise_accuracy(
     >>> round(pairwise_accuracy(np.array([0.1, 0.2, 0.3]), np.array([20.0, 31.0, 30.0])), 3)
     0.667
     """
-    found = concordance(human, metric, weights)
+    pairs = concordance(human, metric, weights)
     weights = ones_unless(weights, human.shape[-1])
     copies = (total(weights, weights) - total(weights)) / 2
-    return ratio(found.concordant + found.both_ties - copies, found.pairs - copies)
+    return ratio(pairs.concordant + pairs.both_ties - copies, pairs.pairs - copies)
 
 
 def better_probabilities(scores: FloatArray, resamples: int, seed: Seed) -> FloatArray:
@@ -282,10 +282,10 @@ def better_probabilities(scores: FloatArray, resamples: int, seed: Seed) -> Floa
     generator = np.random.default_rng(seed)
     # Sums that rounding cannot tell apart are equal: that of the scores as they come, and that of
     # adding them up, which is less without what systems share on a segment.
-    given = np.sqrt(segments) * np.abs(scores).max(initial=0)
+    represented = np.sqrt(segments) * np.abs(scores).max(initial=0)
     scores = scores - scores.mean(axis=0)
     added = segments * np.abs(scores).max(initial=0)
-    rounding = np.finfo(np.float64).eps * (given + added)
+    rounding = np.finfo(np.float64).eps * (represented + added)
     at_most = np.zeros((systems, systems))
     for part in count_chunks(resamples, segments + systems**2):
         swapped = generator.integers(2, size=(part.stop - part.start, segments), dtype=np.int8)

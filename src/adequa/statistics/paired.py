@@ -108,13 +108,13 @@ def bootstrap_scores(
            [3., 3.]])
     """
     columns = stacked(statistics)
-    found, count = [], 0
-    for counts in bootstrap_chunks(columns.shape[1], resamples, seed, made=len(columns)):
+    chunk_scores, finished = [], 0
+    for counts in bootstrap_chunks(columns.shape[1], resamples, seed, per_resample=len(columns)):
         sums = unstacked(columns @ counts.T, statistics)
-        found.append([scored(part, score) for part, score in zip(sums, scores, strict=True)])
-        count += len(counts)
-        done(count, resamples)
-    return [np.concatenate(chunks, axis=1) for chunks in zip(*found, strict=True)]
+        chunk_scores.append([scored(part, score) for part, score in zip(sums, scores, strict=True)])
+        finished += len(counts)
+        done(finished, resamples)
+    return [np.concatenate(chunks, axis=1) for chunks in zip(*chunk_scores, strict=True)]
 
 
 def score_scale(statistics: FloatArray, score: Score) -> float:
@@ -127,8 +127,8 @@ def score_scale(statistics: FloatArray, score: Score) -> float:
     3.0
     """
     sizes = np.stack([statistics.sum(axis=1), np.abs(statistics).sum(axis=1)])
-    found = np.abs(score(sizes.reshape(-1, statistics.shape[2])))
-    return float(found[np.isfinite(found)].max(initial=0.0))
+    scores = np.abs(score(sizes.reshape(-1, statistics.shape[2])))
+    return float(scores[np.isfinite(scores)].max(initial=0.0))
 
 
 def bootstrap_p_values(
@@ -184,9 +184,9 @@ def randomisation(
     Higher scores are better. Two systems that are equal on every segment have p = 1.
 
     >>> system = np.arange(6.0).reshape(1, 6, 1)
-    >>> found = randomisation([np.concatenate([system + 9, system])],
+    >>> result = randomisation([np.concatenate([system + 9, system])],
     ...     [lambda sums: sums[:, 0]], swaps=999, seed=1)[0]
-    >>> found.two_sided.round(2), found.leading.round(2)
+    >>> result.two_sided.round(2), result.leading.round(2)
     (array([[1.  , 0.04],
            [0.04, 1.  ]]), array([[1.  , 0.02],
            [1.  , 1.  ]]))
@@ -194,13 +194,13 @@ def randomisation(
     tests = [
         _SwapTest.of(each, score, ties=ties) for each, score in zip(statistics, scores, strict=True)
     ]
-    count = 0
+    finished = 0
     for sums in swap_sums(stacked(statistics), swaps, seed):
-        for test, taken in zip(tests, unstacked(sums, statistics), strict=True):
-            for a in range(len(taken)):
-                done(count, swaps)
-                test.add(a, taken)
-        count += sums.shape[1]
+        for test, swapped in zip(tests, unstacked(sums, statistics), strict=True):
+            for a in range(len(swapped)):
+                done(finished, swaps)
+                test.add(a, swapped)
+        finished += sums.shape[1]
     done(swaps, swaps)
     return [test.result(swaps) for test in tests]
 
@@ -225,10 +225,10 @@ class _SwapTest:
         counts = np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
         return cls(score, totals, score(totals), near, ties, *counts)
 
-    def add(self, a: int, taken: FloatArray) -> None:
+    def add(self, a: int, swapped: FloatArray) -> None:
         """Count swaps of system `a` with those after it, from sums taken (systems, swaps, k)."""
-        for b in range(a + 1, len(taken)):
-            moved = taken[b] - taken[a]
+        for b in range(a + 1, len(swapped)):
+            moved = swapped[b] - swapped[a]
             differences = self.score(self.totals[a] + moved) - self.score(self.totals[b] - moved)
             lead = self.observed[a] - self.observed[b]
             self.two_sided[a, b] += self._extreme(np.abs(differences), abs(lead))

@@ -102,8 +102,8 @@ def pearson_differences(
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0])
     >>> metrics = np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]])
-    >>> found = pearson_differences(human, metrics, np.arange(4), resamples=999, seed=1)
-    >>> float(found.observed[0, 1])
+    >>> result = pearson_differences(human, metrics, np.arange(4), resamples=999, seed=1)
+    >>> float(result.observed[0, 1])
     2.0
     """
     _check_rows(len(human), metrics, units)
@@ -157,9 +157,9 @@ def system_differences(  # noqa: PLR0917 - two sides, how rows group, and how to
     >>> def first_minus_second(human, metric):
     ...     return metric[..., 0] - metric[..., 1]
     >>> metrics = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
-    >>> found = system_differences(np.array([1.0, 0.0]), metrics, np.array([0, 0, 1, 1]),
+    >>> result = system_differences(np.array([1.0, 0.0]), metrics, np.array([0, 0, 1, 1]),
     ...     np.arange(4), first_minus_second, resamples=9, seed=1)
-    >>> float(found.observed[0, 1])
+    >>> float(result.observed[0, 1])
     2.0
     """
     _check_rows(len(system_codes), metrics, units)
@@ -202,8 +202,8 @@ def general_differences(  # noqa: PLR0917 - two sides, how rows group, and how t
     >>> human, metrics = np.array([1.0, 2.0]), np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> def rises(human, metric):
     ...     return 1.0 * (metric[..., 1] > metric[..., 0])
-    >>> found = general_differences(human, metrics, np.arange(2), rises, resamples=9, seed=1)
-    >>> float(found.observed[0, 1])
+    >>> result = general_differences(human, metrics, np.arange(2), rises, resamples=9, seed=1)
+    >>> float(result.observed[0, 1])
     1.0
     """
     _check_rows(len(human), metrics, units)
@@ -234,9 +234,9 @@ def p_values(differences: Differences) -> FloatArray:
     statistic is undefined counts as large, so that a test never gains from it. The diagonal, and
     pairs whose observed difference is undefined, are NaN.
 
-    >>> found = Differences(np.array([[0.0, 0.4], [-0.4, 0.0]]),
+    >>> result = Differences(np.array([[0.0, 0.4], [-0.4, 0.0]]),
     ...     np.array([[[0.0] * 3, [0.5, 0.1, -0.2]], [[-0.5, -0.1, 0.2], [0.0] * 3]]))
-    >>> p_values(found)
+    >>> p_values(result)
     array([[ nan, 0.5 ],
            [0.75,  nan]])
     """

@@ -147,13 +147,13 @@ def preferences_from_ratings(
     """
     rows = np.argsort(groups, kind="stable")
     _, starts, sizes = np.unique(groups[rows], return_index=True, return_counts=True)
-    place = np.arange(len(rows))
+    index = np.arange(len(rows))
     # A row is paired with the rows of its group that come after it.
-    after = np.repeat(starts + sizes, sizes) - place - 1
-    one = np.repeat(place, after)
+    after = np.repeat(starts + sizes, sizes) - index - 1
+    one = np.repeat(index, after)
     other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(after) - after, after)
     one, other = rows[one], rows[other]
     difference = scores[one] - scores[other]
-    kept = (np.abs(difference) >= min_difference) & (difference != 0)
-    first = difference[kept] > 0
-    return np.where(first, one[kept], other[kept]), np.where(first, other[kept], one[kept])
+    apart = (np.abs(difference) >= min_difference) & (difference != 0)
+    first = difference[apart] > 0
+    return np.where(first, one[apart], other[apart]), np.where(first, other[apart], one[apart])

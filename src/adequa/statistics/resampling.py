@@ -48,15 +48,15 @@ def bootstrap_counts(units: int, resamples: int, seed: Seed) -> FloatArray:
 
 
 def bootstrap_chunks(
-    units: int, resamples: int, seed: Seed, *, made: int = 0, limit: int = LIMIT
+    units: int, resamples: int, seed: Seed, *, per_resample: int = 0, limit: int = LIMIT
 ) -> Iterator[FloatArray]:
-    """The same counts in chunks of resamples, so that memory does not grow with their number.
+    """The counts of `bootstrap_counts` in chunks, so that memory stays bounded.
 
-    `made` is how many numbers are made of each resample, where they may be more than its counts.
+    `per_resample` is how many numbers a caller derives from each resample, if more than its counts.
     """
     check_resamples(resamples)
     generator = np.random.default_rng(seed)
-    for part in count_chunks(resamples, max(units, made), limit):
+    for part in count_chunks(resamples, max(units, per_resample), limit):
         yield _draw(generator, units, part.stop - part.start)
 
 
@@ -106,13 +106,13 @@ def row_weights(
            [2., 2., 0., 0.]])
     """
     check_resamples(resamples)
-    drawn = _drawn_units(segment_codes, system_codes, over, seed)
-    rows = len(drawn[0][0])
+    units_of_rows = _units_of_rows(segment_codes, system_codes, over, seed)
+    rows = len(units_of_rows[0][0])
 
     def weights(part: slice) -> FloatArray:
         counts = (
             _draw(generator, units, part.stop - part.start).take(codes, axis=1)
-            for codes, units, generator in drawn
+            for codes, units, generator in units_of_rows
         )
         return reduce(np.multiply, counts)
 
@@ -147,7 +147,7 @@ def check_resamples(resamples: int) -> None:
         raise AdequaError(f"Resampling needs at least 1 resample, not {resamples}.")
 
 
-def _drawn_units(
+def _units_of_rows(
     segment_codes: IntArray | None, system_codes: IntArray | None, over: str, seed: Seed
 ) -> list[tuple[IntArray, int, np.random.Generator]]:
     """For each kind of unit that is drawn: the unit of each row, how many, and its generator."""
@@ -161,7 +161,7 @@ def _drawn_units(
         np.random.default_rng, np.random.SeedSequence(seed).spawn(len(OVER) - 1)
     )
     kinds = (("segments", segment_codes, for_segments), ("systems", system_codes, for_systems))
-    drawn = []
+    units_of_rows = []
     for kind, codes, generator in kinds:
         if over not in (kind, "both"):
             continue
@@ -171,8 +171,8 @@ def _drawn_units(
                 f"of the {kind} a row belongs to, or there are no rows."
             )
         names, dense = np.unique(codes, return_inverse=True)
-        drawn.append((dense, len(names), generator))
-    return drawn
+        units_of_rows.append((dense, len(names), generator))
+    return units_of_rows
 
 
 def _draw(generator: np.random.Generator, units: int, resamples: int) -> FloatArray:
@@ -181,7 +181,7 @@ def _draw(generator: np.random.Generator, units: int, resamples: int) -> FloatAr
     Sixty-four-bit draws use up the generator's stream number by number, so that the answer does
     not depend on how resamples are cut into chunks; smaller types would not.
     """
-    drawn = generator.integers(units, size=(resamples, units), dtype=np.int64)
-    drawn += units * np.arange(resamples, dtype=np.int64)[:, np.newaxis]
-    counts = np.bincount(drawn.ravel(), minlength=resamples * units)
+    draws = generator.integers(units, size=(resamples, units), dtype=np.int64)
+    draws += units * np.arange(resamples, dtype=np.int64)[:, np.newaxis]
+    counts = np.bincount(draws.ravel(), minlength=resamples * units)
     return counts.reshape(resamples, units).astype(np.float64)

@@ -89,9 +89,9 @@ def williams(
             for value in (human_first, human_second, first_second, count)
         )
     )
-    known = (n >= _FEWEST_ITEMS) & ~np.isnan(a + b + c) & (c > -1 + _ROUNDING)
+    defined = (n >= _FEWEST_ITEMS) & ~np.isnan(a + b + c) & (c > -1 + _ROUNDING)
     a, b, c, n = (
-        np.where(known, value, other) for value, other in ((a, 0), (b, 0), (c, 0), (n, 4))
+        np.where(defined, value, other) for value, other in ((a, 0), (b, 0), (c, 0), (n, 4))
     )
     determinant = np.maximum(1 - a**2 - b**2 - c**2 + 2 * a * b * c, 0)
     spread = 2 * determinant * (n - 1) / (n - 3) + (a + b) ** 2 / 4 * np.maximum(1 - c, 0) ** 3
@@ -99,7 +99,7 @@ def williams(
     ahead = (a - b) * np.sqrt((n - 1) * (1 + c))
     # Two metrics that are one up to scale have no spread, and no difference either.
     t = np.divide(ahead, np.sqrt(spread), out=np.zeros_like(ahead), where=~equal & (spread > 0))
-    p = np.where(known, stdtr(n - 3, -t), np.nan)
+    p = np.where(defined, stdtr(n - 3, -t), np.nan)
     return p if p.ndim else float(p)
 
 
@@ -195,14 +195,14 @@ def ranks(
     """
     statistic = np.asarray(statistic, dtype=np.float64)
     _check_ranks(statistic, p_values, alpha, rule)
-    known = int(np.count_nonzero(~np.isnan(statistic)))
+    defined = int(np.count_nonzero(~np.isnan(statistic)))
     order = np.argsort(-statistic, kind="stable")  # NaN goes last
-    best = order[:known]
+    best = order[:defined]
     starts = RULES[rule](p_values[np.ix_(best, best)] <= alpha)
-    found = np.empty(len(statistic), dtype=np.intp)
-    found[best] = np.cumsum(starts) + 1
-    found[order[known:]] = np.count_nonzero(starts) + (2 if known else 1)
-    return found
+    ranks_of = np.empty(len(statistic), dtype=np.intp)
+    ranks_of[best] = np.cumsum(starts) + 1
+    ranks_of[order[defined:]] = np.count_nonzero(starts) + (2 if defined else 1)
+    return ranks_of
 
 
 def _greedy(better: BoolArray) -> BoolArray:

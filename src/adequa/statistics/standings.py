@@ -76,7 +76,7 @@ class _Matches:
 
     first: IntArray
     second: IntArray
-    drawn: FloatArray
+    draws: FloatArray  # 1 for a draw, 0 for a win
 
 
 def trueskill(
@@ -135,14 +135,14 @@ def _all_matches(
     return _Matches(
         first=np.concatenate((better, np.repeat(one, often))),
         second=np.concatenate((worse, np.repeat(other, often))),
-        drawn=np.repeat([0.0, 1.0], [len(better), often.sum()]),
+        draws=np.repeat([0.0, 1.0], [len(better), often.sum()]),
     )
 
 
 def _draw_margin(matches: _Matches) -> float:
     """How close performances of equal systems are in as many matches as were drawn."""
     # Where everything is a draw the margin must end somewhere, and all skills are 0 anyway.
-    share = min(matches.drawn.mean(), 0.99) if len(matches.drawn) else 0.0
+    share = min(matches.draws.mean(), 0.99) if len(matches.draws) else 0.0
     return float(ndtri((share + 1) / 2) * np.sqrt(2) * _NOISE)
 
 
@@ -155,7 +155,7 @@ def _play(
     variance = 2 * _NOISE**2 + variances[first] + variances[second]
     spread = np.sqrt(variance)
     shift, loss = _truncated(
-        (means[first] - means[second]) / spread, margin / spread, matches.drawn[turn]
+        (means[first] - means[second]) / spread, margin / spread, matches.draws[turn]
     )
     for side, sign in ((first, 1), (second, -1)):
         own = variances[side]
@@ -164,16 +164,16 @@ def _play(
 
 
 def _truncated(
-    lead: FloatArray, margin: FloatArray, drawn: FloatArray
+    lead: FloatArray, margin: FloatArray, is_draw: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The functions v and w of a match that was won or drawn, where `lead` was expected."""
-    if not drawn.any():
-        return _won(lead - margin)
-    won, tied = _won(lead - margin), _drawn(lead, margin)
-    return np.where(drawn, tied[0], won[0]), np.where(drawn, tied[1], won[1])
+    if not is_draw.any():
+        return _win_moments(lead - margin)
+    won, tied = _win_moments(lead - margin), _draw_moments(lead, margin)
+    return np.where(is_draw, tied[0], won[0]), np.where(is_draw, tied[1], won[1])
 
 
-def _won(beyond: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _win_moments(beyond: FloatArray) -> tuple[FloatArray, FloatArray]:
     """v = density / distribution at t - margin, and w = v (v + t - margin).
 
     The scaled complementary error function keeps the quotient where both go to zero.
@@ -182,7 +182,7 @@ def _won(beyond: FloatArray) -> tuple[FloatArray, FloatArray]:
     return shift, shift * (shift + beyond)
 
 
-def _drawn(lead: FloatArray, margin: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _draw_moments(lead: FloatArray, margin: FloatArray) -> tuple[FloatArray, FloatArray]:
     """v and w of a normal cut to within the margin on both sides.
 
     All terms are divided by the density at the near end, which goes to zero far out.

@@ -208,22 +208,24 @@ def calibrate(
         side.reshape(-1, human.shape[-1]) for side in np.broadcast_arrays(human, metric, weights)
     )
     pairs = (total(weights) ** 2 - total(weights, weights)) / 2
-    kept = pairs > 0
-    if not kept.any():
+    usable = pairs > 0
+    if not usable.any():
         return Calibration(np.nan, np.nan)
-    groups = int(np.count_nonzero(kept))
+    groups = int(np.count_nonzero(usable))
     one, other, sampled = _chosen_pairs(groups, human.shape[-1])
     # Items first, so that a pair of items is two whole rows.
-    items = _Items(*(np.ascontiguousarray(side[kept].T) for side in (human, metric, weights)))
-    found = _swept(items, one, other, 1 / (pairs[kept] * groups))
+    items = _GroupItems(
+        *(np.ascontiguousarray(side[usable].T) for side in (human, metric, weights))
+    )
+    calibration = _swept(items, one, other, 1 / (pairs[usable] * groups))
     if not sampled:
-        return found
-    exact = accuracy_with_ties(human[kept], metric[kept], found.epsilon, weights[kept])
-    return Calibration(found.epsilon, float(np.mean(exact)))
+        return calibration
+    exact = accuracy_with_ties(human[usable], metric[usable], calibration.epsilon, weights[usable])
+    return Calibration(calibration.epsilon, float(np.mean(exact)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Items:
+class _GroupItems:
     """Groups side by side, (items, groups)."""
 
     human: FloatArray
@@ -231,7 +233,7 @@ class _Items:
     weights: FloatArray
 
 
-def _swept(items: _Items, one: IntArray, other: IntArray, share: FloatArray) -> Calibration:
+def _swept(items: _GroupItems, one: IntArray, other: IntArray, share: FloatArray) -> Calibration:
     """The best threshold for these pairs of items, each pair of weight one counting its share."""
     alone = _equal(items.weights) and _equal(share)
     tied: list[tuple[FloatArray, FloatArray]] = []
@@ -245,8 +247,8 @@ def _swept(items: _Items, one: IntArray, other: IntArray, share: FloatArray) -> 
         same = (human > than) == (apart > 0)
         same &= ~equal & (apart != 0)
         shares = apart if alone else items.weights[first] * items.weights[second] * share
-        for found, where in ((tied, equal), (alike, same)):
-            found.append((np.abs(apart[where]), shares[where] if not alone else _NOTHING))
+        for listed, where in ((tied, equal), (alike, same)):
+            listed.append((np.abs(apart[where]), shares[where] if not alone else _NOTHING))
     each = float(share[0] * items.weights.flat[0] ** 2)
     return _best(_Ordered.of(tied, each, alone), _Ordered.of(alike, each, alone))
 
@@ -315,6 +317,6 @@ def pooled_calibrate(
     generator = np.random.default_rng(seed)
     one, other = generator.integers(items, size=sample), generator.integers(items - 1, size=sample)
     other += other >= one  # any item but the first
-    listed = _Items(human[:, None], metric[:, None], np.ones((items, 1)))
+    listed = _GroupItems(human[:, None], metric[:, None], np.ones((items, 1)))
     epsilon = _swept(listed, one, other, np.array([1 / sample])).epsilon
     return Calibration(epsilon, float(pooled_accuracy_with_ties(human, metric, epsilon)))
