@@ -107,7 +107,7 @@ class LazyRows:
         return self._rows()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """Columns, rows of cells, a title above and notes below.
 
@@ -228,6 +228,9 @@ class Table:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def __repr__(self) -> str:
+        return self.to_text().removesuffix("\n")
 
     def _repr_html_(self) -> str:
         return self.to_html()
