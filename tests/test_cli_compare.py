@@ -77,6 +77,35 @@ def test_json_report_and_output(tmp_path: Path) -> None:
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize(
+    ("ending", "start"),
+    [
+        (".html", "<!doctype html>"),
+        (".csv", "metric,first,second,better,significant,difference,"),
+        (".tsv", "metric\tfirst\tsecond\tbetter\tsignificant\tdifference\t"),
+        (".tex", "\\begin{tabular}{lllrr}"),
+        (".md", "| metric | rank | system | score | 95% interval |"),
+        (".txt", "2 systems, 36 segments; baseline: literal"),
+    ],
+)
+def test_the_ending_of_the_output_chooses_the_format(
+    tmp_path: Path, ending: str, start: str
+) -> None:
+    output = tmp_path / f"comparison{ending}"
+    result = told("literal", "fluent", more=("-m", "wer", *QUICK, "-o", output))
+    assert (result.returncode, result.stdout) == (0, "")
+    content = output.read_text(encoding="utf-8")
+    assert content.startswith(start)
+    if ending == ".html":  # the report, and not only its tables
+        assert 'id="details"' in content
+
+
+def test_small_tables_for_notebooks(found: Comparison) -> None:
+    assert found._repr_html_().count("<table") == 3
+    assert "<script" not in found._repr_html_()
+    assert repr(found).startswith("3 systems, 36 segments; baseline: literal")
+
+
 def test_tables_with_documents(tmp_path: Path) -> None:
     table = tmp_path / "all.tsv"
     rows = [
@@ -108,8 +137,9 @@ def test_tables_with_documents(tmp_path: Path) -> None:
         ),
         (("-t", EXAMPLES / "literal.txt", "--report", "-"), "--report takes the name of a file"),
         (("-t", EXAMPLES / "literal.txt", "--known-words", "no-such.txt"), "no-such.txt"),
+        (("-t", EXAMPLES / "literal.txt", "-o", "x.parquet"), "should be one of .txt, .tsv, .csv"),
     ],
-    ids=["one", "unequal", "segments", "alpha", "twice", "report", "no file", "known"],
+    ids=["one", "unequal", "segments", "alpha", "twice", "report", "no file", "known", "ending"],
 )
 def test_mistakes_get_a_sentence(more: tuple[str | Path, ...], sentence: str) -> None:
     shown = told("fluent", more=("-m", "wer", *more))
@@ -151,6 +181,19 @@ def test_a_gate_that_passes_and_one_that_fails(tmp_path: Path) -> None:
     passes = gated("literal", "fluent.txt", "-m", "wer", "--swaps", "500")
     assert (passes.returncode, passes.stderr) == (0, "")
     assert passes.stdout.startswith("PASS: fluent is no regression from literal")
+
+
+def test_every_format_of_a_gate(tmp_path: Path) -> None:
+    quick = ("-m", "wer", "--swaps", "500")
+    content = json.loads(gated("fluent", "literal.txt", *quick, "--format", "json").stdout)
+    assert content["passed"] is False
+    table = tmp_path / "gate.csv"
+    fails = gated("fluent", "literal.txt", *quick, "-o", table)
+    assert (fails.returncode, fails.stdout.count("\n")) == (1, 1)
+    assert table.read_text().startswith("metric,regression,reason,baseline,candidate,")
+    text = gated("literal", "fluent.txt", *quick, "--format", "text").stdout
+    assert text.startswith("PASS: fluent is no regression from literal")
+    assert "approximate randomisation, one-sided" in text
 
 
 def test_rules_of_a_gate(tmp_path: Path) -> None:

@@ -72,6 +72,18 @@ def test_json_and_tsv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.splitlines()[0].split() == ["segment", "fluent", "literal", "broken"]
 
 
+def test_every_format_of_a_ranking(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ranked("-m", "chrf", "--resamples", "50")
+    for ending in (".csv", ".md", ".tex", ".html", ".json"):
+        assert run(capsys, *words, "-o", str(tmp_path / f"ranking{ending}"))[:2] == (0, "")
+    assert (tmp_path / "ranking.csv").read_text().startswith("rank,system,expected_wins,")
+    code, _, err = run(capsys, *words, "-o", "ranking.parquet")
+    assert (code, "cannot be written" in err) == (2, True)
+    pytest.importorskip("pyarrow")
+    assert run(capsys, *words, "--segments", "-o", str(tmp_path / "wins.parquet"))[0] == 0
+    assert (tmp_path / "wins.parquet").read_bytes().startswith(b"PAR1")
+
+
 def test_one_system_cannot_be_ranked(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "rank", "-t", FILES[0], "-r", REFERENCE, "-m", "chrf")
     assert (code, "at least two systems" in err) == (2, True)
@@ -96,7 +108,7 @@ def test_a_ranker_is_trained_saved_and_used(capsys: pytest.CaptureFixture[str]) 
         capsys, "train", "pairwise-ranker", "--preferences", str(preferences), *words
     )
     assert code == 0
-    assert out.startswith("mine: learnt from 72 preferences (preferences.tsv)\nkept epoch ")
+    assert out.startswith("mine: trained on 72 preferences (preferences.tsv)\n")
     assert "adequa rank -m mine -t FILE -t FILE -r FILE" in out
     _, out, _ = run(capsys, *ranked("-m", "mine", "--format", "tsv"))
     assert [line.split("\t")[1] for line in out.splitlines()[1:]] == ["fluent", "literal", "broken"]

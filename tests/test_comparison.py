@@ -11,7 +11,7 @@ import pytest
 
 import adequa
 import test_statistics_paired as paired
-from adequa import AdequaError, Comparison, ComparisonSettings, Metric, ScoreFile, compare
+from adequa import AdequaError, Comparison, ComparisonSettings, Metric, compare
 from adequa.agreement.sources import sources
 from adequa.comparison.significance import AGREEMENT_FILE, effect_size, read_agreement
 from adequa.comparison.systems import (
@@ -168,24 +168,6 @@ def test_examples_are_the_largest_differences(found: Comparison) -> None:
     for each in found.disagreements(0, 1, 5):
         assert {each.for_first, each.for_second} == {"chrf", "wer"}
         assert each.size > 0
-
-
-def test_metrics_may_be_called_as_columns_are() -> None:
-    names = ("system", "segment", "hypothesis", "system_score")
-    metrics = [ScoreFile(name, {}, np.arange(4.0) + place) for place, name in enumerate(names)]
-    said = {"a": ["x", "y"], "b": ["y", "x"]}
-    comparison = compare(said, ["x", "y"], metrics, settings=QUICK)
-    table = comparison.data_tables()["segments"]
-    row = list(table.rows)[3]
-    assert dict(zip((column.name for column in table.columns), row, strict=True)) == {
-        "system": "b",
-        "segment": 2,
-        "hypothesis": "x",
-        "system_score_score": 3.0,
-        "segment_score": 4.0,
-        "hypothesis_score": 5.0,
-        "system_score": 6.0,
-    }
 
 
 def test_files_of_scores(tmp_path: Path) -> None:

@@ -113,18 +113,6 @@ _PAIR_COLUMNS = (
     Column("people_share", "number"),
     Column("people_pairs", "integer"),
 )
-_SCORE_COLUMNS = (
-    *map(Column, ("metric", "system")),
-    Column("rank", "integer"),
-    *(Column(name, "number") for name in ("score", "low", "high")),
-)
-_BUCKET_COLUMNS = (
-    *map(Column, ("by", "bucket")),
-    Column("segments", "integer"),
-    *map(Column, ("metric", "system")),
-    *(Column(name, "number") for name in ("score", "difference_low", "difference_high")),
-)
-_SEGMENT_COLUMNS = (Column("system"), Column("segment", "integer"), Column("hypothesis"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,15 +287,43 @@ class Comparison(Result):
 
     def to_pandas(self) -> Mapping[str, pd.DataFrame]:
         """Data frames `scores`, `pairs`, `buckets` and `segments`; needs pandas."""
-        return {name: table.to_pandas() for name, table in self.data_tables().items()}
+        pairs = self.long_table().to_pandas()  # raises a sentence without pandas
+        import pandas as pd  # noqa: PLC0415 - optional
 
-    def data_tables(self) -> dict[str, Table]:
-        """Tables of exact values: `scores`, `pairs`, `buckets` and `segments`."""
+        content = self.to_dict()
+        scores = [
+            {"metric": metric["name"], **_named_system(system)}
+            for metric in content["metrics"]
+            for system in metric["systems"]
+        ]
+        buckets = [
+            {
+                "by": dimension["by"],
+                "bucket": bucket["name"],
+                "segments": bucket["segments"],
+                "metric": metric["name"],
+                **_named_system(system),
+            }
+            for dimension in content["buckets"]
+            for bucket in dimension["buckets"]
+            for metric in bucket["metrics"]
+            for system in metric["systems"]
+        ]
+        segments = [
+            {
+                "system": name,
+                "segment": segment["segment"],
+                "hypothesis": segment["systems"][index]["hypothesis"],
+                **segment["systems"][index]["scores"],
+            }
+            for index, name in enumerate(self.systems)
+            for segment in content["segments"]
+        ]
         return {
-            "scores": Table(_SCORE_COLUMNS, LazyRows(self._score_rows)),
-            "pairs": self.long_table(),
-            "buckets": Table(_BUCKET_COLUMNS, LazyRows(self._bucket_rows)),
-            "segments": self._segment_table(),
+            "scores": pd.DataFrame(scores),
+            "pairs": pairs,
+            "buckets": pd.DataFrame(buckets),
+            "segments": pd.DataFrame(segments),
         }
 
     def to_html(self, title: str = "") -> str:
@@ -416,43 +432,12 @@ class Comparison(Result):
             for row in range(len(outputs))
         ]
 
-    def _score_rows(self) -> Iterator[Row]:
-        for metric in self.metrics:
-            for index, system in enumerate(self.systems):
-                scores = (metric.scores[index], metric.low[index], metric.high[index])
-                yield (metric.name, system, int(metric.ranks[index]), *map(finite, scores))
-
     def _pair_rows(self) -> Iterator[Row]:
         for metric in self.metrics:
             for pair in metric.pairs:
                 values = pair.to_dict(self.systems)
                 people = values.pop("people") or {}
                 yield (metric.name, *values.values(), people.get("share"), people.get("pairs"))
-
-    def _bucket_rows(self) -> Iterator[Row]:
-        for dimension in self.dimensions:
-            for bucket in dimension.buckets:
-                label = (dimension.name, bucket.label, len(bucket.rows))
-                for metric, part in zip(self.metrics, bucket.metrics, strict=True):
-                    for index, system in enumerate(self.systems if part is not None else ()):
-                        values = (part.scores, part.low, part.high) if part is not None else ()
-                        numbers = (finite(each[index]) for each in values)
-                        yield (*label, metric.name, system, *numbers)
-
-    def _segment_table(self) -> Table:
-        """A row for each system and segment, a column for each metric that scores segments."""
-        scores = {
-            metric.name: metric.segments for metric in self.metrics if metric.segments is not None
-        }
-        columns = (Column(name, "number") for name in _metric_columns(scores))
-
-        def rows() -> Iterator[Row]:
-            for index, system in enumerate(self.systems):
-                of_system = [segments[index].tolist() for segments in scores.values()]
-                for row, hypothesis in enumerate(self.outputs.hypotheses[index]):
-                    yield (system, row + 1, hypothesis, *(each[row] for each in of_system))
-
-        return Table((*_SEGMENT_COLUMNS, *columns), LazyRows(rows))
 
 
 def finite(value: float) -> float | None:
@@ -474,17 +459,6 @@ def _records(columns: Mapping[str, Collection[object]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _metric_columns(metrics: Collection[str]) -> list[str]:
-    """Names of the columns of metrics, none of which is that of another column of segments.
-
-    >>> _metric_columns(["bleu", "segment"])
-    ['bleu', 'segment_score']
-    """
-    reserved = {column.name for column in _SEGMENT_COLUMNS}
-    columns = []
-    for metric in metrics:
-        name = metric
-        while name in reserved or (name != metric and name in metrics):
-            name += "_score"
-        columns.append(name)
-    return columns
+def _named_system(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a system, whose name is in the column `system`."""
+    return {"system" if key == "name" else key: value for key, value in values.items()}
