@@ -17,6 +17,8 @@ __all__ = [
     "Client",
     "Comparison",
     "ComparisonSettings",
+    "DamageSettings",
+    "DifferenceSettings",
     "EmbeddingRegressor",
     "Ensemble",
     "Metric",
@@ -55,11 +57,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.error_analysis import AnalysisSettings, analyse
     from adequa.agreement.evaluate import evaluate
     from adequa.agreement.protocol import Protocol
     from adequa.agreement.robustness import robustness
-    from adequa.agreement.score_differences import differences
+    from adequa.agreement.score_differences import DifferenceSettings, differences
     from adequa.agreement.selection import Selection
     from adequa.comparison.compare import compare
     from adequa.comparison.gate import gate
@@ -98,6 +101,8 @@ _MODULES = {
     "Client": "adequa.service.client",
     "Comparison": "adequa.comparison.results",
     "ComparisonSettings": "adequa.comparison.settings",
+    "DamageSettings": "adequa.agreement.damaged_pairs",
+    "DifferenceSettings": "adequa.agreement.score_differences",
     "EmbeddingRegressor": "adequa.learned.embedding.metric",
     "Ensemble": "adequa.learned.ensemble",
     "Metric": "adequa.metrics.base",
