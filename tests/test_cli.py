@@ -191,9 +191,7 @@ def test_empty_hypotheses_are_noted_and_scored(tmp_path: Path) -> None:
     arguments = ["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "wer"]
     shown = adequa(*arguments, cwd=tmp_path)
     assert "0.5000" in shown.stdout
-    assert (
-        shown.stderr == "note: 1 of 2 hypotheses of hyp are empty; they are scored as they are.\n"
-    )
+    assert shown.stderr == "note: empty hypotheses of hyp: 1 of 2, scored as they are.\n"
     assert adequa(*arguments, "-q", cwd=tmp_path).stderr == ""
 
 

@@ -57,7 +57,7 @@ def test_what_the_metric_remarks_is_told_as_of_one_file(tmp_path: Path, workers:
     whole = write_jsonl(tmp_path / "corpus.jsonl", rows)
     expected = run("score", "-i", whole, "-m", "adequa").stderr.splitlines()
     assert [line[:33] for line in expected] == [
-        "note: 1 of 5 hypotheses of corpus",
+        "note: empty hypotheses of corpus:",
         "note: 3 hypotheses of 4 that adeq",
     ]
     out = tmp_path / "out"

@@ -219,7 +219,7 @@ def test_what_cannot_be_compared_gets_a_sentence() -> None:
         compare({"a": ["x", "y"]}, ["x", "y"])
     with pytest.raises(AdequaError, match="b: hypotheses and references differ in length: 1 and 2"):
         compare({"a": ["x", "y"], "b": ["x"]}, ["x", "y"])
-    with pytest.raises(AdequaError, match="2 segments but 1 documents"):
+    with pytest.raises(AdequaError, match="2 segments but 1 name of documents"):
         compare({"a": ["x", "y"], "b": ["x", "y"]}, ["x", "y"], documents=["d"])
     with pytest.raises(AdequaError, match="name is a text, not 1;"):
         compare({1: ["x", "y"], 2: ["x", "y"]}, ["x", "y"])  # type: ignore[dict-item]
@@ -263,7 +263,7 @@ def test_few_segments_have_a_defined_result() -> None:
 def test_several_references_and_empty_outputs() -> None:
     said = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
     found = compare(said, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
-    assert found.notes[0] == "1 of 2 hypotheses of a are empty; they are scored as they are."
+    assert found.notes[0] == "empty hypotheses of a: 1 of 2, scored as they are."
     assert "nrefs:2" in found.metrics[0].signature
 
 

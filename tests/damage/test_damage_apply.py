@@ -171,7 +171,7 @@ def test_per_text_draws_from_all_kinds() -> None:
         ({"severities": [0.5, 1.5]}, "not 1.5."),
         ({"severities": [float("nan")]}, "not nan."),
         ({"severities": []}, "at least one is needed"),
-        ({"sources": [None, None]}, "1 texts but 2 sources"),
+        ({"sources": [None, None]}, "for 1 text there are 2"),
         ({"per_text": 0}, "must not be 0"),
     ],
     ids=["near", "unknown", "zero", "large", "nan", "none", "sources", "per_text"],

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.agreement.groups import ALL, JOINED, rows_by, splitter
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, counted, nearest
 from adequa.io.rankings import joined_systems
 from adequa.io.score_files import SYSTEMS, ScoreFile, read_score_file
 from adequa.judgements import FileRows, Ids, Preferences
@@ -342,8 +342,9 @@ def scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray
     """Scores without ids, one row a judgement: those of the judgements that are used."""
     if len(file) != file_rows.row_count:
         raise AdequaError(
-            f"{path} has {len(file):,} scores, but the judgements have {file_rows.row_count:,} "
-            "rows; scores without ids must be one a line in the order of the judgements."
+            f"{path} has {counted(len(file), 'score')}, but the judgements have "
+            f"{counted(file_rows.row_count, 'row')}; scores without ids must be one a line in the "
+            "order of the judgements."
         )
     chosen: FloatArray = file.scores[file_rows.rows]
     return chosen

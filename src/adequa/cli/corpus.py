@@ -1,14 +1,13 @@
-"""A corpus of shards on the command line: options, progress, and what is said at the end."""
+"""A corpus of shards on the command line: options, progress, and notes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +24,7 @@ MAX_CHARACTERS = 100_000  # as scoring.manifest has it, without importing it for
 
 
 class EngineName(str, Enum):
-    """What runs the workers."""
+    """Engines that run the workers."""
 
     local = "local"
     ray = "ray"
@@ -33,21 +32,27 @@ class EngineName(str, Enum):
 
 EngineOption = Annotated[
     EngineName | None,
-    typer.Option("--engine", help="What scores a corpus of shards. Default: local."),
+    typer.Option("--engine", help="Engine that scores a corpus of shards. Default: local."),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", min=1, metavar="N", help="Of a corpus. Default: one a CPU."),
+    typer.Option(
+        "--workers",
+        min=1,
+        metavar="N",
+        help="Number of workers for a corpus. Default: one for each CPU.",
+    ),
 ]
 Address = Annotated[
     str | None,
-    typer.Option("--address", metavar="HOST:PORT|auto", help="Of a Ray cluster that is running."),
+    typer.Option("--address", metavar="HOST:PORT|auto", help="Address of a running Ray cluster."),
 ]
 Gpus = Annotated[
-    float, typer.Option("--gpus", min=0, metavar="N", help="That each Ray worker takes, or a part.")
+    float,
+    typer.Option("--gpus", min=0, metavar="N", help="GPUs for each Ray worker; may be a fraction."),
 ]
 Prefix = Annotated[
-    str, typer.Option("--prefix", metavar="TEXT", help="Before the names of new columns.")
+    str, typer.Option("--prefix", metavar="TEXT", help="Text before the names of new columns.")
 ]
 MaxCharacters = Annotated[
     int,
@@ -55,36 +60,13 @@ MaxCharacters = Annotated[
         "--max-characters",
         min=1,
         metavar="N",
-        help="A row of a corpus with longer text is unscored.",
+        help="Leave rows of a corpus with longer texts unscored.",
     ),
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """What is scored, and where to."""
-
-    inputs: str
-    output: str | None
-    columns: Sequence[str]
-    metrics: Sequence[str]
-    device: Device | None
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How it is scored."""
-
-    engine: EngineName | None
-    workers: int | None
-    address: str | None
-    gpus: float
-    prefix: str
-    max_characters: int
-
-
 def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
-    """Whether -i and -o mean shards and a folder, and not one file and another."""
+    """Whether -i and -o name shards and a folder, and not one file and another."""
     from adequa.io.storage import is_address, is_pattern
 
     return (
@@ -96,33 +78,39 @@ def is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> boo
     )
 
 
-def score_shards(corpus: Corpus, way: Way, *, quiet: bool) -> ScoringResult:
-    """Score a corpus and say what should be known of it."""
+def score_shards(
+    inputs: str,
+    output: str | None,
+    metrics: Sequence[str],
+    columns: Sequence[str],
+    *,
+    engine: EngineName | None,
+    device: Device | None,
+    quiet: bool,
+    **options: Any,
+) -> ScoringResult:
+    """Score a corpus and print notes on it; `options` are others of `score_corpus`."""
     from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards
     from adequa.scoring.corpus import score_corpus
 
-    size = sum(shard.size for shard in find_shards(corpus.inputs))
-    if corpus.output is None:
-        raise AdequaError(f"{corpus.inputs} is a corpus; name a folder for its scores with -o.")
-    if Path(corpus.output).is_file():
-        raise AdequaError(f"{corpus.output} is a file; scores of a corpus go to a folder.")
+    size = sum(shard.size for shard in find_shards(inputs))
+    if output is None:
+        raise AdequaError(f"{inputs} is a corpus; name a folder for its scores with -o.")
+    if Path(output).is_file():
+        raise AdequaError(f"{output} is a file; scores of a corpus go to a folder.")
     with progress("Scoring", size, quiet=quiet) as work:
         scored = score_corpus(
-            corpus.inputs,
-            corpus.output,
-            tuple(corpus.metrics),
-            columns=column_mapping(corpus.columns),
-            engine="local" if way.engine is None else way.engine.value,
-            workers=way.workers,
-            address=way.address,
-            gpus=way.gpus,
-            device=None if corpus.device is None else corpus.device.value,
-            prefix=way.prefix,
-            max_characters=way.max_characters,
+            inputs,
+            output,
+            tuple(metrics),
+            columns=column_mapping(columns),
+            engine="local" if engine is None else engine.value,
+            device=None if device is None else device.value,
             progress=_display(work),
+            **options,
         )
-    tell_notes(_notes(scored, corpus.output), quiet=quiet)
+    tell_notes(_notes(scored, output), quiet=quiet)
     return scored.results
 
 

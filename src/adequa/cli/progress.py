@@ -109,7 +109,7 @@ def notes_on(results: ScoringResult) -> Iterator[str]:
     """What a reader of the scores should know."""
     for name, empty in results.empty_hypotheses.items():
         count = results.segment_counts[name]
-        yield f"{empty} of {count} hypotheses of {name} are empty; they are scored as they are."
+        yield f"empty hypotheses of {name}: {empty:,} of {count:,}, scored as they are."
     if len(set(results.segment_counts.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in results.segment_counts.items())
         yield f"the systems have different numbers of segments ({counts})."

@@ -12,12 +12,10 @@ from adequa.cli.completion import complete_metric
 from adequa.cli.corpus import (
     MAX_CHARACTERS,
     Address,
-    Corpus,
     EngineOption,
     Gpus,
     MaxCharacters,
     Prefix,
-    Way,
     Workers,
     is_corpus,
     score_shards,
@@ -100,10 +98,10 @@ def score(
         if hypothesis or reference or source is not None or segments or by is not None:
             raise AdequaError("A corpus of shards goes with -i, -o and -m; leave out the others.")
         scored = score_shards(
-            Corpus(input_, output, column or [], metric or METRICS, device),
-            Way(engine, workers, address, gpus, prefix, max_characters),
-            quiet=quiet,
-        )
+            input_, output, metric or METRICS, column or [],
+            engine=engine, workers=workers, address=address, gpus=gpus, device=device,
+            prefix=prefix, max_characters=max_characters, quiet=quiet,
+        )  # fmt: skip
         scored = replace(scored, decimals=decimals)
         write_result(scored, chosen_format(format_, None), None)
         return

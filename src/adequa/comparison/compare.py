@@ -127,7 +127,7 @@ def _too_few_swaps(outputs: Outputs, settings: ComparisonSettings) -> list[str]:
 def _notes(outputs: Outputs, statistics: Sequence[MetricStatistics]) -> list[str]:
     """What a reader of the numbers should know."""
     notes = [
-        f"{count} of {len(outputs)} hypotheses of {name} are empty; they are scored as they are."
+        f"empty hypotheses of {name}: {count:,} of {len(outputs):,}, scored as they are."
         for name, count in outputs.empty_counts.items()
     ]
     for index, name in enumerate(outputs.names):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adequa.agreement.sources import Source
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, counted, nearest
 from adequa.io.score_files import ScoreFile
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import Progress
@@ -99,7 +99,9 @@ def outputs_of(
         return outputs
     names = tuple(map(str, documents))
     if len(names) != len(outputs):
-        raise AdequaError(f"There are {len(outputs)} segments but {len(names)} documents' names.")
+        raise AdequaError(
+            f"There are {counted(len(outputs), 'segment')} but {counted(len(names), 'name')} of documents."
+        )
     return replace(outputs, documents=names)
 
 
@@ -244,9 +246,9 @@ def _file_segment_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatA
     if not file.ids:
         if len(file) != shape[0] * shape[1]:
             raise AdequaError(
-                f"{path} has {len(file):,} scores, but {shape[0]} systems of {shape[1]:,} segments "
-                f"need {shape[0] * shape[1]:,}: one a line, one system after the other, or a "
-                "header with system, segment and score."
+                f"{path} has {counted(len(file), 'score')}, but {counted(shape[0], 'system')} of "
+                f"{counted(shape[1], 'segment')} need {shape[0] * shape[1]:,}: one a line, one "
+                "system after the other, or a header with system, segment and score."
             )
         return file.scores.reshape(shape)
     _check_columns(path, file)

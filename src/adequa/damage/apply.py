@@ -16,7 +16,7 @@ import numpy as np
 
 from adequa.damage.base import Context, Perturbation
 from adequa.damage.registry import PERTURBATIONS, perturbation
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.segments import FloatArray, IntArray
 
 SEVERITIES = (0.1, 0.25, 0.5, 1.0)
@@ -166,8 +166,8 @@ def _check(
         raise AdequaError(f"A severity of damage lies above 0 and is at most 1, {problem}.")
     if sources is not None and len(sources) != len(texts):
         raise AdequaError(
-            f"There are {len(texts):,} texts but {len(sources):,} sources; give one source a text,"
-            " or None where it is not known."
+            f"There should be one source a text, but for {counted(len(texts), 'text')} there are"
+            f" {len(sources):,}; give a source, or None where it is not known."
         )
     if per_text is not None and per_text < 1:
         raise AdequaError(

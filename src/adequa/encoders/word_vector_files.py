@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.io.text import Advance, byte_blocks, ignore, unreadable
 
 _BLOCK = 1 << 22  # bytes
@@ -259,8 +259,8 @@ def open_table(dictionary: Path, table: Path, advice: str) -> DictionaryTable:
     vectors = _map_array(table, advice)
     if len(words) != len(vectors):
         raise AdequaError(
-            f"{dictionary} has {len(words)} words, but {table} has {len(vectors)} rows; they must "
-            "be of the same release."
+            f"{dictionary} has {counted(len(words), 'word')}, but {table} has "
+            f"{counted(len(vectors), 'row')}; they must be of the same release."
         )
     return DictionaryTable(dictionary, {word: row for row, word in enumerate(words)}, vectors)
 
