@@ -100,7 +100,8 @@ def outputs_of(
     names = tuple(map(str, documents))
     if len(names) != len(outputs):
         raise AdequaError(
-            f"There are {counted(len(outputs), 'segment')} but {counted(len(names), 'name')} of documents."
+            f"There are {counted(len(outputs), 'segment')} but {counted(len(names), 'name')} of"
+            " documents."
         )
     return replace(outputs, documents=names)
 
