@@ -27,7 +27,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVR
 
 from adequa.learned.embedding.features import Features
-from adequa.learned.embedding.svr import SVR_GRIDS, SVRSearch, held_out_pearson, search_svr
+from adequa.learned.embedding.svr import SVR_GRIDS, SVRSearch, fold_pearson, search_svr
 from adequa.learned.folds import grouped_folds
 from adequa.segments import FloatArray, IntArray
 
@@ -57,7 +57,7 @@ def synthetic_data(rows: int, dimension: int) -> tuple[Features, FloatArray, Int
 
 def scorer(model: Any, features: Features, targets: FloatArray) -> float:
     """Return the criterion of our search, in the form that GridSearchCV asks for."""
-    return float(held_out_pearson(targets, model.predict(features)))
+    return float(fold_pearson(targets, model.predict(features)))
 
 
 def rivals_scores(

@@ -21,7 +21,7 @@ def documented_module(
     text = (ROOT / "docs" / document).read_text(encoding="utf-8")
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     block = re.search(r"```python\n(.*?)```", section, flags=re.DOTALL)
-    line = re.search(r'`"(.+)": Entry\("adequa\.\w+\.(\w+):(\w+)", "(.+)"\),`', section)
+    line = re.search(r'`"(.+)": (?:Encoder)?Entry\("adequa\.\w+\.(\w+):(\w+)", "(.+)"\),`', section)
     assert block
     assert line
     name, module, attribute, summary = line.groups()

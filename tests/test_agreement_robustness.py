@@ -116,7 +116,7 @@ def test_lines_are_of_the_kinds_they_name() -> None:
     assert found.held_out
     critical = {kind.name for kind in PERTURBATIONS.values() if kind.critical}
     assert {kind.name for kind in found.critical.kinds} == critical & names
-    assert all(kind.held_out for kind in found.held_out.kinds)
+    assert all(kind.is_test_only for kind in found.held_out.kinds)
     assert sum(line.pairs for line in found.groups) == found.overall.pairs
     graded = [line for line in found.kinds if line.kinds[0].severity_meaning]
     assert sum(line.pairs for line in found.severities) == sum(line.pairs for line in graded)

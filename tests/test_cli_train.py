@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from adequa.cli.main import main
-from adequa.encoders.registry import ENCODERS, Entry, load_encoder
+from adequa.encoders.registry import ENCODERS, EncoderEntry, load_encoder
 from adequa.encoders.word_vectors import load_word_vectors
 from adequa.errors import AdequaError
 from adequa.metrics.base import Remark, plain
@@ -229,7 +229,7 @@ class Cut(Counting):
 
 
 def test_remarks_are_told_as_notes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ENCODERS, "cut", Entry(f"{__name__}:Cut", "cuts texts"))
+    monkeypatch.setitem(ENCODERS, "cut", EncoderEntry(f"{__name__}:Cut", "cuts texts"))
     Path("cache").mkdir(exist_ok=True)
     Path("cache", "vectors").write_text("")  # where the folder of a cache should be
     some = write_rows("some.tsv", first(30))

@@ -174,7 +174,7 @@ def test_encoders_without_words_are_told() -> None:
 
 
 def test_encoders_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = registry.Entry(f"{__name__}:Vocabulary", "for this test")
+    entry = registry.EncoderEntry(f"{__name__}:Vocabulary", "for this test")
     monkeypatch.setitem(registry.ENCODERS, "listed", entry)
     found = analyse(rated(HUMAN, TEXTS), [scored("1", A), scored("2", B)], encoders=["listed:a+b"])
     assert found.rows[0].unknown == ("c", "d")

@@ -14,7 +14,6 @@ from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings, joined
 from adequa.learned.base import LearnedMetric
-from adequa.learned.results import TrainingResult
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.reproduce import scorers
@@ -33,9 +32,6 @@ class Spy(LearnedMetric):
     def __init__(self, seen: list[Ratings]) -> None:
         self.seen = seen
         self.training_ = {"chosen": {"C": 0.5, "epoch": 3}}
-
-    def training_result(self, folder: str | Path = "") -> TrainingResult:
-        raise NotImplementedError
 
     def fit(self, ratings: Ratings, training: Progress = NO_PROGRESS) -> Spy:
         training.stage("Fitting")

@@ -52,8 +52,8 @@ def learnt_pairs(data: PairData) -> set[tuple[str, str]]:
 
 
 def developed_pairs(data: PairData) -> set[tuple[str, str]]:
-    held_out = data.development
-    every = np.concatenate([held_out.rated, held_out.better, held_out.worse])
+    validation = data.development
+    every = np.concatenate([validation.rated, validation.better, validation.worse])
     return {data.texts[pair] for pair in every}
 
 

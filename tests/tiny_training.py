@@ -52,7 +52,7 @@ def _ordered(first: int, last: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
     return np.array(better), np.array(worse), list(groups)
 
 
-def held_out() -> Development:
+def validation() -> Development:
     """The other texts."""
     better, worse, _ = _ordered(LEARNT, ALL)
     rated = np.arange(LEARNT, ALL)
@@ -101,7 +101,7 @@ def trained(
     found = network() if start is None else start
     run = Run(
         inputs=PairInputs(ROWS, most_tokens=most_tokens),
-        development=held_out() if development is None else development,
+        development=validation() if development is None else development,
         seed=seed,
         processes=processes or Processes(torch.device("cpu")),
         checkpoints=checkpoints,
@@ -114,13 +114,13 @@ def trained(
 
 def spoil(patch: pytest.MonkeyPatch, trial_index: int, first_step: int) -> None:
     """Make the loss of a trial NaN from a step on, counted from 0."""
-    gradients = pair_train._Batches.gradients
+    gradients = pair_train._PairBatches.gradients
 
     def spoilt(batches: Any, step: int) -> torch.Tensor:
         is_spoilt = batches._trial_index == trial_index and step >= first_step
         return gradients(batches, step) * (float("nan") if is_spoilt else 1.0)
 
-    patch.setattr(pair_train._Batches, "gradients", spoilt)
+    patch.setattr(pair_train._PairBatches, "gradients", spoilt)
 
 
 def weights(of: PairNetwork) -> dict[str, np.ndarray]:

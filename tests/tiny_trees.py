@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from adequa.encoders.parses import Parser, Parses
-from adequa.encoders.token_vectors import WordTable
+from adequa.encoders.token_vectors import WordVectorTable
 from adequa.io.conllu import ROOT
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.reval.forest import Forest, build_forest
@@ -48,8 +48,8 @@ def write_table(path: Path, seed: int = 0, dimension: int = 6) -> Path:
     return path
 
 
-def table(folder: Path) -> WordTable:
-    return WordTable.load(str(write_table(folder / "words.txt")))
+def table(folder: Path) -> WordVectorTable:
+    return WordVectorTable.load(str(write_table(folder / "words.txt")))
 
 
 def rated(count: int = 120, seed: int = 0) -> Ratings:

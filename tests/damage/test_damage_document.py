@@ -40,7 +40,7 @@ def table() -> list[str]:
     """The lines of the table, without the measured column."""
     lines = []
     for kind in PERTURBATIONS.values():
-        trained = "held out" if kind.held_out else ""
+        trained = "held out" if kind.is_test_only else ""
         severity = kind.severity_meaning or "–"
         group = f"**{kind.group}**" if kind.critical else kind.group
         lines.append(f"| `{kind.name}` | {group} | {trained} | {severity} | {example(kind)} |")
@@ -63,7 +63,7 @@ def test_the_table_is_that_of_the_kinds() -> None:
 def test_each_kind_that_is_held_out_has_its_reason() -> None:
     reasons = dict(re.findall(r"^- `(\w+)`: (.*)\.$", DOCUMENT, re.MULTILINE))
     assert reasons == {
-        kind.name: kind.held_out_reason for kind in PERTURBATIONS.values() if kind.held_out
+        kind.name: kind.test_only_reason for kind in PERTURBATIONS.values() if kind.is_test_only
     }
 
 

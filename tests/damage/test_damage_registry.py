@@ -12,12 +12,12 @@ from adequa.errors import AdequaError
 def test_there_are_enough_kinds() -> None:
     kinds = PERTURBATIONS.values()
     assert len(kinds) >= 28
-    held_out = [kind for kind in kinds if kind.held_out]
-    assert len(held_out) >= 7
-    assert len({kind.group for kind in held_out}) >= 7
+    is_test_only = [kind for kind in kinds if kind.is_test_only]
+    assert len(is_test_only) >= 7
+    assert len({kind.group for kind in is_test_only}) >= 7
     assert {kind.group for kind in kinds if kind.critical} == CRITICAL_GROUPS
-    assert not {kind.name for kind in held_out} & set(trained_kinds())
-    assert len(held_out) + len(trained_kinds()) == len(kinds)
+    assert not {kind.name for kind in is_test_only} & set(trained_kinds())
+    assert len(is_test_only) + len(trained_kinds()) == len(kinds)
     # Every critical group has kinds to train on.
     assert {perturbation(name).group for name in trained_kinds()} >= CRITICAL_GROUPS
     assert all(kind.function.__name__ == kind.name for kind in kinds)

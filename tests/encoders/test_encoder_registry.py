@@ -12,7 +12,7 @@ from adequa.cli.train import encoders
 from adequa.encoders.base import AnyEncoder, Concatenation, Encoder
 from adequa.encoders.registry import (
     ENCODERS,
-    Entry,
+    EncoderEntry,
     encoder_class,
     load_encoder,
     load_encoders,
@@ -128,7 +128,7 @@ def test_the_encoder_of_the_documents(
     name, target, summary = documented_module(
         "encoders.md", "Adding an encoder", tmp_path, monkeypatch
     )
-    monkeypatch.setitem(ENCODERS, name, Entry(target, summary))
+    monkeypatch.setitem(ENCODERS, name, EncoderEntry(target, summary))
     encoder = load_encoder("letters:aeb")
     assert isinstance(encoder, Encoder)
     assert encoder.encode(["Abba", ""]).tolist() == [[0.5, 0, 0.5], [0, 0, 0]]
@@ -149,7 +149,7 @@ def test_the_encoder_of_the_documents_trains_a_metric(
     name, target, summary = documented_module(
         "encoders.md", "Adding an encoder", tmp_path, monkeypatch
     )
-    monkeypatch.setitem(ENCODERS, name, Entry(target, summary))
+    monkeypatch.setitem(ENCODERS, name, EncoderEntry(target, summary))
     ratings = read_judgements(ROOT / "examples" / "ratings.tsv")
     assert isinstance(ratings, Ratings)
     assert ratings.segments

@@ -10,7 +10,7 @@ import pytest
 from adequa.encoders.parses import Parses
 from adequa.encoders.token_vectors import (
     JoinedVectors,
-    WordTable,
+    WordVectorTable,
     load_token_vectors,
     spelling_vectors,
 )
@@ -36,33 +36,33 @@ def sentence(*words: str) -> Parses:
     return Parses.of([(words, [-1, *[0] * (len(words) - 1)])])
 
 
-def look_up(vectors: WordTable, *words: str) -> list[list[float]]:
+def look_up(vectors: WordVectorTable, *words: str) -> list[list[float]]:
     lexicon = vectors.look_up(sentence(*words))
     rounded: list[list[float]] = lexicon.table[lexicon.rows].round(6).tolist()
     return rounded
 
 
 def test_a_table_of_lower_case_words(tmp_path: Path) -> None:
-    vectors = WordTable.load(written(tmp_path, LOWER))
+    vectors = WordVectorTable.load(written(tmp_path, LOWER))
     assert look_up(vectors, "The", "BRNO", "the") == [[1, 0], [0, 1], [1, 0]]
 
 
 def test_a_table_with_upper_case(tmp_path: Path) -> None:
-    vectors = WordTable.load(written(tmp_path, CASED), unknown="0")
+    vectors = WordVectorTable.load(written(tmp_path, CASED), unknown="0")
     assert look_up(vectors, "Brno", "brno", "The", "USA") == [[0, 1], [0, 1], [1, 0], [2, 2]]
     assert look_up(vectors, "BRNO", "usa") == [[0, 1], [0, 0]]  # capitalised; not all in capitals
 
 
 def test_unknown_words_are_the_same_for_the_same_spelling(tmp_path: Path) -> None:
-    vectors = WordTable.load(written(tmp_path, LOWER), unknown="0.5")
+    vectors = WordVectorTable.load(written(tmp_path, LOWER), unknown="0.5")
     lexicon = vectors.look_up(sentence("Hetin", "the", "hetin", "Telnice"))
-    first, known, second, other = lexicon.table[lexicon.rows]
+    first, in_vocabulary, second, other = lexicon.table[lexicon.rows]
     assert (first == second).all()
     assert (first != other).any()
-    assert known.tolist() == [1, 0]
-    assert lexicon.known.tolist() == [False, True, False, False]
+    assert in_vocabulary.tolist() == [1, 0]
+    assert lexicon.in_vocabulary.tolist() == [False, True, False, False]
     assert np.abs(first).max() <= 0.5 * 0.5 * 3**0.5  # the spread of the table is 0.5
-    assert look_up(WordTable.load(written(tmp_path, LOWER), unknown="0"), "Hetin") == [[0, 0]]
+    assert look_up(WordVectorTable.load(written(tmp_path, LOWER), unknown="0"), "Hetin") == [[0, 0]]
 
 
 def test_spelling_vectors_are_uniform_and_never_change() -> None:
@@ -90,7 +90,7 @@ def test_vectors_of_several_sources_are_concatenated(tmp_path: Path) -> None:
     assert lexicon.table[lexicon.rows].tolist() == [
         [1, 0, 7], [0, 0, 8], [0, 1, 0], [0, 0, 0], [0, 0, 8],
     ]  # fmt: skip
-    assert lexicon.known.tolist() == [True, True, True, False, True]
+    assert lexicon.in_vocabulary.tolist() == [True, True, True, False, True]
     assert len(lexicon.table) < 5  # a row for what occurs twice
     assert both.fingerprint != load_token_vectors([second, first]).fingerprint
 
@@ -136,7 +136,7 @@ def test_a_transformer_reads_words_in_their_sentence(tmp_path: Path) -> None:
     lexicon = vectors.look_up(parses)
     assert vectors.is_contextual
     assert lexicon.table.shape == (9, 16)
-    assert lexicon.known.all()
+    assert lexicon.in_vocabulary.all()
 
     network = transformers.BertModel.from_pretrained(folder).eval()
     # [CLS] a dog - cat ran far away [SEP]; the second word is three pieces, "-" being unknown.
@@ -174,8 +174,8 @@ def test_words_beyond_what_a_transformer_can_read(tmp_path: Path) -> None:
     folder = write_tiny_encoder(tmp_path / "tiny")
     vectors = load_token_vectors([f"transformer:{folder}"])
     lexicon = vectors.look_up(sentence(*["cat"] * 40))
-    assert lexicon.known.tolist() == [True] * (POSITIONS - 2) + [False] * (42 - POSITIONS)
-    assert not lexicon.table[~lexicon.known].any()
+    assert lexicon.in_vocabulary.tolist() == [True] * (POSITIONS - 2) + [False] * (42 - POSITIONS)
+    assert not lexicon.table[~lexicon.in_vocabulary].any()
     assert vectors.remarks() == (f"tiny.2 read the first {POSITIONS} tokens only of 1 sentence.",)
     for layer, message in ((3, "has the layers 0 to 2"), (-2, "not -2")):
         with pytest.raises(AdequaError, match=message):
@@ -218,7 +218,7 @@ def test_a_last_word_without_pieces_is_not_cut_off(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="transformers need PyTorch")
     vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
     lexicon = vectors.look_up(sentence("cat", "sat", "\u00a0"))  # white space to the tokenizer
-    assert lexicon.known.tolist() == [True, True, False]
+    assert lexicon.in_vocabulary.tolist() == [True, True, False]
     assert vectors.remarks() == ()
 
 

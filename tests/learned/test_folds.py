@@ -73,8 +73,8 @@ def rows_alone(count: int) -> list[str]:
 
 @given(rows=st.integers(2, 200), fraction=st.floats(0.01, 0.99), seed=seeds)
 def test_rows_are_split_off_one_by_one(rows: int, fraction: float, seed: int) -> None:
-    held_out = split_off(rows_alone(rows), fraction, seed)
-    assert held_out.sum() == min(max(1, round(fraction * rows)), rows - 1)
+    validation = split_off(rows_alone(rows), fraction, seed)
+    assert validation.sum() == min(max(1, round(fraction * rows)), rows - 1)
 
 
 @given(groups=few_groups, fraction=st.floats(0.01, 0.99), seed=seeds)
@@ -83,17 +83,17 @@ def test_groups_are_split_off_whole(groups: list[str], fraction: float, seed: in
         with pytest.raises(AdequaError, match="at least 2 groups of rows, but there is 1"):
             split_off(groups, fraction, seed)
         return
-    held_out = split_off(groups, fraction, seed)
-    inside = set(np.array(groups)[held_out].tolist())
-    outside = set(np.array(groups)[~held_out].tolist())
+    validation = split_off(groups, fraction, seed)
+    inside = set(np.array(groups)[validation].tolist())
+    outside = set(np.array(groups)[~validation].tolist())
     assert inside
     assert outside
     assert not inside & outside
     limit = max(1, round(fraction * len(groups)))
-    assert held_out.sum() <= limit or len(inside) == 1
+    assert validation.sum() <= limit or len(inside) == 1
     # Another group was left out only because it would have passed the share.
     if len(outside) > 1:
-        assert held_out.sum() + min(map(groups.count, outside)) > limit
+        assert validation.sum() + min(map(groups.count, outside)) > limit
 
 
 def test_another_seed_splits_off_other_rows() -> None:

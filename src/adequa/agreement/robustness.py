@@ -74,7 +74,7 @@ class WinRates:
         return {
             "group": groups.pop() if section in {"group", "kind"} else "",
             "critical": all(kind.critical for kind in self.kinds),
-            "held_out": all(kind.held_out for kind in self.kinds),
+            "held_out": all(kind.is_test_only for kind in self.kinds),
         }
 
 
@@ -245,7 +245,7 @@ class Robustness(Result):
             row: list[Cell] = [each.name]
             if section == "kind":
                 (kind,) = each.kinds
-                row.append(f"{kind.group}, held out" if kind.held_out else kind.group)
+                row.append(f"{kind.group}, held out" if kind.is_test_only else kind.group)
             row += [each.pairs, *(100 * figure.share for figure in each.figures)]
             if alone:
                 row += [each.figures[0].interval, each.figures[0].tied]
@@ -367,7 +367,7 @@ def robustness(
         metrics=metric_infos(scorers, texts.reference_count),
         overall=outcomes.rates("overall", every),
         critical=outcomes.of_kinds("critical", [kind.critical for kind in kinds]),
-        held_out=outcomes.of_kinds("held out", [kind.held_out for kind in kinds]),
+        held_out=outcomes.of_kinds("held out", [kind.is_test_only for kind in kinds]),
         pooled=outcomes.rates("all pairs", every, pooled=True),
         groups=outcomes.by_group(),
         severities=outcomes.by_severity(),

@@ -120,7 +120,9 @@ def _tell_coverage(encoder: AnyEncoder, ratings: Ratings) -> None:
 
     if ratings.segments is None or not isinstance(encoder, Encoder):
         return
-    references = (each for several in ratings.segments.references for each in several)
+    references = (
+        each for segment_references in ratings.segments.references for each in segment_references
+    )
     texts = [*ratings.segments.hypotheses, *references]
     for part in getattr(encoder, "parts", (encoder,)):
         coverage = part.coverage(texts)

@@ -219,10 +219,10 @@ def _plan(
     seed: int | None,
 ) -> Plan:
     """The plan of a file with what the flags change in it, or the one that they stand for."""
-    from adequa.learned.pair.plan import named_plan
+    from adequa.learned.pair.plan import preset_plan
 
     if path is None:
-        plan = named_plan((settings or SettingsName.default).value, options)
+        plan = preset_plan((settings or SettingsName.default).value, options)
         if plan.start and settings is SettingsName.paper:
             raise AdequaError(
                 f"--settings paper goes with an encoder, whose head it decides; {plan.start} keeps "

@@ -44,7 +44,7 @@ class Perturbation:
     group: str
     function: DamageFunction
     severity_meaning: str  # what grows with the severity; empty where the severity has no effect
-    held_out_reason: str = ""  # why the kind is never trained on; empty where it may be
+    test_only_reason: str = ""  # why the kind is never trained on; empty where it may be
 
     @property
     def critical(self) -> bool:
@@ -52,9 +52,9 @@ class Perturbation:
         return self.group in CRITICAL_GROUPS
 
     @property
-    def held_out(self) -> bool:
+    def is_test_only(self) -> bool:
         """Whether the kind is never trained on, only reported."""
-        return bool(self.held_out_reason)
+        return bool(self.test_only_reason)
 
 
 class Edit(NamedTuple):

@@ -16,7 +16,7 @@ _FROM_HALF = "fraction of positions, at least half"
 _OMITTED = "fraction of the text omitted"
 
 # Never trained on: each does something that no kind in training does.
-_HELD_OUT_REASONS = {
+_TEST_ONLY_REASONS = {
     "unit_changed": "kinds that are trained on change the number and keep its unit",
     "names_exchanged": "no word is new and none is missing; other kinds bring in new names",
     "subject_object_exchanged": "no word is new and the grammar stays right",
@@ -31,7 +31,7 @@ _HELD_OUT_REASONS = {
 def _kind(group: str, function: DamageFunction, severity: str = _POSITIONS) -> Perturbation:
     """A kind of damage, named after its function."""
     name = function.__name__
-    return Perturbation(name, group, function, severity, _HELD_OUT_REASONS.get(name, ""))
+    return Perturbation(name, group, function, severity, _TEST_ONLY_REASONS.get(name, ""))
 
 
 _KINDS = (
@@ -129,7 +129,9 @@ def trained_kinds(excluded_groups: Iterable[str] = ()) -> tuple[str, ...]:
             f'There is no group of damage named "{unknown[0]}".{nearest(unknown[0], groups)}'
             f" The groups are {', '.join(groups)}."
         )
-    kinds = tuple(kind.name for kind in _KINDS if not kind.held_out and kind.group not in excluded)
+    kinds = tuple(
+        kind.name for kind in _KINDS if not kind.is_test_only and kind.group not in excluded
+    )
     if not kinds:
         raise AdequaError("No kind of damage is left to train on; spare fewer groups.")
     return kinds

@@ -173,10 +173,10 @@ class WordMatching(PairEncoder):
         """Return for each word its vector, of length 1 or all 0 if unknown, and its rarity."""
         table = self.words.table
         rows = table.rows(words)
-        is_known = rows >= 0
+        in_vocabulary = rows >= 0
         vectors = np.zeros((len(words), table.dimension))
-        vectors[is_known] = table.vectors[rows[is_known]]
-        return unit_length(vectors), np.log1p(np.where(is_known, rows, len(table)))
+        vectors[in_vocabulary] = table.vectors[rows[in_vocabulary]]
+        return unit_length(vectors), np.log1p(np.where(in_vocabulary, rows, len(table)))
 
 
 def match_scores(

@@ -26,48 +26,48 @@ from adequa.io.text import BOOLEANS
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EncoderEntry:
     """One line of the table: the class of an encoder, and a summary for the user."""
 
     target: str
     summary: str
 
 
-ENCODERS: dict[str, Entry] = {
-    "transformer": Entry(
+ENCODERS: dict[str, EncoderEntry] = {
+    "transformer": EncoderEntry(
         "adequa.encoders.transformer:Transformer",
         "any Hugging Face encoder, one sentence at a time: a folder, or a name on the hub",
     ),
-    "transformer-pair": Entry(
+    "transformer-pair": EncoderEntry(
         "adequa.encoders.transformer:TransformerPair",
         "any Hugging Face encoder, hypothesis and reference read together",
     ),
-    "matching": Entry(
+    "matching": EncoderEntry(
         "adequa.encoders.matching:TokenMatching",
         "how well the words of hypothesis and reference match in a Hugging Face encoder",
     ),
-    "words": Entry(
+    "words": EncoderEntry(
         "adequa.encoders.word_vectors:BagOfWords",
         "the mean of word vectors: a GloVe or word2vec file, text or binary",
     ),
-    "word-matching": Entry(
+    "word-matching": EncoderEntry(
         "adequa.encoders.matching:WordMatching",
         "how well the words of hypothesis and reference match by GloVe or word2vec vectors",
     ),
-    "syntax": Entry(
+    "syntax": EncoderEntry(
         "adequa.encoders.syntax:Syntax",
         "the shape of dependency trees, or words composed over them: spacy:MODEL or conllu:FILE",
     ),
-    "infersent": Entry(
+    "infersent": EncoderEntry(
         "adequa.encoders.published:InferSent", "BiLSTM with max pooling, versions 1 and 2"
     ),
-    "skip-thought": Entry(
+    "skip-thought": EncoderEntry(
         "adequa.encoders.published:SkipThought", "GRU encoders: uni-, bi- and combine-skip"
     ),
-    "quick-thought": Entry(
+    "quick-thought": EncoderEntry(
         "adequa.encoders.published:QuickThought", "two GRU encoders, concatenated"
     ),
-    "precomputed": Entry(
+    "precomputed": EncoderEntry(
         "adequa.encoders.precomputed:Precomputed", "vectors of any origin: an .npz or Parquet file"
     ),
 }

@@ -106,13 +106,13 @@ def _chunks(lengths: IntArray) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Items:
+class _CharacterItems:
     """Characters, words or bigrams of many texts: the id and the text of each."""
 
     ids: IntArray
     text: IntArray
 
-    def bigrams(self, texts: int) -> _Items:
+    def bigrams(self, texts: int) -> _CharacterItems:
         """Return the bigrams of each text, with an edge, of id 0, at its start and at its end.
 
         Two texts share the edge between them, so that any two neighbours belong to one text.
@@ -121,7 +121,7 @@ class _Items:
         symbols[np.arange(1, len(self.ids) + 1) + self.text] = self.ids + 1
         lengths = np.bincount(self.text, minlength=texts)
         pairs = symbols[:-1] * (symbols.max() + 1) + symbols[1:]
-        return _Items(pairs, np.repeat(np.arange(texts), lengths + 1))
+        return _CharacterItems(pairs, np.repeat(np.arange(texts), lengths + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +133,7 @@ class _Overlap:
     reference: IntArray
 
     @classmethod
-    def of(cls, items: _Items, texts: int) -> _Overlap:
+    def of(cls, items: _CharacterItems, texts: int) -> _Overlap:
         """Count the overlap of each pair; an item counts as often as it is in both texts.
 
         Sorted by pair, id and side, the same items of a pair are adjacent.
@@ -193,14 +193,16 @@ def _length_ratio(hypothesis: IntArray, reference: IntArray) -> FloatArray:
     return np.where(longer > 0, shorter / np.maximum(longer, 1), 1.0)
 
 
-def _characters(joined: str, lengths: IntArray) -> _Items:
+def _characters(joined: str, lengths: IntArray) -> _CharacterItems:
     """Return the code points of texts, unpaired surrogates included."""
     encoded = joined.encode("utf-32-le", "surrogatepass")
     points = np.frombuffer(encoded, dtype="<u4").astype(np.int64)
-    return _Items(points, np.repeat(np.arange(len(lengths)), lengths))
+    return _CharacterItems(points, np.repeat(np.arange(len(lengths)), lengths))
 
 
-def _words(joined: str, characters: _Items) -> tuple[_Items, _Items, _Items]:
+def _words(
+    joined: str, characters: _CharacterItems
+) -> tuple[_CharacterItems, _CharacterItems, _CharacterItems]:
     """Return the words of texts: all, those that begin with a capital, and all in lower case."""
     kinds, text = _kinds(characters.ids), characters.text
     in_word = kinds >= _LETTER
@@ -215,9 +217,9 @@ def _words(joined: str, characters: _Items) -> tuple[_Items, _Items, _Items]:
     lower_ids = distinct([word.lower() for word in vocabulary])[1][ids]
     word_text, capitals = text[starts], kinds[starts] == _CAPITAL
     return (
-        _Items(ids, word_text),
-        _Items(ids[capitals], word_text[capitals]),
-        _Items(lower_ids, word_text),
+        _CharacterItems(ids, word_text),
+        _CharacterItems(ids[capitals], word_text[capitals]),
+        _CharacterItems(lower_ids, word_text),
     )
 
 

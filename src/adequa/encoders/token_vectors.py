@@ -40,7 +40,7 @@ Table = npt.NDArray[np.floating[Any]]  # one row a vector
 
 # The class of each kind of vectors; each has `load(path, **settings)`.
 TOKEN_VECTORS = {
-    "words": "adequa.encoders.token_vectors:WordTable",
+    "words": "adequa.encoders.token_vectors:WordVectorTable",
     "transformer": "adequa.encoders.token_vectors:TransformerTokens",
 }
 _FIRST_ROWS = 10_000  # of a table, whose standard deviation scales the vectors of unknown words
@@ -53,7 +53,7 @@ class Lexicon:
 
     table: Table
     rows: IntArray
-    known: npt.NDArray[np.bool_]  # which words have a vector of their own
+    in_vocabulary: npt.NDArray[np.bool_]  # which words have a vector of their own
 
 
 class TokenVectors(ABC):
@@ -113,7 +113,7 @@ def _load(specification: str, device: str, download: bool) -> TokenVectors:
     return loaded
 
 
-class WordTable(TokenVectors):
+class WordVectorTable(TokenVectors):
     """The vectors of a GloVe or word2vec file.
 
     A word is looked up as it is written and in lower case, and in a table with upper case also
@@ -134,7 +134,7 @@ class WordTable(TokenVectors):
         self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
 
     @classmethod
-    def load(cls, path: str, *, lowercase: str = "auto", unknown: str = "0.1") -> WordTable:
+    def load(cls, path: str, *, lowercase: str = "auto", unknown: str = "0.1") -> WordVectorTable:
         """Read a file, or its table in the cache folder.
 
         `lowercase=auto` looks for lower-cased words alone where the file has no others.
@@ -154,12 +154,12 @@ class WordTable(TokenVectors):
     def look_up(self, parses: Parses) -> Lexicon:
         words, index = distinct(parses.words)
         rows = self._rows(words)
-        known = rows >= 0
+        in_vocabulary = rows >= 0
         vectors = np.empty((len(words), self.dimension), dtype=np.float32)
-        vectors[known] = self._table.vectors[rows[known]]
-        missing = [words[row] for row in np.flatnonzero(~known)]
-        vectors[~known] = self._std * spelling_vectors(missing, self.dimension)
-        return Lexicon(vectors, index, known[index])
+        vectors[in_vocabulary] = self._table.vectors[rows[in_vocabulary]]
+        missing = [words[row] for row in np.flatnonzero(~in_vocabulary)]
+        vectors[~in_vocabulary] = self._std * spelling_vectors(missing, self.dimension)
+        return Lexicon(vectors, index, in_vocabulary[index])
 
     def _rows(self, words: Sequence[str]) -> npt.NDArray[np.intp]:
         """Return the row of the first form of each word that is in the table; or -1."""
@@ -215,8 +215,8 @@ class JoinedVectors(TokenVectors):
         table = np.empty((len(unique), self.dimension), dtype=dtype)
         for column, ((start, end), lexicon) in enumerate(zip(bounds, lexicons, strict=True)):
             table[:, start:end] = lexicon.table[unique[:, column]]
-        known = np.any([lexicon.known for lexicon in lexicons], axis=0)
-        return Lexicon(table, index.reshape(-1), known)
+        in_vocabulary = np.any([lexicon.in_vocabulary for lexicon in lexicons], axis=0)
+        return Lexicon(table, index.reshape(-1), in_vocabulary)
 
     def counted_remarks(self) -> tuple[Remark, ...]:
         return tuple(remark for part in self.parts for remark in part.counted_remarks())
@@ -295,7 +295,7 @@ class TransformerTokens(TokenVectors):
 
     def look_up(self, parses: Parses) -> Lexicon:
         table = np.zeros((len(parses.words), self.dimension), dtype=np.float16)
-        known = np.zeros(len(parses.words), dtype=np.bool_)
+        in_vocabulary = np.zeros(len(parses.words), dtype=np.bool_)
         nonempty = np.flatnonzero(np.diff(parses.starts))
         sentences = [parses.tree(row)[0] for row in nonempty.tolist()]
         for batch in batches_by_length(
@@ -305,13 +305,13 @@ class TransformerTokens(TokenVectors):
             starts = parses.starts[nonempty[batch]]
             rows = np.concatenate(words) + np.repeat(starts, [len(each) for each in words])
             with np.errstate(over="ignore"):
-                table[rows], known[rows] = vectors, True
+                table[rows], in_vocabulary[rows] = vectors, True
             if not np.isfinite(table[rows]).all():
                 raise AdequaError(
                     f"{self.name} gives vectors with numbers that 16 bits do not hold, or that are "
                     "none; name another layer with layer=N."
                 )
-        return Lexicon(table, np.arange(len(parses.words)), known)
+        return Lexicon(table, np.arange(len(parses.words)), in_vocabulary)
 
     def _lengths(self, sentences: Sequence[tuple[str, ...]]) -> list[int]:
         """Return the number of pieces of each sentence, which may be far more than its words."""

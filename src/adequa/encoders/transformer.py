@@ -257,7 +257,7 @@ def move_to_device(network: Any, device: str) -> Any:
 class Transformer(Encoder):
     """A transformer that reads one sentence at a time."""
 
-    def __init__(self, model: _Model) -> None:
+    def __init__(self, model: _LoadedModel) -> None:
         model.describe(self)
         self._model = model
         self.layer_count = len(model.network.layers)
@@ -338,7 +338,7 @@ class TransformerPair(PairEncoder):
     its own network, reads (reference, hypothesis).
     """
 
-    def __init__(self, model: _Model) -> None:
+    def __init__(self, model: _LoadedModel) -> None:
         model.describe(self)
         self._model = model
         # Number of different pairs, over all calls, that were truncated to max_length tokens.
@@ -408,7 +408,7 @@ class TransformerPair(PairEncoder):
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class _LoadedModel:
     """A network with its name, specification and fingerprint, and how texts are prepared."""
 
     network: TextNetwork
@@ -448,7 +448,7 @@ def _load(
     batch_tokens: int,
     batch_size: int,
     options: Mapping[str, object],
-) -> _Model:
+) -> _LoadedModel:
     """Load a network; `options` are the user's own settings, for the specification."""
     check_pooling(pooling)
     is_pair = kind == "transformer-pair"
@@ -479,7 +479,7 @@ def _load(
     content = json.dumps([1, digests(model_files(defaults.folder)), settings], sort_keys=True)
     location = str(folder) if Path(path).is_dir() else path
     name = f"{Path(location).name}{'.pair' if is_pair else ''}"
-    return _Model(
+    return _LoadedModel(
         network=text_network,
         folder=folder,
         lowercase=defaults.lowercase,
@@ -520,7 +520,7 @@ def _max_length(
     return max_length or min(declared_length or longest, longest)
 
 
-def _truncation_remarks(model: _Model, count: int, unit: str) -> tuple[Remark, ...]:
+def _truncation_remarks(model: _LoadedModel, count: int, unit: str) -> tuple[Remark, ...]:
     before = f"{model.name} read the first {model.network.max_length} tokens only of "
     one, many = (f" {texts}, as far as they were encoded now." for texts in (unit, f"{unit}s"))
     return (Remark((before, many), (before, one), (count,)),)

@@ -300,9 +300,9 @@ class BagOfWords(Encoder):
         counts: list[int] = []
         unknown: list[tuple[str, ...]] = []
         for words, rows in self._chunks(sentences):
-            is_known = iter((rows >= 0).tolist())
+            in_vocabulary = iter((rows >= 0).tolist())
             counts += map(len, words)
-            unknown += [tuple(word for word in each if not next(is_known)) for each in words]
+            unknown += [tuple(word for word in each if not next(in_vocabulary)) for each in words]
         return Coverage(tuple(counts), tuple(unknown))
 
     def _chunks(self, sentences: Sequence[str]) -> Iterator[tuple[list[list[str]], RowNumbers]]:
@@ -328,6 +328,6 @@ class BagOfWords(Encoder):
             shape=(len(words), len(used)),
             dtype=np.float64,
         )
-        known_count = np.bincount(sentence, minlength=len(words))
+        word_count = np.bincount(sentence, minlength=len(words))
         sums: npt.NDArray[np.float64] = counts @ self.table.vectors[used].astype(np.float64)
-        return sums / np.maximum(known_count, 1)[:, None]
+        return sums / np.maximum(word_count, 1)[:, None]

@@ -55,9 +55,12 @@ class LearnedMetric(MeanMetric):
     def card(self) -> str:
         """Return the model card, in Markdown."""
 
-    @abstractmethod
     def training_result(self, folder: str | Path = "") -> TrainingResult:
         """Return what the training came to; with the folder of the metric, how to use it."""
+        from adequa.learned.results import ratings_result  # noqa: PLC0415  # it imports this file
+
+        self.check_fitted()
+        return ratings_result(self, folder)
 
     @classmethod
     @abstractmethod
@@ -87,6 +90,11 @@ class LearnedMetric(MeanMetric):
         )
         self.digest_ = written.identity
         return self
+
+    def restore_facts(self, description: saved.Description) -> None:
+        """Set the fitted attributes that every saved metric has."""
+        self.training_, self.agreement_ = description.training, description.agreement
+        self.digest_ = description.identity
 
     def write_further(self, folder: Path) -> Mapping[str, str]:
         """Write further files of the metric; return their digests, by name."""

@@ -22,7 +22,6 @@ from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, f
 from adequa.learned.ensemble import Ensemble
 from adequa.learned.folds import reference_groups, validation_agreement
 from adequa.learned.packed.metric import PackedPair
-from adequa.learned.results import TrainingResult, ratings_result
 from adequa.learned.saved import essential_signature
 from adequa.metrics.base import Metric, Remark, batched_statistics, check_choice
 from adequa.metrics.registry import check_settings, in_full, load_metric
@@ -159,10 +158,6 @@ class Blend(LearnedMetric):
     def arrays(self) -> dict[str, np.ndarray]:
         return self.regressor_.arrays()
 
-    def training_result(self, folder: str | Path = "") -> TrainingResult:
-        self.check_fitted()
-        return ratings_result(self, folder)
-
     def card(self) -> str:
         metrics, columns = (
             ", ".join(f"`{name}`" for name in names) for names in (self.metrics, self.columns)
@@ -206,8 +201,7 @@ class Blend(LearnedMetric):
         metric.regressor_ = SupportVectors.from_arrays(arrays, str(folder))
         if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
             raise ValueError("there are more or fewer features than metrics and columns")
-        metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.identity
+        metric.restore_facts(description)
         return metric
 
 

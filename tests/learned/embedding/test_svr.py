@@ -27,7 +27,7 @@ from adequa.learned.embedding.svr import (
     SVRSetting,
     affordable_workers,
     fit_support_vectors,
-    held_out_pearson,
+    fold_pearson,
     search_svr,
     solve_dual,
     squared_distances,
@@ -52,8 +52,8 @@ def scikit_learn_search(
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
     from sklearn.svm import SVR
 
-    def scorer(model: Any, held_out: Features, human: FloatArray) -> float:
-        predicted = model.predict(held_out)
+    def scorer(model: Any, in_fold: Features, human: FloatArray) -> float:
+        predicted = model.predict(in_fold)
         return float(np.corrcoef(predicted, human)[0, 1]) if np.ptp(predicted) else 0.0
 
     values = {"C": grid.C, "epsilon": grid.epsilon, "gamma": grid.gamma}
@@ -200,10 +200,10 @@ def test_equal_means_go_to_the_simplest_model() -> None:
 def test_constant_predictions_do_not_agree() -> None:
     targets = np.array([1.0, 2.0, 4.0])
     nearly = 0.1 + 1e-16 * np.array([1, 0, 2])
-    result = held_out_pearson(targets, np.array([[3.0, 3, 3], nearly, [2, 4, 8]]))
+    result = fold_pearson(targets, np.array([[3.0, 3, 3], nearly, [2, 4, 8]]))
     np.testing.assert_allclose(result, [0, 0, 1])
-    assert held_out_pearson(np.ones(3), targets) == 0
-    assert held_out_pearson(np.ones(1), np.ones(1)) == 0
+    assert fold_pearson(np.ones(3), targets) == 0
+    assert fold_pearson(np.ones(1), np.ones(1)) == 0
 
 
 def test_progress_counts_fits() -> None:

@@ -85,7 +85,7 @@ def test_each_stage_takes_its_own_kind() -> None:
     assert [source.facts["rows_by_dataset"] for (source,) in data.stages] == [
         {"ranked": len(judgements[1])}, {"rated": 48},
     ]  # fmt: skip
-    assert data.held_out == {"ratings": 0, "preferences": 0}
+    assert data.development_rows == {"ratings": 0, "preferences": 0}
 
 
 @settings(max_examples=25)
@@ -101,14 +101,14 @@ def test_no_held_out_reference_is_learnt_from(seed: int, share: float) -> None:
     except AdequaError:
         return  # all was held out
     learnt = {reference for reference, _ in learnt_pairs(data)}
-    held_out = {reference for reference, _ in developed_pairs(data)}
-    assert not learnt & held_out
+    validation = {reference for reference, _ in developed_pairs(data)}
+    assert not learnt & validation
     assert ours.segments is not None
-    assert learnt | held_out == {several[0] for several in ours.segments.references}
-    counts = data.held_out
-    assert counts["ratings"] == sum(r[0] in held_out for r in ours.segments.references)
+    assert learnt | validation == {several[0] for several in ours.segments.references}
+    counts = data.development_rows
+    assert counts["ratings"] == sum(r[0] in validation for r in ours.segments.references)
     assert theirs.better is not None
-    assert counts["preferences"] == sum(r[0] in held_out for r in theirs.better.references)
+    assert counts["preferences"] == sum(r[0] in validation for r in theirs.better.references)
 
 
 @given(
@@ -141,12 +141,12 @@ def test_development_data_of_its_own() -> None:
     data = collected(
         RATINGS, judgements=[ours], files={"dev": other}, development=DevelopmentPlan(data=("dev",))
     )
-    assert data.held_out == {"ratings": 12, "preferences": 0}
+    assert data.development_rows == {"ratings": 12, "preferences": 0}
     assert other.segments is not None
-    held_out = {several[0] for several in other.segments.references}
+    validation = {several[0] for several in other.segments.references}
     learnt = {reference for reference, _ in learnt_pairs(data)}
-    assert held_out
-    assert not learnt & held_out
+    assert validation
+    assert not learnt & validation
     assert len(np.unique(data.development.rating_groups)) == 2  # language pairs
     assert sorted(data.development.ratings) == sorted(other.scores)
 
@@ -159,7 +159,7 @@ def test_few_rows_of_development_are_drawn() -> None:
         judgements=[tiny_ratings(), tiny_preferences()],
         development=development,
     )
-    assert data.held_out == {"ratings": 7, "preferences": 7}
+    assert data.development_rows == {"ratings": 7, "preferences": 7}
     assert len(data.development.rating_groups) == 7
 
 
@@ -169,7 +169,7 @@ def test_a_dataset_of_two_stages_is_held_out_once() -> None:
     development = DevelopmentPlan(share=0.3)
     alone = collected(once, files=files, development=development)
     twice = collected(once, once, files=files, development=development)
-    assert twice.held_out == alone.held_out
+    assert twice.development_rows == alone.development_rows
 
 
 def test_a_single_row_may_be_held_out() -> None:
@@ -179,7 +179,7 @@ def test_a_single_row_may_be_held_out() -> None:
         data = collected(
             RATINGS, judgements=[rated(*rows)], development=DevelopmentPlan(share=0.2), seed=seed
         )
-        assert len(learnt_pairs(data)) + data.held_out["ratings"] == 10
+        assert len(learnt_pairs(data)) + data.development_rows["ratings"] == 10
 
 
 def test_a_sample() -> None:
@@ -222,11 +222,11 @@ def test_distillation_takes_every_output_once() -> None:
 def test_the_digest_changes_with_the_data() -> None:
     base = [("h", "r", 1.0), ("g", "r", 2.0), ("h", "s", 3.0), ("g", "s", 5.0)]
     dev = DevelopmentPlan(data=("dev",))
-    held_out = rated(("h", "t", 1.0), ("g", "t", 2.0))
+    validation = rated(("h", "t", 1.0), ("g", "t", 2.0))
 
     def digest(
         *rows: tuple[str, str, float],
-        out: Ratings = held_out,
+        out: Ratings = validation,
         factor: float = 1,
         teachers: tuple[str, ...] = ("t",),
     ) -> str:
@@ -280,7 +280,9 @@ def test_texts_and_references_are_ahead_of_their_damaged_selves() -> None:
         len({other for (_, other) in (worse for whole, worse in edges if whole[1] == output)}) == 3
     )
     assert source.facts["texts"] == 4
-    assert not set(source.facts["damages"]) & {k for k, p in PERTURBATIONS.items() if p.held_out}
+    assert not set(source.facts["damages"]) & {
+        k for k, p in PERTURBATIONS.items() if p.is_test_only
+    }
     assert sum(source.facts["damages"].values()) == len(edges) - 3
 
 
@@ -378,7 +380,7 @@ def test_a_judged_file_is_distilled_as_judgements(tmp_path: Path) -> None:
     development = DevelopmentPlan(share=0.3)
     loaded = rated(*((f"h{at}", f"r{at}", float(at)) for at in range(30)))
     data = collected(judged, files={judged.data[0]: loaded}, development=development)
-    assert data.held_out["ratings"] > 0
+    assert data.development_rows["ratings"] > 0
 
 
 def test_rows_of_equal_names_add_up() -> None:

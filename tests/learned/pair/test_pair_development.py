@@ -46,7 +46,7 @@ def many(several: list[str]) -> Ratings:
 
 def share_of(several: list[str], seed: int = 0) -> float:
     data = collected(RATINGS, judgements=[many(several)], development=TENTH, seed=seed)
-    return data.held_out["ratings"] / len(several)
+    return data.development_rows["ratings"] / len(several)
 
 
 @given(
@@ -118,13 +118,13 @@ def test_texts_that_no_one_judged_are_held_out_only_beside_judged_ones(
     stage = StagePlan("distillation", data=(str(plain),), teacher=("t",))
     judged = many([f"r{at}" for at in range(200)])
     data = collected(stage, RATINGS, judgements=[judged], development=TENTH)
-    held_out = {reference for reference, _ in developed_pairs(data)}
-    assert held_out
+    validation = {reference for reference, _ in developed_pairs(data)}
+    assert validation
     (distilled,) = data.stages[0]
     items = np.arange(len(distilled.objective))
     learnt = {data.texts[pair][0] for pair in distilled.objective.task(items).pairs}
-    assert not learnt & held_out
-    assert learnt | held_out == {f"r{at}" for at in range(400)}
+    assert not learnt & validation
+    assert learnt | validation == {f"r{at}" for at in range(400)}
 
 
 def test_a_row_counts_once_with_and_without_its_language_pair() -> None:
@@ -140,7 +140,7 @@ def test_a_row_counts_once_with_and_without_its_language_pair() -> None:
         files=files,
         development=development,
     )
-    assert twice.held_out == alone.held_out
+    assert twice.development_rows == alone.development_rows
     assert sorted(twice.development.ratings) == sorted(alone.development.ratings)
 
 
@@ -151,7 +151,7 @@ def test_equal_texts_of_two_rows_count_twice() -> None:
         RATINGS, judgements=[rated(*rows, *rows)], development=DevelopmentPlan(share=0.3)
     )
     once = collected(RATINGS, judgements=[rated(*rows)], development=DevelopmentPlan(share=0.3))
-    assert both.held_out["ratings"] == 2 * once.held_out["ratings"] > 0
+    assert both.development_rows["ratings"] == 2 * once.development_rows["ratings"] > 0
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_several_trials_need_something_to_choose_by(several: dict[str, tuple[flo
     assert told.startswith("Stage 1 has 2 combinations of settings")
     collected(RATINGS, judgements=[few], development=TENTH, seed=seed)  # one trial needs none
     enough = collected(stage, judgements=[tiny_ratings(90)], development=DevelopmentPlan(share=0.3))
-    assert enough.held_out["ratings"] > 2
+    assert enough.development_rows["ratings"] > 2
 
 
 def test_what_cannot_differ_is_nothing_to_choose_by() -> None:
@@ -199,11 +199,11 @@ def test_development_figures_by_hand() -> None:
         asked.append(pairs.tolist())
         return np.asarray(scores[pairs])
 
-    held_out = development(
+    validation = development(
         rated=[5, 0, 1, 2, 3], ratings=[9, 1, 2, 2, 7], rating_groups=[2, 0, 0, 1, 1],
         better=[3, 4, 0], worse=[2, 5, 1],
     )  # fmt: skip
-    figures = held_out.figures(scores_of)
+    figures = validation.figures(scores_of)
     # Two language pairs of two ratings each, and one of a single rating, which has none.
     assert figures["pearson"] == pytest.approx((1 + 1) / 2)
     assert figures["accuracy"] == 1 / 3  # a tie is not ordered rightly
@@ -214,17 +214,17 @@ def test_development_means_over_language_pairs() -> None:
     random = np.random.default_rng(0)
     scores, ratings = random.normal(size=20), random.normal(size=20)
     groups = [0] * 6 + [1] * 14
-    held_out = development(
+    validation = development(
         rated=list(range(20)), ratings=ratings.tolist(), rating_groups=[float(g) for g in groups]
     )
     each = [float(pearson(ratings[part], scores[part])) for part in (slice(6), slice(6, 20))]
     expected = np.average(each, weights=[6, 14])
-    assert held_out.figures(lambda pairs: scores[pairs]) == {"pearson": pytest.approx(expected)}
+    assert validation.figures(lambda pairs: scores[pairs]) == {"pearson": pytest.approx(expected)}
 
 
 def test_undefined_correlations_count_as_none() -> None:
-    held_out = development(rated=[0, 1], ratings=[1, 2], rating_groups=[0, 0])
-    assert held_out.figures(lambda pairs: np.zeros(len(pairs))) == {"pearson": 0.0}
+    validation = development(rated=[0, 1], ratings=[1, 2], rating_groups=[0, 0])
+    assert validation.figures(lambda pairs: np.zeros(len(pairs))) == {"pearson": 0.0}
     assert development().figures(lambda _: np.empty(0)) == {}
 
 
@@ -242,10 +242,10 @@ def test_a_few_ratings_do_not_outweigh_many() -> None:
     random = np.random.default_rng(0)
     human = random.normal(size=206)
     groups = [0] * 200 + [1, 1, 2, 2, 3, 3]
-    held_out = development(
+    validation = development(
         rated=list(range(206)), ratings=human.tolist(), rating_groups=[float(g) for g in groups]
     )
     good = np.concatenate([human[:200], -human[200:]])
     lucky = np.concatenate([random.normal(size=200), human[200:]])
-    assert held_out.figures(lambda _: good)["pearson"] > 0.9
-    assert held_out.figures(lambda _: lucky)["pearson"] < 0.3
+    assert validation.figures(lambda _: good)["pearson"] > 0.9
+    assert validation.figures(lambda _: lucky)["pearson"] < 0.3

@@ -21,8 +21,8 @@ from adequa.learned.pair.plan import (
     PlanOptions,
     SourcePlan,
     StagePlan,
-    named_plan,
     plan_from,
+    preset_plan,
     read_plan,
 )
 
@@ -261,7 +261,7 @@ def test_no_file_is_a_sentence(tmp_path: Path) -> None:
 
 def test_the_grid_is_that_of_the_paper() -> None:
     """Shimanaka, Kajiwara and Komachi (2019, §4.1)."""
-    plan = named_plan("paper", PlanOptions(ratings=["wmt15-da", "wmt16-da"], encoder="bert"))
+    plan = preset_plan("paper", PlanOptions(ratings=["wmt15-da", "wmt16-da"], encoder="bert"))
     assert (plan.pooling, plan.layers, plan.hidden_layers, plan.dropout) == ("cls", "", 0, 0.1)
     assert plan.development.share == 0.1
     (stage,) = plan.stage
@@ -274,7 +274,7 @@ def test_the_grid_is_that_of_the_paper() -> None:
 
 @pytest.mark.parametrize("name", ["default", "paper"])
 def test_preferences_come_first(name: str) -> None:
-    plan = named_plan(
+    plan = preset_plan(
         name, PlanOptions(ratings=["rated.tsv"], preferences=["a.tsv", "b.tsv"], start="metric")
     )
     assert [(stage.objective, stage.data) for stage in plan.stage] == [
@@ -284,12 +284,12 @@ def test_preferences_come_first(name: str) -> None:
     assert (plan.start, plan.encoder) == ("metric", "")
     kept = {"default": "last", "paper": "best"}[name]  # the paper's grid is chosen from
     assert [stage.keep for stage in plan.stage] == ["last", kept]
-    (only,) = named_plan(name, PlanOptions(preferences=["a.tsv"], start="metric")).stage
-    assert only == named_plan(name, PlanOptions(("r",), ("a.tsv",), start="metric")).stage[0]
+    (only,) = preset_plan(name, PlanOptions(preferences=["a.tsv"], start="metric")).stage
+    assert only == preset_plan(name, PlanOptions(("r",), ("a.tsv",), start="metric")).stage[0]
 
 
 def test_what_is_not_said_stays_as_plans_have_it() -> None:
-    plan = named_plan("default", PlanOptions(ratings=["rated.tsv"], encoder="bert"))
+    plan = preset_plan("default", PlanOptions(ratings=["rated.tsv"], encoder="bert"))
     assert plan == Plan(encoder="bert", stage=plan.stage)
 
 
@@ -299,8 +299,10 @@ def test_wishes_are_for_the_ratings_or_the_only_stage() -> None:
         references="best", lp=["cs-en"], sample=50, batch=[4, 8], learning_rate=[1e-3],
         epochs=[0.5], seed=3,
     )  # fmt: skip
-    plan = named_plan("default", options)
-    before = named_plan("default", PlanOptions(preferences=["ranked.tsv"], encoder="bert")).stage[0]
+    plan = preset_plan("default", options)
+    before = preset_plan("default", PlanOptions(preferences=["ranked.tsv"], encoder="bert")).stage[
+        0
+    ]
     first, second = plan.stage
     assert (first.batch, first.learning_rate) == (before.batch, before.learning_rate)
     assert (second.batch, second.learning_rate, second.epochs) == ((4, 8), (1e-3,), (0.5,))
@@ -308,7 +310,7 @@ def test_wishes_are_for_the_ratings_or_the_only_stage() -> None:
     assert (plan.surface, plan.references, plan.seed, plan.development.rows) == (
         True, "best", 3, 50,
     )  # fmt: skip
-    alone = named_plan("default", PlanOptions(preferences=["x"], encoder="bert", batch=[5]))
+    alone = preset_plan("default", PlanOptions(preferences=["x"], encoder="bert", batch=[5]))
     assert alone.stage[0].batch == (5,)
 
 
@@ -329,7 +331,7 @@ def test_wishes_are_for_the_ratings_or_the_only_stage() -> None:
 )
 def test_wishes_that_make_no_plan(options: PlanOptions, said: str) -> None:
     with pytest.raises(AdequaError, match=said):
-        named_plan("default", options)
+        preset_plan("default", options)
 
 
 if sys.version_info >= (3, 11):

@@ -17,7 +17,7 @@ def entry(trial: int, step: int, **figures: float) -> dict[str, Any]:
 
 
 def lines(
-    history: list[dict[str, Any]], held_out: dict[str, int], **stage: object
+    history: list[dict[str, Any]], validation: dict[str, int], **stage: object
 ) -> list[list[str]]:
     table = {"encoder": "deep/bert", "stage": [{"objective": "ratings", **stage}]}
     metric = PairRegressor(plan_from(table, "a plan"), name="mine")
@@ -27,7 +27,7 @@ def lines(
         "precision": "fp32",
     }  # fmt: skip
     last = {key: value for key, value in history[-1].items() if key in {"pearson", "accuracy"}}
-    metric.agreement_ = {"held_out": held_out, **last}
+    metric.agreement_ = {"held_out": validation, **last}
     shown = metric.training_result("bleu").to_text()
     assert shown.startswith("mine: bert, fine-tuned on cpu, fp32\n\n")
     assert "ratings  a.tsv, b  1,234\n" in shown

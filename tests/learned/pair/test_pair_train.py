@@ -106,9 +106,9 @@ def test_trials_begin_alike_and_the_next_stage_with_the_best() -> None:
         (each["stage"], each["trial"]): each["pearson"] for each in outcome.history
     }  # the latest of each
     best = max(each["pearson"] for each in outcome.history if each["stage"] == "a")
-    held_out = np.arange(tiny.LEARNT, tiny.ALL)
-    fresh = predict(network(), PairInputs(tiny.ROWS), held_out)
-    untrained = np.corrcoef(fresh, tiny.QUALITY[held_out])[0, 1]
+    validation = np.arange(tiny.LEARNT, tiny.ALL)
+    fresh = predict(network(), PairInputs(tiny.ROWS), validation)
+    untrained = np.corrcoef(fresh, tiny.QUALITY[validation])[0, 1]
     assert of_stage["a", 2] == pytest.approx(untrained, abs=1e-3)
     assert of_stage["b", 1] == pytest.approx(best, abs=1e-4)
 
@@ -330,7 +330,7 @@ def test_checkpoints_come_by_the_clock_of_the_whole(
     monkeypatch.setattr(Checkpoints, "write", watched)
     run = Run(
         inputs=PairInputs(tiny.ROWS),
-        development=tiny.held_out(),
+        development=tiny.validation(),
         seed=0,
         processes=Processes(torch.device("cpu")),
         checkpoints=Checkpoints(tmp_path, "plan"),

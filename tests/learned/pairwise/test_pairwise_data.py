@@ -29,9 +29,11 @@ def split(
 
 def test_references_of_held_out_preferences_are_not_trained_on() -> None:
     data = split(tiny_preferences(30))
-    train, held_out = (set(texts_of(part)[0].references) for (part,) in (data.train, data.held_out))
-    assert len(held_out) == 3
-    assert not train & held_out
+    train, validation = (
+        set(texts_of(part)[0].references) for (part,) in (data.train, data.validation)
+    )
+    assert len(validation) == 3
+    assert not train & validation
 
 
 def test_preferences_that_cannot_be_trained_on() -> None:

@@ -213,7 +213,7 @@ def test_only_vectors_in_use_are_looked_up(tmp_path: Path) -> None:
     assert fitted.words_.trained is not None
     used, whole = fitted.words_.look_up(parses), fitted.words_.look_up_for_training(parses)
     assert (used.table[used.rows] == whole.table[whole.rows]).all()
-    assert (used.known == whole.known).all()
+    assert (used.in_vocabulary == whole.in_vocabulary).all()
     assert (len(used.table), len(whole.table)) == (4, len(fitted.words_.trained) + 1)
 
 

@@ -23,7 +23,6 @@ from adequa.learned.embedding.features import Features, feature_count, pair_feat
 from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
 from adequa.learned.folds import FittedRegressor, reference_groups, validation_agreement
-from adequa.learned.results import TrainingResult, ratings_result
 from adequa.learned.saved import encoder_facts, restore_encoder
 from adequa.metrics.base import Remark, check_choice
 from adequa.metrics.saved import Description
@@ -135,10 +134,6 @@ class EmbeddingRegressor(LearnedMetric):
     def arrays(self) -> dict[str, np.ndarray]:
         return self.regressor_.arrays()
 
-    def training_result(self, folder: str | Path = "") -> TrainingResult:
-        self.check_fitted()
-        return ratings_result(self, folder)
-
     def card(self) -> str:
         model = {"svr": "an SVR with an RBF kernel", "mlp": "a multi-layer perceptron"}[self.model]
         return ratings_card(
@@ -179,6 +174,5 @@ class EmbeddingRegressor(LearnedMetric):
                 "that it was trained with."
             )
         metric.regressor_ = regressor
-        metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.identity
+        metric.restore_facts(description)
         return metric

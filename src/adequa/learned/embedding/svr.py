@@ -356,10 +356,10 @@ def search_svr(
 
     def cross_validate(job: tuple[int, int]) -> None:
         fold, gamma = job
-        held_out = fold_of_row == fold
-        predicted = _predict_held_out(distances, targets, held_out, grid, gammas[gamma])
-        predictions[:, :, gamma, held_out] = predicted
-        correlations[:, :, gamma, fold] = held_out_pearson(targets[held_out], predicted)
+        in_fold = fold_of_row == fold
+        predicted = _predict_fold(distances, targets, in_fold, grid, gammas[gamma])
+        predictions[:, :, gamma, in_fold] = predicted
+        correlations[:, :, gamma, fold] = fold_pearson(targets[in_fold], predicted)
 
     _run_jobs(cross_validate, jobs, workers, lambda jobs_done: advance(jobs_done * fits, total))
     return SVRSearch(
@@ -369,27 +369,27 @@ def search_svr(
     )
 
 
-def held_out_pearson(targets: FloatArray, predictions: FloatArray) -> FloatArray:
+def fold_pearson(targets: FloatArray, predictions: FloatArray) -> FloatArray:
     """Return the correlation of targets with each row of predictions; 0 where one is constant."""
     width, largest = np.ptp(predictions, axis=-1), np.abs(predictions).max(axis=-1)
     correlation = np.nan_to_num(pearson(targets, predictions), nan=0.0)
     return np.where(width <= _ROUNDING * largest, 0.0, correlation)
 
 
-def _predict_held_out(
-    distances: FloatArray, targets: FloatArray, held_out: Mask, grid: SVRGrid, gamma: float
+def _predict_fold(
+    distances: FloatArray, targets: FloatArray, in_fold: Mask, grid: SVRGrid, gamma: float
 ) -> FloatArray:
     """Return predictions for held-out rows of every C and ε, shape (C, ε, rows), by one kernel."""
-    trained, held_out_rows = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    trained, fold_rows = np.flatnonzero(~in_fold), np.flatnonzero(in_fold)
     kernel = _rbf_kernel_in_place(distances[np.ix_(trained, trained)], gamma)
-    to_held_out = _rbf_kernel_in_place(distances[np.ix_(held_out_rows, trained)], gamma)
-    predictions = np.empty((len(grid.C), len(grid.epsilon), len(held_out_rows)))
+    to_fold = _rbf_kernel_in_place(distances[np.ix_(fold_rows, trained)], gamma)
+    predictions = np.empty((len(grid.C), len(grid.epsilon), len(fold_rows)))
     for (i, C), (j, epsilon) in product(enumerate(grid.C), enumerate(grid.epsilon)):  # noqa: N806
         coefficients, intercept = solve_dual(
             kernel, targets[trained], SVRSetting(C, epsilon, gamma)
         )
         # Unlike a product by BLAS, this adds up in one order whatever else is running.
-        predictions[i, j] = np.einsum("ij,j->i", to_held_out, coefficients) + intercept
+        predictions[i, j] = np.einsum("ij,j->i", to_fold, coefficients) + intercept
     return predictions
 
 

@@ -474,10 +474,10 @@ def _recipe(metric: Description) -> Iterator[str]:
 
 
 def _agreement(report: Mapping[str, Any]) -> str:
-    held_out = report["held_out"]
-    if not any(held_out.values()):
+    development_rows = report["held_out"]
+    if not any(development_rows.values()):
         return f"Nothing was held out to measure it on; {EVALUATE_YOURSELF}"
-    counts = " and ".join(f"{count:,} {kind}" for kind, count in held_out.items() if count)
+    counts = " and ".join(f"{count:,} {kind}" for kind, count in development_rows.items() if count)
     figures = [
         f"{word} {report[key]:.3f}" for key, word in _FIGURES.items() if report.get(key) is not None
     ]

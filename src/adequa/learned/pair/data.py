@@ -21,7 +21,7 @@ from adequa.learned.pair.development import (
     Development,
     check_can_choose,
     development_data,
-    held_out_references,
+    development_references,
 )
 from adequa.learned.pair.objectives import (
     Distillation,
@@ -55,7 +55,7 @@ _FEWEST_JOINED, _MOST_JOINED = 2, 4  # texts that are joined to one
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StageSource:
     """One objective of a stage with its data."""
 
     objective: Objective
@@ -68,9 +68,9 @@ class PairData:
     """All texts of a training, each distinct pair once, and the objectives on them."""
 
     texts: list[tuple[str, str]]  # reference and hypothesis
-    stages: tuple[tuple[Source, ...], ...]
+    stages: tuple[tuple[StageSource, ...], ...]
     development: Development
-    held_out: Mapping[str, int]  # rows of development data, by kind
+    development_rows: Mapping[str, int]  # rows of development data, by kind
     digest: str  # of all texts and targets
     notes: tuple[str, ...] = ()  # for the user
 
@@ -89,15 +89,19 @@ def collect(
     ]
     every = [subset for stage in available for _, subsets in stage for subset in subsets]
     development_subsets = [reader.judged(name) for name in plan.development.data]
-    held_out = held_out_references(plan.development, every, development_subsets, plan.seed)
+    chosen = development_references(plan.development, every, development_subsets, plan.seed)
     index = PairIndex()
     development = development_data(
-        plan.development, development_subsets or every, held_out.references, index, plan.seed
+        plan.development,
+        development_subsets or every,
+        chosen.references,
+        index,
+        plan.seed,
     )
     check_can_choose(plan, development)
     training = [
         [
-            (source, _training_subsets(source, subsets, held_out.references, plan.seed))
+            (source, _training_subsets(source, subsets, chosen.references, plan.seed))
             for source, subsets in stage
         ]
         for stage in available
@@ -117,11 +121,14 @@ def collect(
         texts=list(index.numbers),
         stages=stages,
         development=development,
-        held_out={"ratings": len(development.rated), "preferences": len(development.better)},
+        development_rows={
+            "ratings": len(development.rated),
+            "preferences": len(development.better),
+        },
         digest=_digest(index, stages, development),
         notes=(
             *_unused_row_notes([*every, *development_subsets]),
-            *held_out.notes,
+            *chosen.notes,
             *scale_notes,
         ),
     )
@@ -190,10 +197,10 @@ _KINDS: Mapping[str, tuple[type[SegmentJudgements], ...]] = {
 
 
 def _training_subsets(
-    source: SourcePlan, subsets: Sequence[Subset], held_out: set[str], seed: int
+    source: SourcePlan, subsets: Sequence[Subset], excluded: set[str], seed: int
 ) -> list[Subset]:
     """The data of a source that are not held out, or a sample of them."""
-    outside = [subset.select(~subset.mask_with_any(held_out)) for subset in subsets]
+    outside = [subset.select(~subset.mask_with_any(excluded)) for subset in subsets]
     remaining = sample([subset for subset in outside if len(subset)], source.sample, seed)
     if not remaining:
         raise AdequaError(
@@ -225,7 +232,9 @@ def _scale_notes(subsets: Sequence[Subset]) -> Iterator[str]:
         yield f"ratings that are learnt together seem to be on different scales: {scales}."
 
 
-def _digest(index: PairIndex, stages: Iterable[Iterable[Source]], development: Development) -> str:
+def _digest(
+    index: PairIndex, stages: Iterable[Iterable[StageSource]], development: Development
+) -> str:
     """A digest of all texts, of the objectives, and of development data."""
     digest = hashlib.sha256()
     for pair in index.numbers:
@@ -242,7 +251,7 @@ def _digest(index: PairIndex, stages: Iterable[Iterable[Source]], development: D
 
 def _source(
     source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, teach: Teach, seed: int
-) -> Source:
+) -> StageSource:
     if source.objective == "preferences":
         return _preferences(source, subsets, index, seed)
     if source.objective == "distillation":
@@ -268,7 +277,7 @@ def _facts(objective: str, subsets: Sequence[Subset], columns: list[np.ndarray])
     }
 
 
-def _ratings(subsets: Sequence[Subset], index: PairIndex) -> Source:
+def _ratings(subsets: Sequence[Subset], index: PairIndex) -> StageSource:
     """Every rated output with each of its references; targets are standardised."""
     added = [index.add(subset.sides[0], subset.rows) for subset in subsets]
     targets = np.concatenate(
@@ -281,7 +290,7 @@ def _ratings(subsets: Sequence[Subset], index: PairIndex) -> Source:
         )
     pairs = np.concatenate([pairs for pairs, _ in added])
     mean, std = float(targets.mean()), float(targets.std())
-    return Source(
+    return StageSource(
         RatingRegression(pairs, (targets - mean) / std),
         (mean, std),
         _facts("ratings", subsets, [pairs, targets]),
@@ -290,7 +299,7 @@ def _ratings(subsets: Sequence[Subset], index: PairIndex) -> Source:
 
 def _preferences(
     source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, seed: int
-) -> Source:
+) -> StageSource:
     """Every preference with each of its references."""
     better, worse, rows = [], [], []
     start = 0
@@ -302,7 +311,7 @@ def _preferences(
         start += len(subset)
     columns = np.concatenate(better), np.concatenate(worse)
     items = _preference_items(subsets, source.split, seed)[np.concatenate(rows)]
-    return Source(
+    return StageSource(
         preference_order(*columns, items), None, _facts("preferences", subsets, list(columns))
     )
 
@@ -312,8 +321,8 @@ def _preference_items(subsets: Sequence[Subset], split: int, seed: int) -> IntAr
     if not split:
         return np.arange(sum(map(len, subsets)))
     random = np.random.default_rng(seed)
-    drawn_parts = np.concatenate([random.integers(split, size=len(each)) for each in subsets])
-    parts, part = np.unique(drawn_parts, return_inverse=True)
+    sampled_parts = np.concatenate([random.integers(split, size=len(each)) for each in subsets])
+    parts, part = np.unique(sampled_parts, return_inverse=True)
     numbers = defaultdict[tuple[str, str, str], int]()
     numbers.default_factory = numbers.__len__
     segments = np.concatenate([_segment_numbers(subset, numbers) for subset in subsets])
@@ -338,7 +347,7 @@ def _segment_numbers(subset: Subset, numbers: Mapping[tuple[str, str, str], int]
 
 def _distillation(
     source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, teach: Teach, seed: int
-) -> Source:
+) -> StageSource:
     """Every distinct output with the teacher's score; targets are standardised."""
     segments = distinct_outputs(subsets)
     if source.crossed:
@@ -359,7 +368,7 @@ def _distillation(
         "joined": len(pairs) - len(rows),
         "teacher": list(source.teacher),
     }
-    return Source(Distillation(pairs, (targets - mean) / std), (mean, std), facts)
+    return StageSource(Distillation(pairs, (targets - mean) / std), (mean, std), facts)
 
 
 def distinct_outputs(subsets: Sequence[Subset]) -> Segments:
@@ -444,7 +453,9 @@ def joined_texts(texts: Segments, fraction: float, seed: int) -> JoinedTexts:
 # Damage
 
 
-def _damage(source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, seed: int) -> Source:
+def _damage(
+    source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, seed: int
+) -> StageSource:
     """Good outputs, and references as their own outputs, each with damaged copies."""
     outputs = distinct_outputs(list(map(good_outputs, subsets)))
     references = tuple(dict.fromkeys(refs[0] for refs in outputs.references))
@@ -469,7 +480,7 @@ def _damage(source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, see
         "texts": len(intact),
         "damages": dict(sorted(Counter(damage.kinds).items())),
     }
-    return Source(damage_order(one, other, source.margin), None, facts)
+    return StageSource(damage_order(one, other, source.margin), None, facts)
 
 
 def good_outputs(subset: Subset) -> Subset:

@@ -80,25 +80,25 @@ def criterion(figures: Figures, objectives: tuple[str, ...]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class DevelopmentReferences:
     """The references that no stage may learn from, and notes for the user."""
 
     references: set[str]
     notes: tuple[str, ...] = ()
 
 
-def held_out_references(
+def development_references(
     plan: DevelopmentPlan, subsets: Sequence[Subset], development: Sequence[Subset], seed: int
-) -> HeldOut:
+) -> DevelopmentReferences:
     """The references of the development data, or a random fraction of all references.
 
     Sets of references that share one are held out together or not at all.
     """
     if development:
         sets = (references for subset in development for references in subset.references)
-        return HeldOut({reference for references in sets for reference in references})
+        return DevelopmentReferences({reference for references in sets for reference in references})
     if not plan.share:
-        return HeldOut(set())
+        return DevelopmentReferences(set())
     leader = reference_leaders(refs for subset in subsets for refs in subset.references)
     groups = defaultdict[str, list[str]](list)
     for reference, first in leader.items():
@@ -118,7 +118,7 @@ def held_out_references(
         groups[first] for first in judged if _uniform(min(groups[first]), seed) < plan.share
     ]
     references = {r for group in selected if len(group) <= largest for r in group}
-    return HeldOut(references, _large_group_notes(too_large, len(leader)))
+    return DevelopmentReferences(references, _large_group_notes(too_large, len(leader)))
 
 
 def _uniform(text: str, seed: int) -> float:
@@ -144,9 +144,13 @@ def development_data(
     seed: int,
 ) -> Development:
     """The judgements of held-out references; each row of a dataset once."""
-    held_out = _without_repeats([each.select(each.mask_with_any(references)) for each in subsets])
+    validation_parts = _without_repeats(
+        [each.select(each.mask_with_any(references)) for each in subsets]
+    )
     rated, compared = (
-        sample([each for each in held_out if each.kind == kind and len(each)], plan.rows, seed)
+        sample(
+            [each for each in validation_parts if each.kind == kind and len(each)], plan.rows, seed
+        )
         for kind in ("ratings", "preferences")
     )
     groups = [f"{subset.name} {pair}" for subset in rated for pair in subset.language_pairs]

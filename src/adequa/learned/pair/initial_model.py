@@ -127,11 +127,11 @@ def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> Initi
                 "training": dict(start.training_),
             }
         },
-        notes=_held_out_notes(plan, start.plan),
+        notes=_development_notes(plan, start.plan),
     )
 
 
-def _held_out_notes(plan: Plan, start: Plan) -> tuple[str, ...]:
+def _development_notes(plan: Plan, start: Plan) -> tuple[str, ...]:
     """A note if the start may have learnt from data that are held out now."""
     if not plan.development.share or (plan.seed, plan.development) == (
         start.seed,

@@ -176,7 +176,7 @@ class PairRegressor(LearnedMetric):
             "trained_on": _device_name(model.network.device),
             **initial.facts,
         }
-        self.agreement_ = {"held_out": dict(data.held_out), **outcome.best.figures}
+        self.agreement_ = {"held_out": dict(data.development_rows), **outcome.best.figures}
 
     def _training_facts(self, data: PairData, outcome: Outcome) -> dict[str, Any]:
         """Facts about the data and the choices of a training, for metric.json."""
@@ -327,8 +327,7 @@ class PairRegressor(LearnedMetric):
         metric.most_tokens = whole_number(
             "most_tokens", settings.get("most_tokens", str(_SCORING_TOKENS))
         )
-        metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.identity
+        metric.restore_facts(description)
         return metric
 
 

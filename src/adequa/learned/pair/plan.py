@@ -258,9 +258,9 @@ def _sentence(detail: ErrorDetails, origin: str) -> str:
     keys = [key for key in path if isinstance(key, str)]
     match detail["type"]:
         case "unexpected_keyword_argument":
-            known = [f.name for f in fields(_TABLES.get(keys[-2], Plan) if keys[1:] else Plan)]
-            hint = nearest(keys[-1], known)
-            return f'{table} has no setting "{keys[-1]}".{hint} There are {", ".join(known)}.'
+            valid = [f.name for f in fields(_TABLES.get(keys[-2], Plan) if keys[1:] else Plan)]
+            hint = nearest(keys[-1], valid)
+            return f'{table} has no setting "{keys[-1]}".{hint} There are {", ".join(valid)}.'
         case "missing":
             return f"{table} names no objective; there are {', '.join(get_args(ObjectiveName))}."
         case "dataclass_type":
@@ -277,7 +277,7 @@ def _expected(schema: Mapping[str, Any], value: Any) -> str:
         return f"{_TYPE_WORDS[schema['type']]}, not {value!r}"
     if "enum" in schema:
         return f"one of {', '.join(filter(None, schema['enum']))}, not {value!r}"
-    return f"{_range(schema, value)}, not {_shown(value)}"
+    return f"{_range(schema, value)}, not {_formatted(value)}"
 
 
 def _location(path: Sequence[str | int], origin: str) -> str:
@@ -325,13 +325,13 @@ def _range(schema: Mapping[str, Any], value: float) -> str:
     most = schema.get("maximum")
     if most is None or (most == _LARGEST and value <= most):
         return f"from {least:g}"
-    return f"from {least:g} to {_shown(most)}"
+    return f"from {least:g} to {_formatted(most)}"
 
 
-def _shown(number: int | float) -> str:
+def _formatted(number: int | float) -> str:
     """A number for people, however large it is.
 
-    >>> _shown(0.5), _shown(32_768), _shown(10**9), _shown(-(10**400))
+    >>> _formatted(0.5), _formatted(32_768), _formatted(10**9), _formatted(-(10**400))
     ('0.5', '32,768', '1,000,000,000', 'a number of about 401 digits')
     """
     if isinstance(number, float):
@@ -396,10 +396,10 @@ class PlanOptions:
     seed: int = 0
 
 
-def named_plan(name: str, options: PlanOptions) -> Plan:
+def preset_plan(name: str, options: PlanOptions) -> Plan:
     """The plan of this name for a user's data: preferences first, if there are any, then ratings.
 
-    >>> plan = named_plan("paper", PlanOptions(ratings=["mine.tsv"], encoder="bert", epochs=[2]))
+    >>> plan = preset_plan("paper", PlanOptions(ratings=["mine.tsv"], encoder="bert", epochs=[2]))
     >>> plan.pooling, plan.stage[0].batch, plan.stage[0].epochs
     ('cls', (16, 32), (2.0,))
     """

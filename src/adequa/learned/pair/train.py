@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from adequa.learned import training
 from adequa.learned.checkpoints import Checkpoints, Snapshot
-from adequa.learned.pair.data import PairData, Source
+from adequa.learned.pair.data import PairData, StageSource
 from adequa.learned.pair.development import Development, criterion
 from adequa.learned.pair.devices import (
     Processes,
@@ -121,7 +121,7 @@ def plan_stages(plan: Plan, data: PairData) -> list[PairStage]:
     ]
 
 
-def _trial(stage: StagePlan, sources: Sequence[Source], settings: dict[str, Any]) -> PairTrial:
+def _trial(stage: StagePlan, sources: Sequence[StageSource], settings: dict[str, Any]) -> PairTrial:
     main = StageObjective(sources[0].objective, settings["batch"], stage.weight, _pool(stage))
     beside = (
         StageObjective(source.objective, planned.batch[0], planned.weight, _pool(planned))
@@ -152,7 +152,7 @@ def _pool(source: SourcePlan) -> int:
     return source.pool or (_PREFERENCE_POOL if source.objective in {"preferences", "damage"} else 1)
 
 
-def _calibration(sources: Sequence[Source], *, new_head: bool) -> Calibration | None:
+def _calibration(sources: Sequence[StageSource], *, new_head: bool) -> Calibration | None:
     """Bring the network to the scale of the first objective that has numeric targets, if any."""
     for source in sources:
         objective = source.objective
@@ -228,7 +228,7 @@ def _loop_stages(
     loop_stages, trials_before = [], 0
     for stage_index, stage in enumerate(stages):
         trials = [
-            _Batches(network, run, trial, stage_index, trials_before + index)
+            _PairBatches(network, run, trial, stage_index, trials_before + index)
             for index, trial in enumerate(stage.trials)
         ]
         loop_stages.append(
@@ -244,7 +244,7 @@ def _loop_stages(
 
 
 def _loop_trial(
-    network: PairNetwork, stage: PairStage, batches: _Batches, run: Run
+    network: PairNetwork, stage: PairStage, batches: _PairBatches, run: Run
 ) -> training.Trial:
     trial = batches.trial
     steps, rates = trial.steps, trial.rates
@@ -276,7 +276,7 @@ def _evaluate(network: PairNetwork, objectives: tuple[str, ...], run: Run) -> Ev
     return Evaluation(criterion(figures, objectives), figures)
 
 
-class _Batches:
+class _PairBatches:
     """The items of every step of a trial, and their gradients."""
 
     def __init__(

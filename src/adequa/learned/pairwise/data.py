@@ -32,13 +32,13 @@ class TrainingData:
     """Preferences to train on, and others to validate on; one item a dataset."""
 
     train: tuple[Preferences, ...]
-    held_out: tuple[Preferences, ...]
+    validation: tuple[Preferences, ...]
 
     def parts(self) -> list[tuple[Segments, list[Corpus]]]:
         """Return all texts with their corpora: better ones, then worse ones, of each dataset."""
         return [
             (texts, corpora_of(preferences))
-            for preferences in (*self.train, *self.held_out)
+            for preferences in (*self.train, *self.validation)
             for texts in preference_texts(preferences)
         ]
 
@@ -57,12 +57,12 @@ class TrainingData:
             "data": " + ".join(each.name for each in self.train),
             "rows": sum(map(len, self.train)),
             "rows_by_language_pair": dict(sorted(rows_by_pair.items())),
-            "validated_on": " + ".join(each.name for each in self.held_out),
+            "validated_on": " + ".join(each.name for each in self.validation),
         }
 
-    def held_out_taus(self, margins: FloatArray) -> dict[str, dict[str, float]]:
+    def validation_taus(self, margins: FloatArray) -> dict[str, dict[str, float]]:
         """Return the strict tau of each language pair that is validated on."""
-        pairs = np.array([pair for each in self.held_out for _, pair in corpora_of(each)])
+        pairs = np.array([pair for each in self.validation for _, pair in corpora_of(each)])
         return {
             str(pair): {
                 "rows": int((pairs == pair).sum()),
@@ -102,16 +102,18 @@ def split_preferences(
             raise AdequaError("There are no preferences to validate on.")
         return TrainingData(tuple(usable), tuple(development))
     splits = [_split(preferences, fraction, seed) for preferences in usable]
-    return TrainingData(tuple(train for train, _ in splits), tuple(held for _, held in splits))
+    return TrainingData(
+        tuple(train for train, _ in splits), tuple(validation_part for _, validation_part in splits)
+    )
 
 
 def _split(preferences: Preferences, fraction: float, seed: int) -> tuple[Preferences, Preferences]:
     """Split off a fraction of preferences, all of one reference on the same side."""
     better, _ = preference_texts(preferences)
-    held_out = split_off(reference_groups(better), fraction, seed)
+    validation = split_off(reference_groups(better), fraction, seed)
     return (
-        preferences.select(np.flatnonzero(~held_out)),
-        preferences.select(np.flatnonzero(held_out)),
+        preferences.select(np.flatnonzero(~validation)),
+        preferences.select(np.flatnonzero(validation)),
     )
 
 

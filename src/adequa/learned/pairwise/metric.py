@@ -69,7 +69,7 @@ from adequa.version import __version__
 if TYPE_CHECKING:
     from adequa.learned.pairwise.train import Epoch, TrainedNetwork
 
-HELD_OUT = 0.1  # fraction of the preferences to validate on where no others are given
+VALIDATION_FRACTION = 0.1  # fraction of the preferences to validate on where no others are given
 
 
 @dataclass(eq=False)
@@ -116,9 +116,11 @@ class PairwiseRanker(LearnedMetric):
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
         self._check_settings()
-        data = split_preferences(judgements, development, HELD_OUT, self.seed, progress.note)
+        data = split_preferences(
+            judgements, development, VALIDATION_FRACTION, self.seed, progress.note
+        )
         texts, rows = UniqueTexts.collect(data.parts(), self.columns)
-        train_pairs, held_out_pairs = data.pairs(rows)
+        train_pairs, validation_pairs = data.pairs(rows)
         check_contradictions(train_pairs, progress.note)
         try:
             from adequa.learned.pairwise.train import (  # noqa: PLC0415  # needs PyTorch
@@ -143,7 +145,7 @@ class PairwiseRanker(LearnedMetric):
         progress.stage(f"Learning from {len(triples):,} preferences")
 
         def validate(network: PairwiseNetwork) -> float:
-            return float(tau_wmt12(self._margins(network, texts, features, *held_out_pairs)))
+            return float(tau_wmt12(self._margins(network, texts, features, *validation_pairs)))
 
         def epoch_done(epoch: Epoch) -> None:
             progress.step(epoch.epoch, self.epochs)
@@ -159,7 +161,7 @@ class PairwiseRanker(LearnedMetric):
             epoch_done=epoch_done,
         )
         self.network_, self.digest_ = trained.network, ""
-        margins = self._margins(trained.network, texts, features, *held_out_pairs)
+        margins = self._margins(trained.network, texts, features, *validation_pairs)
         self._describe(data, trained, margins)
         return self
 
@@ -357,7 +359,7 @@ class PairwiseRanker(LearnedMetric):
             "held_out_rows": len(margins),
             "settings_tried": len(trained.history),
             "tau": best.tau,
-            "by_language_pair": data.held_out_taus(margins),
+            "by_language_pair": data.validation_taus(margins),
         }
 
     @classmethod
@@ -376,8 +378,7 @@ class PairwiseRanker(LearnedMetric):
         metric.network_, metric.scalings_ = _restore_network(
             arrays, inputs, metric.hidden, str(folder)
         )
-        metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.identity
+        metric.restore_facts(description)
         return metric
 
 

@@ -139,7 +139,7 @@ def collect_judgements(
     if not judgements:
         raise AdequaError("A Tree-LSTM learns from preferences or ratings; there are none.")
     chosen_on = [_split_part(ratings, _DEVELOPMENT, "choose on") for ratings in development]
-    to_train, held_out = [], []
+    to_train, development_parts = [], []
     for data in judgements:
         ratings = (
             rate_preferences(data, formula, min_comparisons)
@@ -148,19 +148,19 @@ def collect_judgements(
         )
         texts = rated_texts(ratings)
         if _SPLIT in ratings.ids:
-            held_out.append(_rows_of_part(ratings, _DEVELOPMENT))
+            development_parts.append(_rows_of_part(ratings, _DEVELOPMENT))
             ratings = _split_part(ratings, _TRAIN, "learn from")
         elif not development:
             mask = split_off(reference_groups(texts), DEVELOPMENT_FRACTION, seed)
-            held_out.append(ratings.select(np.flatnonzero(mask)))
+            development_parts.append(ratings.select(np.flatnonzero(mask)))
             ratings = ratings.select(np.flatnonzero(~mask))
         to_train.append(_rescale(ratings, note))
     for ratings in chosen_on:
         rated_texts(ratings)
-    held_out = [ratings for ratings in held_out if len(ratings)]
+    development_parts = [ratings for ratings in development_parts if len(ratings)]
     if not chosen_on:
-        _check_held_out(held_out, sum(map(len, to_train)))
-    choices = _concatenate(chosen_on or held_out)
+        _check_development(development_parts, sum(map(len, to_train)))
+    choices = _concatenate(chosen_on or development_parts)
     return TreeJudgements(_concatenate(to_train), choices, _correlation_groups(choices, note))
 
 
@@ -199,13 +199,13 @@ def _rescale(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
     return replace(ratings, scores=np.clip(scaled, LOWEST, HIGHEST))
 
 
-def _check_held_out(held_out: Sequence[Ratings], training_rows: int) -> None:
-    if not held_out:
+def _check_development(development_parts: Sequence[Ratings], training_rows: int) -> None:
+    if not development_parts:
         raise AdequaError(
             "There are no ratings to choose the best epoch on; name some with --development."
         )
-    if not any(_varies(ratings.scores) for ratings in held_out):
-        count = sum(map(len, held_out))
+    if not any(_varies(ratings.scores) for ratings in development_parts):
+        count = sum(map(len, development_parts))
         reason = f"{count:,} are held out to choose the epoch, and they do not differ"
         if count == 1:
             reason = "1 is held out to choose the epoch, and a correlation needs more"

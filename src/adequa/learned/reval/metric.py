@@ -25,7 +25,6 @@ from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
 from adequa.learned.device import to_device, torch_device
 from adequa.learned.folds import correlations, rounded
-from adequa.learned.results import TrainingResult, ratings_result
 from adequa.learned.reval.data import (
     HIGHEST,
     LOWEST,
@@ -144,12 +143,14 @@ class TreeLstm(LearnedMetric):
         """Return the trained network, with predictions by segment, and the word vectors."""
         from adequa.learned.reval.train import preset_shape, train_trees  # noqa: PLC0415  # PyTorch
 
-        held_out = rated_texts(data.development).pairs()
-        trees, words = self._trees(data, held_out, progress)
+        development_pairs = rated_texts(data.development).pairs()
+        trees, words = self._trees(data, development_pairs, progress)
         progress.stage(f"Learning from {len(trees.training):,} pairs of sentences")
 
         def criterion(predictions: FloatArray) -> float:
-            return data.criterion(reduce_pairs(predictions, held_out.segment, self.references))
+            return data.criterion(
+                reduce_pairs(predictions, development_pairs.segment, self.references)
+            )
 
         trained = train_trees(
             trees,
@@ -163,22 +164,27 @@ class TreeLstm(LearnedMetric):
         )
         if trained.table is not None:
             words = words.with_trained(trained.table[: len(words.words)])
-        by_segment = reduce_pairs(trained.predictions, held_out.segment, self.references)
+        by_segment = reduce_pairs(trained.predictions, development_pairs.segment, self.references)
         return replace(trained, predictions=by_segment), words
 
     def _trees(
-        self, data: TreeJudgements, held_out: ReferencePairs, progress: Progress
+        self, data: TreeJudgements, development_pairs: ReferencePairs, progress: Progress
     ) -> tuple[TreeData, TreeWords]:
         """Return all sentences as trees with word vectors."""
         from adequa.learned.reval.train import TreeData, TreePairs  # noqa: PLC0415  # PyTorch
 
         pairs = rated_texts(data.training).pairs()
-        sides = [pairs.references, pairs.hypotheses, held_out.references, held_out.hypotheses]
+        sides = [
+            pairs.references,
+            pairs.hypotheses,
+            development_pairs.references,
+            development_pairs.hypotheses,
+        ]
         texts, indices = distinct([text for side in sides for text in side])
         progress.stage(f"Parsing with {self.parser.name}")
         parses = self.parser.parse(texts)
         progress.stage("Looking up word vectors")
-        ref, hyp, held_out_ref, held_out_hyp = np.split(
+        ref, hyp, development_ref, development_hyp = np.split(
             indices, np.cumsum([len(side) for side in sides[:-1]])
         )
         # Texts are in the order of their first appearance: those of training pairs come first.
@@ -186,15 +192,17 @@ class TreeLstm(LearnedMetric):
         trains = self.tuned or self.vectors is None
         words = initial_words(self.vectors, training_words, trains=trains)
         lexicon = words.look_up_for_training(parses)
-        if not lexicon.known.all():
-            fraction = np.floor(1000 * lexicon.known.mean()) / 1000  # never rounded up to all
+        if not lexicon.in_vocabulary.all():
+            fraction = (
+                np.floor(1000 * lexicon.in_vocabulary.mean()) / 1000
+            )  # never rounded up to all
             progress.note(f"{fraction:.1%} of the words have a vector of their own.")
         trees = TreeData(
             forest=build_forest(lexicon.rows, parses.parents, parses.starts),
             table=lexicon.table,
             training=TreePairs(ref, hyp, data.training.scores[pairs.segment]),
             development=TreePairs(
-                held_out_ref, held_out_hyp, data.development.scores[held_out.segment]
+                development_ref, development_hyp, data.development.scores[development_pairs.segment]
             ),
         )
         return trees, words
@@ -293,10 +301,6 @@ class TreeLstm(LearnedMetric):
     def write_further(self, folder: Path) -> Mapping[str, str]:
         return write_words(self.words_, folder)
 
-    def training_result(self, folder: str | Path = "") -> TrainingResult:
-        self.check_fitted()
-        return ratings_result(self, folder)
-
     def card(self) -> str:
         summary = {
             "dependency": "ReVal: a Tree-LSTM over dependency trees",
@@ -351,8 +355,7 @@ class TreeLstm(LearnedMetric):
         )
         metric._load_weights(saved["shape"], arrays, folder)
         metric.parser_facts_ = saved["parser"]
-        metric.training_, metric.agreement_ = description.training, description.agreement
-        metric.digest_ = description.identity
+        metric.restore_facts(description)
         return metric
 
     def _load_weights(

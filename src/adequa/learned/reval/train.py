@@ -136,8 +136,10 @@ def train_trees(
     """Train for all epochs, and return the network of the epoch with the highest criterion."""
     settings.check()
     device = device or torch.device("cpu")
-    model = _Model(TreeNetwork(shape, seed).to(device), to_device(data.table, device), tuned=tuned)
-    batches = _Batches(model, data, settings.batch, seed)
+    model = _TreeModel(
+        TreeNetwork(shape, seed).to(device), to_device(data.table, device), tuned=tuned
+    )
+    batches = _TreeBatches(model, data, settings.batch, seed)
 
     def evaluate() -> Evaluation:
         predictions = predict(model.network, model.table, data.forest, data.development)
@@ -177,7 +179,7 @@ def train_trees(
     )
 
 
-class _Model(nn.Module):
+class _TreeModel(nn.Module):
     """All that is trained: the network, and the word vectors where they are tuned."""
 
     table: Tensor
@@ -191,14 +193,14 @@ class _Model(nn.Module):
             self.register_buffer("table", table)
 
 
-class _Batches:
+class _TreeBatches:
     """Batches of training pairs, in an order drawn from the seed and the epoch.
 
     Dropout masks, too, depend on the seed and the epoch: this training is never resumed from a
     checkpoint.
     """
 
-    def __init__(self, model: _Model, data: TreeData, size: int, seed: int) -> None:
+    def __init__(self, model: _TreeModel, data: TreeData, size: int, seed: int) -> None:
         self._model, self._data = model, data
         self._size, self._seed = size, seed
         self._targets = to_device(
@@ -230,7 +232,7 @@ class _Batches:
         return network(levels, table, to_device(indices.reshape(-1), table.device))  # type: ignore[no-any-return]
 
 
-def _optimizer(model: _Model, settings: TreeSettings) -> torch.optim.Optimizer:
+def _optimizer(model: _TreeModel, settings: TreeSettings) -> torch.optim.Optimizer:
     groups: list[dict[str, Any]] = [
         {
             "params": list(model.network.parameters()),

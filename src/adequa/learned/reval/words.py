@@ -68,7 +68,7 @@ class TreeWords:
         rows = lexicon.rows.copy()
         used, indices = np.unique(rows[rows >= 0], return_inverse=True)
         rows[rows >= 0] = indices.reshape(-1)
-        used_alone = Lexicon(self.trained[used], rows, lexicon.known)
+        used_alone = Lexicon(self.trained[used], rows, lexicon.in_vocabulary)
         return self._add_pretrained(used_alone, parses.words)
 
     def look_up_for_training(self, parses: Parses) -> Lexicon:
@@ -96,9 +96,9 @@ class TreeWords:
             return lexicon
         added = self._look_up_pretrained(_single_words([words[i] for i in missing.tolist()]))
         table = np.concatenate([lexicon.table, added.table.astype(lexicon.table.dtype)])
-        rows, known = lexicon.rows.copy(), lexicon.known.copy()
-        rows[missing], known[missing] = added.rows + len(lexicon.table), added.known
-        return Lexicon(table, rows, known)
+        rows, in_vocabulary = lexicon.rows.copy(), lexicon.in_vocabulary.copy()
+        rows[missing], in_vocabulary[missing] = added.rows + len(lexicon.table), added.in_vocabulary
+        return Lexicon(table, rows, in_vocabulary)
 
 
 def _single_words(words: Sequence[str]) -> Parses:
