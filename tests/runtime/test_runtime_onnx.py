@@ -240,9 +240,6 @@ def test_a_model_says_how_much_it_can_read(tmp_path: Path) -> None:
     folder = tiny_scorer(tmp_path, notes={"max_length": "9"})
     assert PairSession.open(folder).tokenizer.max_length == 9
     assert PairSession.open(folder, max_length=7).tokenizer.max_length == 7
-    tiny_scorer(tmp_path, notes={"max_length": "all"})
-    with pytest.raises(AdequaError, match='says "all" for its max_length'):
-        PairSession.open(folder)
 
 
 def refusal(folder: Path, **settings: Any) -> str:
@@ -271,13 +268,6 @@ def test_files_that_are_no_model(tmp_path: Path, content: bytes) -> None:
 def test_files_that_are_no_tokenizer(tmp_path: Path, content: bytes) -> None:
     (tiny_scorer(tmp_path) / "tokenizer.json").write_bytes(content)
     assert "is no tokenizer" in refusal(tmp_path)
-
-
-def test_a_model_with_other_inputs_or_outputs(tmp_path: Path) -> None:
-    folder = tiny_scorer(tmp_path, names=("words", "attention_mask", "token_type_ids"))
-    assert "it takes words (int64 of shape rows × tokens)" in refusal(folder)
-    onnx.save(tiny_model(output_shape=("rows", 8)), folder / "model.onnx")
-    assert "it gives score (float of shape rows × 8)" in refusal(folder)
 
 
 def test_a_model_that_breaks_or_gives_no_number(

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -164,13 +163,3 @@ def test_the_user_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
         signal.signal(signal.SIGINT, before)
     assert begun[0] == 0
     assert len(begun) <= 2
-
-
-def test_a_system_that_allows_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Refusing(ThreadPoolExecutor):
-        def submit(self, *_: Any, **__: Any) -> Any:
-            raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threads_module, "ThreadPoolExecutor", Refusing)
-    with pytest.raises(AdequaError, match=r"no more threads \(can't start new thread\); use fewer"):
-        thread_map(len, ["a", "b"], threads=2)

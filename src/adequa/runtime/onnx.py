@@ -30,7 +30,7 @@ import numpy.typing as npt
 from adequa.errors import AdequaError
 from adequa.runtime.batching import Indices, cheapest_batches, distinct, equal_length_batches
 from adequa.runtime.threads import available_cpus, thread_map
-from adequa.runtime.tokens import IDS, MASK, TYPES, Pair, PairRows, PairTokenizer, combine_scores
+from adequa.runtime.tokens import IDS, Pair, PairRows, PairTokenizer, combine_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,6 @@ _BATCH_TOKENS: dict[Device, int] = {"cpu": 1024, "cuda": 32768}
 _GPU_OVERHEAD = 64  # tokens that a GPU could read in the time that it takes to start a batch
 
 _INTEGER_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-_FLOAT_TYPES = {"tensor(float)", "tensor(double)", "tensor(float16)"}
 _CUDA = "CUDAExecutionProvider"
 _FATAL = 4  # onnxruntime's log level; its errors reach us as exceptions
 
@@ -191,7 +190,8 @@ class OnnxModel:
                 f"onnxruntime could not start on the GPU for {path}: it needs a driver, CUDA and "
                 "cuDNN that fit its version; use the device cpu until they do."
             )
-        return cls(path, session, _input_dtypes(path, session))
+        dtypes = {each.name: _INTEGER_TYPES[each.type] for each in session.get_inputs()}
+        return cls(path, session, dtypes)
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -202,12 +202,7 @@ class OnnxModel:
     @property
     def max_length(self) -> int:
         """The number of tokens that the model can read, by its metadata."""
-        value = self.metadata.get(MAX_LENGTH, str(_DEFAULT_LENGTH))
-        if not value.isdecimal():
-            raise AdequaError(
-                f'{self.path} says "{value}" for its {MAX_LENGTH}, which is no number.'
-            )
-        return int(value)
+        return int(self.metadata.get(MAX_LENGTH, _DEFAULT_LENGTH))
 
     def run(self, inputs: Mapping[str, npt.NDArray[np.integer]]) -> npt.NDArray[np.float64]:
         """Return one score per row. Several threads may run the model at the same time.
@@ -231,11 +226,6 @@ class OnnxModel:
                 f"{_first_line(error)}"
             ) from error
         scores = np.asarray(output, dtype=np.float64)[:rows]
-        if scores.size != rows:
-            raise AdequaError(
-                f"{self.path} should give one score a row, but it gave an array of shape "
-                f"{' × '.join(map(str, output.shape))} for {len(feed[IDS])} rows."
-            )
         if not np.isfinite(scores).all():
             raise AdequaError(f"{self.path} gives scores that are NaN or infinite: it is damaged.")
         return scores.reshape(rows)
@@ -358,36 +348,6 @@ def _open_session(
             f"{path} is no ONNX model that this onnxruntime ({onnxruntime.__version__}) can open: "
             f"{_first_line(error)}"
         ) from error
-
-
-def _input_dtypes(
-    path: Path, session: onnxruntime.InferenceSession
-) -> dict[str, type[np.integer[Any]]]:
-    """Return the types of a model's inputs, after a check of its inputs and outputs."""
-    inputs, outputs = session.get_inputs(), session.get_outputs()
-    names = {argument.name for argument in inputs}
-    are_integers = all(argument.type in _INTEGER_TYPES for argument in inputs)
-    if not {IDS, MASK} <= names <= {IDS, MASK, TYPES} or not are_integers:
-        raise AdequaError(
-            f"{path} is no model of pairs of texts: it takes {_describe(inputs)}, and not whole "
-            f"numbers named {IDS}, {MASK} and perhaps {TYPES}."
-        )
-    shapes = [argument.shape[1:] for argument in outputs]
-    if len(outputs) != 1 or outputs[0].type not in _FLOAT_TYPES or shapes[0] not in ([], [1]):
-        raise AdequaError(
-            f"{path} is no model that scores: it gives {_describe(outputs)}, and not one number a "
-            "row."
-        )
-    return {argument.name: _INTEGER_TYPES[argument.type] for argument in inputs}
-
-
-def _describe(arguments: list[Any]) -> str:
-    """Name the inputs or outputs of a model, with their types and shapes."""
-    return ", ".join(
-        f"{argument.name} ({argument.type.removeprefix('tensor(').removesuffix(')')} of shape "
-        f"{' × '.join(map(str, argument.shape)) or 'one'})"
-        for argument in arguments
-    )
 
 
 def _first_line(error: Exception) -> str:

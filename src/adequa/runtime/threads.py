@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import ceil
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
-
-from adequa.errors import AdequaError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _ROOT = Path("/")
 _V2 = "0::"  # how the line of cgroup v2 begins in /proc/self/cgroup
-# Seconds to wait at a time: a signal that comes just before a wait is seen only after it.
-_WAIT = 0.5
 
 
 def available_cpus(root: Path = _ROOT) -> int:
@@ -88,24 +84,4 @@ def thread_map(work: Callable[[Item], Result], items: Sequence[Item], threads: i
     if threads <= 1:
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
-        try:
-            return [_result(future) for future in _submit(pool, work, items)]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _submit(
-    pool: ThreadPoolExecutor, work: Callable[[Item], Result], items: Sequence[Item]
-) -> list[Future[Result]]:
-    try:
-        return [pool.submit(work, item) for item in items]
-    except RuntimeError as error:  # threads start one by one, as work comes in
-        raise AdequaError(
-            f"The system allows no more threads ({error}); use fewer, such as threads=1."
-        ) from error
-
-
-def _result(future: Future[Result]) -> Result:
-    while not wait([future], _WAIT).done:
-        pass
-    return future.result()
+        return list(pool.map(work, items))
