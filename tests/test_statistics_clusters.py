@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adequa.errors import AdequaError
 from adequa.segments import FloatArray
 from adequa.statistics.significance import ranks
 
@@ -82,12 +81,3 @@ def test_within_a_greedy_rank_nothing_beats_what_comes_later(p_values: FloatArra
         members = np.flatnonzero(found == rank)
         inside = p_values[np.ix_(members, members)]
         assert not (np.triu(inside <= 0.05, k=1)).any()
-
-
-def test_bad_input_is_told() -> None:
-    with pytest.raises(AdequaError, match='no rule "gready".*Did you mean "greedy"'):
-        ranks(np.ones(2), significant(2), rule="gready")
-    with pytest.raises(AdequaError, match="between 0 and 1"):
-        ranks(np.ones(2), significant(2), alpha=5)
-    with pytest.raises(AdequaError, match="Ranks of 3 metrics"):
-        ranks(np.ones(3), significant(2))

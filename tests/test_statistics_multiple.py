@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from adequa.errors import AdequaError
 from adequa.statistics.significance import holm
 
 PROBABILITIES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -86,10 +85,3 @@ def test_pairs_without_a_test_stay_nan_in_a_matrix() -> None:
     assert np.isnan(adjusted[2]).all()
     assert np.isnan(adjusted[:, 2]).all()
     assert np.isnan(holm(np.full((1, 1), nan))).all()
-
-
-def test_bad_input_is_told() -> None:
-    with pytest.raises(AdequaError, match="between 0 and 1, but one of these is 1.5"):
-        holm(np.array([0.5, 1.5]))
-    with pytest.raises(AdequaError, match="2 by 3"):
-        holm(np.zeros((2, 3)))

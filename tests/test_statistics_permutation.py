@@ -17,7 +17,6 @@ from adequa.segments import FloatArray, IntArray
 from adequa.statistics import permutation
 from adequa.statistics.correlation import pearson, spearman
 from adequa.statistics.permutation import (
-    METHODS,
     Differences,
     average,
     general_differences,
@@ -29,6 +28,7 @@ from adequa.statistics.permutation import (
     system_differences,
 )
 
+METHODS = ("inputs", "systems", "both")
 SYSTEMS, SEGMENTS, RESAMPLES, SEED = 5, 12, 130, 11
 
 
@@ -276,10 +276,8 @@ def test_standardised_is_the_z_score_of_scipy() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: swap_units("input", None, None, 3), 'Did you mean "inputs"'),
         (lambda: swap_units("inputs", None, None, 3), "the segment of every row"),
         (lambda: swap_units("systems", None, np.zeros(2, np.intp), 3), "the system of every row"),
-        (lambda: pearson_differences(np.ones(3), np.ones((2, 4)), np.arange(3), 5, 0), "3 rows"),
         (lambda: pearson_differences(np.ones(3), np.ones((2, 3)), np.arange(3), 0, 0), "at least"),
         (
             lambda: system_differences(
@@ -287,7 +285,6 @@ def test_standardised_is_the_z_score_of_scipy() -> None:
             ),
             "people scored 3 systems and 2 have rows",
         ),
-        (lambda: average([]), "one part at least"),
     ],
 )
 def test_bad_input_is_told(call: Any, sentence: str) -> None:

@@ -134,8 +134,6 @@ def test_one_segment_has_an_interval_without_width() -> None:
 
 
 def test_bad_input_is_told() -> None:
-    with pytest.raises(AdequaError, match='no bootstrap over "segment".*Did you mean "segments"'):
-        row_weights(SEGMENTS, None, "segment", 10, seed=0)
     with pytest.raises(AdequaError, match="draws systems"):
         row_weights(SEGMENTS, None, "both", 10, seed=0)
     with pytest.raises(AdequaError, match="no rows"):

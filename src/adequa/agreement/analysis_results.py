@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from hashlib import sha256
+from importlib import resources
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -335,87 +336,22 @@ def check_listing(path: str | Path) -> None:
         )
 
 
-_STYLE = """
-:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 25%, transparent); }
-body { margin: 1rem; font: 1rem/1.4 system-ui, sans-serif; background: Canvas; color: CanvasText; }
-form { display: flex; flex-wrap: wrap; gap: .5rem 1rem; margin: 1rem 0; }
-form[hidden], tr[hidden] { display: none; }
-input, select, button { font: inherit; }
-table { border-collapse: collapse; width: 100%; }
-th, td { padding: .4rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
-th button { border: 0; padding: 0; background: none; color: inherit; font-weight: bold; }
-th[aria-sort=ascending] button::after { content: " ▲"; }
-th[aria-sort=descending] button::after { content: " ▼"; }
-td p { margin: 0 0 .3rem; overflow-wrap: anywhere; }
-small { opacity: .7; }
-@media (max-width: 50rem) {
-  thead { display: none; }
-  table, tbody, tr { display: block; }
-  tr { padding: .5rem 0; border-top: 1px solid var(--line); }
-  td { display: inline-block; border: 0; padding: 0 1rem .2rem 0; }
-  td:last-child { display: block; }
-  td[data-label]::before { content: attr(data-label) " "; opacity: .7; }
-}
-"""
-
-_SCRIPT = """
-const body = document.querySelector("tbody");
-const rows = [...body.rows];
-const form = document.querySelector("form");
-const counter = document.querySelector("output");
-const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
-
-function filter() {
-  const { verdict, pair, text } = form.elements;
-  const query = text.value.toLowerCase();
-  let count = 0;
-  for (const row of rows) {
-    row.hidden = (verdict.value && row.dataset.verdict !== verdict.value)
-      || (pair.value && row.dataset.pair !== pair.value)
-      || !texts.get(row).includes(query);
-    count += row.hidden ? 0 : 1;
-  }
-  counter.textContent = `${count} of ${rows.length} shown`;
-}
-
-function compare(first, second) {
-  const difference = Number(first) - Number(second);
-  return Number.isNaN(difference) ? first.localeCompare(second) : difference;
-}
-
-function sort(header) {
-  const direction = header.getAttribute("aria-sort") === "descending" ? 1 : -1;
-  const value = (row) => row.cells[header.cellIndex].dataset.value;
-  rows.sort((first, second) => direction * compare(value(first), value(second)));
-  for (const other of header.parentNode.cells) other.removeAttribute("aria-sort");
-  header.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
-  for (const row of rows) body.append(row);
-}
-
-form.addEventListener("input", filter);
-form.addEventListener("submit", (event) => event.preventDefault());
-for (const button of document.querySelectorAll("th button")) {
-  button.addEventListener("click", () => sort(button.parentNode));
-}
-form.hidden = false;
-filter();
-"""
-
-
 def page_lines(analysis: Analysis) -> Iterator[str]:
     """The page, piece by piece."""
     title = html_text(
         f"{analysis.dataset}: {' and '.join(metric.name for metric in analysis.metrics)}"
     )
     total = analysis.total
+    assets = resources.files("adequa.agreement") / "assets"
+    style, script = ((assets / name).read_text("utf-8") for name in ("listing.css", "listing.js"))
     policy = (
-        f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)}; "
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+    yield f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
     yield (
         f"<p>The {analysis.settings.top * 100:g}% that people rate highest: {total.analysed:,} of "
         f"{total.outputs:,} outputs. Percentiles of the language pair are in brackets.\n"
@@ -428,7 +364,7 @@ def page_lines(analysis: Analysis) -> Iterator[str]:
         yield f'<th scope="col"><button type="button">{html_text(name)}</button></th>'
     yield '<th scope="col">texts</th></tr></thead>\n<tbody>\n'
     yield from (_row(analysis, row) for row in analysis.rows)
-    yield f"</tbody>\n</table>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    yield f"</tbody>\n</table>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
 def _digest(text: str) -> str:

@@ -18,12 +18,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
 
 Seed: TypeAlias = int | Sequence[int]
 
-OVER = ("segments", "systems", "both")
 LIMIT = 2**22  # numbers in an array: 32 MB of floats, of which a few are held at once
 
 
@@ -151,15 +150,8 @@ def _units_of_rows(
     segment_codes: IntArray | None, system_codes: IntArray | None, over: str, seed: Seed
 ) -> list[tuple[IntArray, int, np.random.Generator]]:
     """For each kind of unit that is drawn: the unit of each row, how many, and its generator."""
-    if over not in OVER:
-        raise AdequaError(
-            f'There is no bootstrap over "{over}"; it is one of {", ".join(OVER)}.'
-            + nearest(over, OVER)
-        )
     # Both get a generator of their own, so that one draws the same whether or not the other does.
-    for_segments, for_systems = map(
-        np.random.default_rng, np.random.SeedSequence(seed).spawn(len(OVER) - 1)
-    )
+    for_segments, for_systems = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     kinds = (("segments", segment_codes, for_segments), ("systems", system_codes, for_systems))
     units_of_rows = []
     for kind, codes, generator in kinds:

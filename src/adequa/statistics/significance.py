@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
-from adequa.errors import AdequaError, nearest
 from adequa.segments import FloatArray, IntArray
 
 _FEWEST_ITEMS = 4  # items: with three, no degree of freedom is left
@@ -138,7 +137,6 @@ def holm(p_values: FloatArray) -> FloatArray:
            [0.98, 0.8 ,  nan]])
     """
     p_values = np.asarray(p_values, dtype=np.float64)
-    _check_p_values(p_values)
     if p_values.ndim != _MATRIX:
         return _step_down(p_values)
     pairs = np.triu_indices(len(p_values), k=1)
@@ -158,21 +156,10 @@ def _step_down(p_values: FloatArray) -> FloatArray:
     return adjusted
 
 
-def _check_p_values(p_values: FloatArray) -> None:
-    if p_values.ndim == _MATRIX and p_values.shape[0] != p_values.shape[1]:
-        raise AdequaError(
-            f"A matrix of p-values has a row and a column for every metric, but this one is "
-            f"{p_values.shape[0]} by {p_values.shape[1]}."
-        )
-    outside = p_values[(p_values < 0) | (p_values > 1)]
-    if outside.size:
-        raise AdequaError(f"A p-value lies between 0 and 1, but one of these is {outside[0]}.")
-
-
 def ranks(
     statistic: FloatArray, p_values: FloatArray, alpha: float = 0.05, rule: str = "greedy"
 ) -> IntArray:
-    """The rank of each metric, from 1, where those of one rank are not told apart.
+    """The rank of each metric, from 1, where those of one rank do not differ significantly.
 
     `p_values[a, b]` says how likely a's lead over b is by chance; a is significantly better where
     that is at most `alpha`, and NaN never is. Metrics are taken in descending order of `statistic`;
@@ -185,7 +172,7 @@ def ranks(
       on Statistical Machine Translation): a new rank starts where everything above is
       significantly better than everything below. It never has more ranks than `greedy`.
 
-    Below, only the first and the last metric are told apart.
+    Below, only the first and the last metric differ significantly.
 
     >>> p = np.array([[np.nan, 0.3, 0.01], [0.7, np.nan, 0.2], [0.99, 0.8, np.nan]])
     >>> ranks(np.array([0.9, 0.8, 0.7]), p)
@@ -194,7 +181,6 @@ def ranks(
     array([1, 1, 1])
     """
     statistic = np.asarray(statistic, dtype=np.float64)
-    _check_ranks(statistic, p_values, alpha, rule)
     defined = int(np.count_nonzero(~np.isnan(statistic)))
     order = np.argsort(-statistic, kind="stable")  # NaN goes last
     best = order[:defined]
@@ -217,7 +203,7 @@ def _greedy(better: BoolArray) -> BoolArray:
 
 
 def _separated(better: BoolArray) -> BoolArray:
-    """The same, where everything above has to be better than everything below."""
+    """Where a new rank starts, if everything above has to be better than everything below."""
     return np.array(
         [row > 0 and better[:row, row:].all() for row in range(len(better))], dtype=np.bool_
     )
@@ -226,20 +212,3 @@ def _separated(better: BoolArray) -> BoolArray:
 RULES: Mapping[str, Callable[[BoolArray], BoolArray]] = MappingProxyType(
     {"greedy": _greedy, "separated": _separated}
 )
-
-
-def _check_ranks(statistic: FloatArray, p_values: FloatArray, alpha: float, rule: str) -> None:
-    if rule not in RULES:
-        raise AdequaError(
-            f'There is no rule "{rule}" for ranks; it is one of {", ".join(RULES)}.'
-            + nearest(rule, RULES)
-        )
-    if not 0 < alpha < 1:
-        raise AdequaError(
-            f"The level of significance is a number between 0 and 1, such as 0.05, not {alpha}."
-        )
-    if p_values.shape != (len(statistic), len(statistic)):
-        raise AdequaError(
-            f"Ranks of {len(statistic)} metrics need as many rows and columns of p-values, but "
-            f"their shape is {p_values.shape}."
-        )

@@ -109,8 +109,6 @@ def trueskill(
     >>> trueskill(np.array([0, 0, 0, 1]), np.array([1, 1, 2, 2]), systems=3, seed=1).round(1)
     array([ 1. , -0.2, -0.8])
     """
-    if runs < 1:
-        raise AdequaError(f"TrueSkill needs at least one run over the matches, not {runs}.")
     matches = _all_matches(better, worse, systems, ties)
     margin = _draw_margin(matches)
     means, variances = np.zeros((runs, systems)), np.full((runs, systems), _DEVIATION**2)
@@ -206,8 +204,6 @@ def bradley_terry(wins: FloatArray, prior: float = PRIOR) -> FloatArray:
     >>> bradley_terry(np.array([[0.0, 3.0], [1.0, 0.0]]), prior=0.0).round(4)
     array([ 0.5493, -0.5493])
     """
-    if (wins < 0).any():
-        raise AdequaError("Wins cannot be negative.")
     systems = wins.shape[-1]
     others = ~np.eye(systems, dtype=np.bool_)
     won = np.where(others, wins + prior, 0.0)
