@@ -1,4 +1,4 @@
-"""Whether a text is plainly not English, by its script or by the small words of other languages.
+"""Hypotheses that are plainly not English, by their script or the small words of other languages.
 
 The check is cautious: it says nothing of names, numbers and texts of a few words, and speaks up
 only where hardly any word is English. Its lists, in english.json, are short and hand-made.
@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 import numpy.typing as npt
+
+from adequa.metrics.base import Remark
+from adequa.runtime.batching import distinct
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -90,3 +93,37 @@ def _has_foreign_words(text: str) -> bool:
     evidence = len(foreign) + _IN_A_NAME * (len(particles) + unenglish)
     no_name = foreign or (len(particles) > 1 and len(words) > _LONG_NAME)
     return evidence >= (_EVIDENCE if no_name else _NAMES_ALONE) and evidence > against
+
+
+def visible_words(text: str) -> list[str]:
+    """Return the visible words of a text, the same however its letters are composed.
+
+    >>> visible_words("cafe\\u0301 \\u200b") == ["caf\\u00e9"]
+    True
+    """
+    if text.isascii():
+        return text.split()
+    words = normalize("NFC", text).split()
+    return [word for word in words if any(category(letter) != "Cf" for letter in word)]
+
+
+def count_foreign(hypotheses: Sequence[str]) -> tuple[int, int]:
+    """Return how many hypotheses are plainly not English, and how many have any words.
+
+    >>> count_foreign(["Das ist nicht so gut, wie wir es alle erwartet haben.", "So it is.", ""])
+    (1, 2)
+    """
+    texts, inverse = distinct([text for text in hypotheses if visible_words(text)])
+    return int(looks_foreign(texts)[inverse].sum()), len(inverse)
+
+
+def foreign_remark(name: str, foreign: int, total: int) -> Remark:
+    """Return the remark on hypotheses that are not in English."""
+    singular, plural = (
+        f" that {name} scored {are} plainly not in English, the one language that it knows; "
+        "-m chrf is for every language."
+        for are in ("is", "are")
+    )
+    return Remark(
+        ("", " hypotheses of ", plural), ("", " hypothesis of ", singular), (foreign, total)
+    )

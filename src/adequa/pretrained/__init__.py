@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adequa.errors import AdequaError
-from adequa.metrics import saved
+from adequa.metrics.saved import is_saved
 
 METRIC_FOLDER = Path(__file__).parent / "adequa"
 RANKER_FOLDER = Path(__file__).parent / "ranker"
@@ -13,7 +13,7 @@ RANKER_FOLDER = Path(__file__).parent / "ranker"
 
 def ranker_folder() -> str:
     """Return the folder of the ranker over lexical metrics, as the name of a metric."""
-    if not saved.is_saved(str(RANKER_FOLDER)):
+    if not is_saved(str(RANKER_FOLDER)):
         raise AdequaError(
             "This copy of adequa was built without its own ranker: install it from a release, or "
             "name a ranker or a metric, such as -m chrf."

@@ -20,9 +20,10 @@ from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.systems import Outputs
-from adequa.learned.packed.metric import Adequa, PackedPair, count_foreign, foreign_remark
+from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
+from adequa.metrics.english import count_foreign, foreign_remark
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, Refusal

@@ -16,17 +16,16 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, get_args
-from unicodedata import category, normalize
 
 import numpy as np
 
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
-from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric, Remark, check_between, check_choice, plain
-from adequa.metrics.english import looks_foreign
+from adequa.metrics.english import count_foreign, foreign_remark, visible_words
 from adequa.metrics.registry import check_settings, whole_number
-from adequa.metrics.saved import DIGITS, Description
+from adequa.metrics.saved import DIGITS, Description, is_saved
+from adequa.metrics.saved import load as load_saved
 from adequa.pretrained import METRIC_FOLDER
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
@@ -298,7 +297,7 @@ class Adequa(MeanMetric):
     @cached_property
     def packed(self) -> PackedPair:
         """The packed metric of the shipped folder, with these settings."""
-        if not saved.is_saved(str(METRIC_FOLDER)):
+        if not is_saved(str(METRIC_FOLDER)):
             raise AdequaError(
                 "This copy of adequa was built without the weights of its own metric: install it "
                 "from a release, or name other metrics, such as -m bleu -m chrf."
@@ -306,7 +305,7 @@ class Adequa(MeanMetric):
         settings = {"device": self.device, "references": self.references}
         if self.threads is not None:
             settings["threads"] = str(self.threads)
-        metric = saved.load(str(METRIC_FOLDER), settings)
+        metric = load_saved(str(METRIC_FOLDER), settings)
         if not isinstance(metric, PackedPair):
             raise AdequaError(f"{METRIC_FOLDER} holds another kind of metric than adequa ships.")
         return metric
@@ -356,44 +355,10 @@ def score_by_rule(reference: str, hypothesis: str) -> float:
     >>> score_by_rule("so it is", "so")
     nan
     """
-    words = _words(hypothesis)
-    if words == _words(reference):
+    words = visible_words(hypothesis)
+    if words == visible_words(reference):
         return 1.0
     return float("nan") if words else 0.0
-
-
-def _words(text: str) -> list[str]:
-    """Return the visible words of a text, the same however its letters are composed.
-
-    >>> _words("cafe\\u0301 \\u200b") == ["caf\\u00e9"]
-    True
-    """
-    if text.isascii():
-        return text.split()
-    words = normalize("NFC", text).split()
-    return [word for word in words if any(category(letter) != "Cf" for letter in word)]
-
-
-def count_foreign(hypotheses: Sequence[str]) -> tuple[int, int]:
-    """Return how many hypotheses are plainly not English, and how many have any words.
-
-    >>> count_foreign(["Das ist nicht so gut, wie wir es alle erwartet haben.", "So it is.", ""])
-    (1, 2)
-    """
-    texts, inverse = distinct([text for text in hypotheses if _words(text)])
-    return int(looks_foreign(texts)[inverse].sum()), len(inverse)
-
-
-def foreign_remark(name: str, foreign: int, total: int) -> Remark:
-    """Return the remark on hypotheses that are not in English."""
-    singular, plural = (
-        f" that {name} scored {are} plainly not in English, the one language that it knows; "
-        "-m chrf is for every language."
-        for are in ("is", "are")
-    )
-    return Remark(
-        ("", " hypotheses of ", plural), ("", " hypothesis of ", singular), (foreign, total)
-    )
 
 
 def _windows_remark(name: str, count: int, session: PairSession) -> Remark:
