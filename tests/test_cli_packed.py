@@ -167,7 +167,7 @@ def test_a_user_without_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr("adequa.datasets.download.cache_folder", homeless)
+    monkeypatch.setattr("adequa.io.storage.cache_folder", homeless)
     metric = MetricLoader(megabytes=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
     assert metric._cache is None

@@ -17,6 +17,7 @@ from adequa.datasets.load import load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
+from adequa.io.storage import cache_folder
 from adequa.judgements import RatedSystems, Ratings
 from judgements import FOLDER, needs_judgements
 from small_archives import error, known
@@ -125,15 +126,15 @@ def test_nothing_to_fetch_from() -> None:
 
 
 def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert download.cache_folder() == tmp_path / "cache"
+    assert cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("ADEQUA_CACHE")
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert download.cache_folder() == tmp_path / "adequa"
+    assert cache_folder() == tmp_path / "adequa"
     monkeypatch.setenv("HOME", str(tmp_path))
     for not_absolute in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", not_absolute)
-        assert download.cache_folder() == tmp_path / ".cache/adequa"
+        assert cache_folder() == tmp_path / ".cache/adequa"
 
 
 def test_a_cache_that_cannot_be_written(wmt17: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:

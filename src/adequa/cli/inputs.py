@@ -34,7 +34,7 @@ class MetricLoader:
         """Load a metric by its name or folder, with settings."""
         metric = self._on_device(specification)
         if self.megabytes is not None:
-            from adequa.datasets.download import cache_folder
+            from adequa.io.storage import cache_folder
 
             with suppress(RuntimeError):  # there is no home folder
                 metric.keep_scores(cache_folder() / SCORES_FILE, self.megabytes * _MEGABYTE)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import BinaryIO
 from adequa.datasets.registry import Dataset, dataset
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
+from adequa.io.storage import cache_folder
 from adequa.io.text import Advance, ignore
 from adequa.version import __version__
 
@@ -45,20 +45,6 @@ def mirror_folder() -> Path | None:
     """The folder of prepared files, from the environment variable ADEQUA_DATA."""
     folder = os.environ.get("ADEQUA_DATA")
     return Path(folder) if folder else None
-
-
-def cache_folder() -> Path:
-    """The folder of fetched files: ADEQUA_CACHE, or the user's cache folder of the platform."""
-    folder = os.environ.get("ADEQUA_CACHE")
-    if folder:
-        return Path(folder)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME", "")
-    if not Path(base).is_absolute():  # as the XDG rule has it
-        base = str(Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache"))
-    return Path(base) / "adequa"
 
 
 def locate(name: str) -> DatasetFiles | None:

@@ -18,8 +18,8 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.download import cache_folder
 from adequa.errors import AdequaError
+from adequa.io.storage import cache_folder
 from adequa.metrics.base import Remark, plain, sentences
 from adequa.runtime.batching import distinct, paired
 from adequa.runtime.cache import VECTORS_LIMIT, VectorCache, text_key

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.download import cache_folder
 from adequa.encoders.transformer_files import MODELS, read_json
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import digest_of
@@ -37,6 +36,7 @@ from adequa.io.conllu import (
     starts_of,
     write_conllu,
 )
+from adequa.io.storage import cache_folder
 from adequa.io.text import FilePath, text_format
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import PARSES_LIMIT, ParseCache, Tree, text_key

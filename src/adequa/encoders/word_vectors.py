@@ -23,11 +23,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from adequa.datasets.download import cache_folder
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
 from adequa.encoders.tokens import WORD_TOKENIZERS, word_tokenizer
 from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError, nearest
+from adequa.io.storage import cache_folder
 from adequa.io.text import Advance, ignore
 from adequa.runtime.batching import distinct
 

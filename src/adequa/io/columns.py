@@ -15,7 +15,6 @@ from adequa.segments import COLUMN_NAMES, Segments, joined_references
 
 Values = TypeVar("Values")
 
-BATCH = 256  # segments; small enough that progress shows in slow metrics
 # The names under which a table may have each field, the usual one first.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     **COLUMN_NAMES,
@@ -140,7 +139,7 @@ class ReadOptions:
     columns: Mapping[str, tuple[str, ...]]  # by field, where its column has another name
     keep_ids: tuple[str, ...]
     advance: Advance
-    batch: int = BATCH
+    batch: int
     documents: bool = False  # whether to read the document of each row, where there is one
 
 

@@ -10,16 +10,9 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from adequa.errors import AdequaError
-from adequa.io.columns import (
-    BATCH,
-    Opener,
-    OpenTable,
-    ReadOptions,
-    table_segments,
-)
 from adequa.io.text import (
     STDIN,
     Advance,
@@ -32,9 +25,13 @@ from adequa.io.text import (
     stem,
     text_format,
 )
-from adequa.io.wmt import MarkedUp, read_marked_up
 from adequa.segments import Segments, joined_references
 
+if TYPE_CHECKING:
+    from adequa.io.columns import Opener, OpenTable, ReadOptions
+    from adequa.io.wmt import MarkedUp
+
+BATCH = 256  # segments; small enough that progress shows in slow metrics
 TABLES = {
     ".tsv": "adequa.io.delimited:open_tsv",
     ".jsonl": "adequa.io.delimited:open_jsonl",
@@ -63,6 +60,8 @@ def read_table(
     its name. The id `system` is always read, others where `keep_ids` names them, and `doc` also
     with `documents`, where the file has it. A batch may hold rows of multiple systems.
     """
+    from adequa.io.columns import ReadOptions, table_segments  # noqa: PLC0415  # tables only
+
     options = ReadOptions(columns or {}, keep_ids, advance or ignore, batch, documents)
     suffix = format_suffix(path)
     if suffix in TABLES:
@@ -107,6 +106,8 @@ def _read_wmt(path: FilePath, options: ReadOptions) -> Iterator[Segments]:
     for id_name in options.keep_ids:
         if id_name not in _WMT_IDS:
             raise AdequaError(f'{name} has no "{id_name}". It has: {", ".join(_WMT_IDS)}.')
+    from adequa.io.wmt import read_marked_up  # noqa: PLC0415
+
     marked_up = read_marked_up(path, advance=options.advance)
     yield from _lockstep(
         marked_up.system_tracks(),
@@ -178,7 +179,11 @@ def _plain_track(path: FilePath, advance: Advance) -> Track[str]:
 
 def _marked_up(path: FilePath, advance: Advance) -> MarkedUp | None:
     """A WMT file, or None for any other."""
-    return read_marked_up(path, advance=advance) if text_format(path) in _MARKED_UP else None
+    if text_format(path) not in _MARKED_UP:
+        return None
+    from adequa.io.wmt import read_marked_up  # noqa: PLC0415  # only where needed
+
+    return read_marked_up(path, advance=advance)
 
 
 def _source_track(path: FilePath, advance: Advance) -> Track[str]:

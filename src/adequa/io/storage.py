@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -444,3 +445,17 @@ def reading(name: str) -> Iterator[None]:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise AdequaError(f"{name} cannot be read: {reason}.") from error
         raise unreadable(name, error) from error
+
+
+def cache_folder() -> Path:
+    """The folder of fetched files: ADEQUA_CACHE, or the user's cache folder of the platform."""
+    folder = os.environ.get("ADEQUA_CACHE")
+    if folder:
+        return Path(folder)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+    if not Path(base).is_absolute():  # as the XDG rule has it
+        base = str(Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache"))
+    return Path(base) / "adequa"

@@ -16,9 +16,9 @@ import numpy as np
 
 from adequa.agreement.evaluate import segment_scores
 from adequa.agreement.sources import sources
-from adequa.datasets.download import cache_folder
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
+from adequa.io.storage import cache_folder
 from adequa.judgements import Judgements, RatedSystems, Ratings, identified
 from adequa.learned.ensemble import Ensemble
 from adequa.learned.pair.metric import PairRegressor

@@ -17,7 +17,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from adequa.datasets.download import cache_folder
 from adequa.encoders.base import (
     AnyEncoder,
     CachedEncoder,
@@ -28,6 +27,7 @@ from adequa.encoders.base import (
 )
 from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
+from adequa.io.storage import cache_folder
 from adequa.learned.blend import column_scores
 from adequa.metrics.base import Metric, Remark, batched_statistics, plain
 from adequa.metrics.registry import in_full, load_metric
