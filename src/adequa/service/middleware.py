@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adequa.service.limits import JSON, LINES, ClientDisconnected
@@ -83,27 +83,18 @@ def json_line(content: object) -> bytes:
     return json_bytes(content) + b"\n"
 
 
-class LineStream(Response):
+class LineStream(StreamingResponse):
     """Lines that are sent as they are produced, until the client leaves."""
 
-    media_type = LINES
-
     def __init__(self, lines: AsyncGenerator[bytes, None]) -> None:
-        super().__init__(media_type=LINES)
-        del self.headers["content-length"]
+        super().__init__(lines, media_type=LINES)
         self._lines = lines
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines, one after the other."""
         del receive
-        await while_connected(scope, self._send_all(send))
-
-    async def _send_all(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async with aclosing(self._lines):
-            async for line in self._lines:
-                await send({"type": "http.response.body", "body": line, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await while_connected(scope, self.stream_response(send))
 
 
 async def while_connected(scope: Scope, work: Awaitable[T]) -> T:
