@@ -325,7 +325,10 @@ def test_help_has_groups_and_whole_summaries() -> None:
     for group, verbs in VERBS.items():
         assert f"\n{group}:\n" in shown
         assert all(f"\n  {verb} " in shown for verb in verbs)
-    assert "..." not in shown.partition("\nScore:\n")[2]
+    listed = shown.partition("\nScore:\n")[2].splitlines()
+    assert not any(
+        "..." in line or line.startswith("   ") for line in listed
+    )  # one whole line each
     assert shown.strip() == (adequa().stderr + adequa().stdout).strip()
     every = {verb for group in VERBS.values() for verb in group}
     assert set(typer.main.get_command(app).commands) == every  # type: ignore[attr-defined]
@@ -348,7 +351,7 @@ def test_an_option_takes_several_files_and_names_of_systems(tmp_path: Path) -> N
 def test_completion_offers_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     # Typer would look for the shell above, which may be one that it has no completion for.
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    from adequa.cli.completion import complete_metric
+    from adequa.cli.options import complete_metric
 
     assert [name for name, _ in complete_metric("ch")] == ["chrf", "chrf++", "character"]
     assert "_ADEQUA_COMPLETE" in adequa("--show-completion", "bash").stdout

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli.completion import complete_metric
 from adequa.cli.inputs import MetricLoader
 from adequa.cli.meta_evaluation import (
     DatasetName,
@@ -32,6 +31,7 @@ from adequa.cli.options import (
     Pairs,
     Quiet,
     Split,
+    complete_metric,
 )
 from adequa.cli.output import FormatOption, chosen_format, write
 from adequa.errors import AdequaError
@@ -55,8 +55,9 @@ def analyse(
         typer.Option(
             "-m",
             "--metric",
-            metavar="NAME|FILE",
-            help="A metric with its settings, or a file of scores; give two, A and B.",
+            metavar="FILE|NAME|FOLDER[:SETTING=VALUE,...]",
+            help="Metric or folder of a trained metric, with optional settings, or a file of "
+            "scores; give two, A and B.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -105,7 +106,7 @@ def analyse(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Analyse which good outputs two metrics find, and which they miss."""
+    """Analyse which good outputs two metrics find or miss."""
     from adequa.agreement.analysis_results import VERDICTS, AnalysisVerdict, check_listing
     from adequa.agreement.error_analysis import AnalysisSettings
     from adequa.agreement.error_analysis import analyse as analyse_errors

@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from adequa.cli.completion import complete_metric
 from adequa.cli.inputs import MetricLoader
-from adequa.cli.options import DeviceOption, Output, Quiet, References
+from adequa.cli.options import (
+    DeviceOption,
+    Output,
+    Quiet,
+    References,
+    complete_metric,
+)
 from adequa.cli.output import check_output, write, write_result
-from adequa.cli.progress import progress, tell_notes
+from adequa.cli.progress import print_notes, progress
 from adequa.errors import AdequaError
 from adequa.tables import ENDINGS, TABLE_FORMATS, Format, Result, by_ending
 
@@ -89,7 +94,7 @@ def rerank(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Order candidate translations by their scores against references.
+    """Order candidate translations by scores against references.
 
     References are files with a line per sentence, or are under ref in the input.
     """
@@ -113,7 +118,7 @@ def rerank(
             scorer.name,
             lambda sentences: Reranking(sentences, scorer),
         )
-    tell_notes(scorer.remarks(), quiet=quiet)
+    print_notes(scorer.remarks(), quiet=quiet)
 
 
 def mbr(
@@ -169,7 +174,7 @@ def mbr(
             lambda sentences: Choices(sentences, scorer, pruning),
         )
     notes = [] if pruning is None else [pruning.summary(scorer.name)]
-    tell_notes([*notes, *scorer.remarks()], quiet=quiet)
+    print_notes([*notes, *scorer.remarks()], quiet=quiet)
 
 
 def _chosen_format(format_: ChoiceFormat | None, output: str | None) -> ChoiceFormat:

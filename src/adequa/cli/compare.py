@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_metric
 from adequa.cli.inputs import MetricLoader, Read, reader
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -24,9 +23,10 @@ from adequa.cli.options import (
     References,
     Seed,
     SourceText,
+    metrics_option,
 )
 from adequa.cli.output import FormatOption, check_output, chosen_format, write
-from adequa.cli.progress import progress, tell_notes
+from adequa.cli.progress import print_notes, progress
 from adequa.comparison.settings import (
     ALPHA,
     CONFIDENCE,
@@ -44,14 +44,7 @@ if TYPE_CHECKING:
 
 ComparedMetrics = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m",
-        "--metric",
-        metavar="NAME|FOLDER|FILE",
-        help="A metric with its settings, the folder of a trained one, or a file of scores; repeat "
-        f"for more. Default: {', '.join(METRICS[:-1])} and {METRICS[-1]}.",
-        autocompletion=complete_metric,
-    ),
+    metrics_option(METRICS, score_files=True),
 ]
 Report = Annotated[
     str | None,
@@ -121,7 +114,7 @@ def compare(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare systems: scores with intervals, tests of all pairs, ranks, where they differ.
+    """Compare systems by scores, significance tests and ranks.
 
     The first system is the baseline. -r, -s and -i are as in `adequa score`.
     """
@@ -158,7 +151,7 @@ def compare(
         people=people,
         quiet=quiet,
     )
-    tell_notes(comparison.notes, quiet=quiet)
+    print_notes(comparison.notes, quiet=quiet)
     if report is not None:
         write([comparison.to_html()], report)
     write(comparison.lines(chosen, examples=examples, segments=segments), output)

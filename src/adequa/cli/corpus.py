@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adequa.cli.options import Device
-from adequa.cli.progress import notes_on, progress, tell_notes
+from adequa.cli.progress import notes_on, print_notes, progress
 from adequa.errors import AdequaError, counted
 from adequa.progress import Progress
 
@@ -110,7 +110,7 @@ def score_shards(
             progress=_display(work),
             **options,
         )
-    tell_notes(_notes(scored, output), quiet=quiet)
+    print_notes(_notes(scored, output), quiet=quiet)
     return scored.results
 
 

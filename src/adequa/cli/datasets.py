@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adequa.cli.completion import complete_dataset
+from adequa.cli.options import complete_dataset
 from adequa.cli.output import FormatOption, chosen_format, write_result
-from adequa.cli.progress import tell
+from adequa.cli.progress import print_message
 from adequa.tables import Column, Result, Table
 
 if TYPE_CHECKING:
     from adequa.datasets.registry import Dataset
 
 app = typer.Typer(
-    help="List the named datasets of human judgements, or get one.",
+    help="List the datasets of human judgements, or get one.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -53,7 +53,7 @@ def fetch(
 
     if mirror is None and locate(name) is None and not quiet:
         for address in dataset(name).archives:
-            tell(f"note: fetching {address}")
+            print_message(f"note: fetching {address}")
     received = 0
     with progress(f"Fetching {name}", None, quiet=quiet) as work:
 

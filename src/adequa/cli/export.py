@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_dataset
-from adequa.cli.options import Quiet, Seed
-from adequa.cli.progress import tell
+from adequa.cli.options import (
+    Quiet,
+    Seed,
+    complete_dataset,
+)
+from adequa.cli.progress import print_message
 from adequa.cli.training import (
     DownloadOption,
     NameOption,
@@ -89,7 +92,7 @@ def export(
     format_: ReportOption = Format.text,
     quiet: Quiet = False,
 ) -> None:
-    """Pack a trained pair regressor for use without PyTorch, with scores from 0 to 1."""
+    """Pack a trained pair regressor for use without PyTorch."""
     from adequa.learned.packed.packing import pack
     from adequa.metrics.saved import read_description
 
@@ -233,7 +236,7 @@ def round_trip(
     download: DownloadOption = False,
     quiet: Quiet = False,
 ) -> None:
-    """Translate sentences to another language and back, to distil a metric with them.
+    """Translate sentences to another language and back, to train on.
 
     Each translation back has its sentence as the reference; higher temperatures give worse ones.
     `adequa train pair-regressor` learns from such a file by distillation.
@@ -258,7 +261,7 @@ def round_trip(
     write(map(_json_lines, batches), output)
     if not quiet:
         count = sum(map(len, batches))
-        tell(f"{count:,} translations of {len(sentences):,} sentences are in {output}")
+        print_message(f"{count:,} translations of {len(sentences):,} sentences are in {output}")
 
 
 def _translators(

@@ -19,7 +19,7 @@ from adequa.cli.options import (
     SourceText,
 )
 from adequa.cli.output import FormatOption, chosen_format, write, write_result
-from adequa.cli.progress import tell_notes
+from adequa.cli.progress import print_notes
 from adequa.comparison.settings import ALPHA, METRICS, SEED, SWAPS
 from adequa.errors import AdequaError
 from adequa.tables import Format
@@ -61,7 +61,7 @@ def gate(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", help=f"Seed of all random draws. Default: {SEED}."),
+        typer.Option(metavar="N", help=f"Random seed. Default: {SEED}."),
     ] = None,
     json_: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
@@ -80,10 +80,10 @@ def gate(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Fail where a new system is worse than the one in use: exit code 1 for a regression.
+    """Fail if a new system is significantly worse than the old one.
 
-    A regression is a drop beyond --max-drop that is significant at --alpha. Exit code 0: none;
-    2: bad input. Without --format and -o, the verdict is one line.
+    A regression is a drop beyond --max-drop that is significant at --alpha. Exit code 1: a
+    regression; 0: none; 2: bad input. Without --format and -o, the verdict is one line.
     """
     from adequa.comparison.gate import apply_rules
 
@@ -97,7 +97,7 @@ def gate(
     loading = MetricLoader(device, None if no_cache else cache_size)
     comparison = compare_files(read, paths, metrics, gate_rules.settings(), loading, quiet=quiet)
     result = apply_rules(comparison, gate_rules)
-    tell_notes(result.notes, quiet=quiet)
+    print_notes(result.notes, quiet=quiet)
     if json_ is not None:
         write_result(result, Format.json, json_)
     if junit is not None:

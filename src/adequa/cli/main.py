@@ -32,7 +32,7 @@ from adequa.cli import (
     train,
 )
 from adequa.cli.options import Verb
-from adequa.cli.progress import tell
+from adequa.cli.progress import print_message
 from adequa.errors import AdequaError
 from adequa.version import __version__
 
@@ -121,11 +121,11 @@ def main() -> None:
     try:
         app(prog_name="adequa")
     except AdequaError as error:
-        tell(f"adequa: error: {error}")
+        print_message(f"adequa: error: {error}")
         sys.exit(2)
     except OSError as error:
         subject = _subject(error)
-        tell(f"adequa: error: {subject}: {error.strerror or error}.")
+        print_message(f"adequa: error: {subject}: {error.strerror or error}.")
         if subject == _UNWRITABLE:
             _close(sys.stdout)
         sys.exit(2)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adequa.cli.completion import complete_dataset
 from adequa.cli.inputs import MetricLoader
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -29,9 +28,10 @@ from adequa.cli.options import (
     Quiet,
     Seed,
     Split,
+    complete_dataset,
 )
 from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import tell_notes
+from adequa.cli.progress import print_notes
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def write_with_notes(
     result: Result, notes: Sequence[str], format_: Format, output: str | None, *, quiet: bool
 ) -> None:
     """Write the notes of a result to standard error, and the result to a file or the terminal."""
-    tell_notes(notes, quiet=quiet)
+    print_notes(notes, quiet=quiet)
     write_result(result, format_, output)
 
 
@@ -299,7 +299,7 @@ def differences(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Count how often people agree with a difference of scores, by its size."""
+    """Count how often people agree with a score difference, by size."""
     from adequa.agreement.score_differences import DifferenceSettings
     from adequa.agreement.score_differences import differences as count_differences
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli.completion import complete_metric
+from adequa.cli.options import complete_metric
 from adequa.tables import Column, Table, text_lines
 
 
@@ -17,7 +17,7 @@ def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="Show the settings of this metric.",
             autocompletion=complete_metric,
         ),

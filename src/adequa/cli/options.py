@@ -1,4 +1,4 @@
-"""Options that several verbs share, and commands whose repeatable options take several values."""
+"""Options that several verbs share, how they are parsed, and what the shell completes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
-
-from adequa.cli.completion import complete_metric
 
 
 class Verb(TyperCommand):
@@ -50,6 +48,40 @@ def repeated(args: Sequence[str], options: Collection[str]) -> list[str]:
         option, has_value = (name if name in options else ""), bool(sign)
         expanded.append(word)
     return expanded
+
+
+def complete_metric(incomplete: str) -> list[tuple[str, str]]:
+    """Metric names that begin as typed, with their summaries."""
+    from adequa.metrics.registry import METRICS
+
+    return [(name, entry.summary) for name, entry in METRICS.items() if name.startswith(incomplete)]
+
+
+def complete_encoder(incomplete: str) -> list[tuple[str, str]]:
+    """Kinds of encoders that begin as typed, with their summaries."""
+    from adequa.encoders.registry import ENCODERS
+
+    return [
+        (f"{kind}:", entry.summary)
+        for kind, entry in ENCODERS.items()
+        if kind.startswith(incomplete)
+    ]
+
+
+def complete_dataset(incomplete: str) -> list[tuple[str, str]]:
+    """Names of datasets that begin as typed, with their summaries."""
+    from adequa.datasets.registry import DATASETS
+
+    return [
+        (name, found.summary) for name, found in DATASETS.items() if name.startswith(incomplete)
+    ]
+
+
+def complete_table(incomplete: str) -> list[str]:
+    """Names of published tables that begin as typed."""
+    from adequa.reproduce.paper_table import TABLES
+
+    return [name for name in TABLES if name.startswith(incomplete)]
 
 
 def in_words(names: Sequence[str]) -> str:

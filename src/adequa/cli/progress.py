@@ -21,8 +21,8 @@ PATIENCE = 2.0  # seconds of work before a bar appears
 def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Progress]:
     """A bar that shows how much of the input is read, and how many segments are scored.
 
-    Where all is read before the scoring, as with a short or a JSON file, how far the work is
-    cannot be known from bytes: the bar then only moves, and the segments count on.
+    If everything is read before scoring starts, as with a short or a JSON file, bytes do not show
+    the progress: the bar then only moves, and segments are counted.
     """
     if quiet or not sys.stderr.isatty():
         yield NO_PROGRESS
@@ -35,7 +35,7 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Pr
     words = ""
 
     class Bar(rich_progress.Progress):
-        """A bar with a line below for how well it goes, which would take the room for the time."""
+        """A bar with a line below it for the status, which would take the space of the time."""
 
         def get_renderables(self) -> Iterator[RenderableType]:
             yield from super().get_renderables()
@@ -76,9 +76,9 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Pr
             task.total = None  # the next work: the time that is left is estimated anew
         bar.update(task_id, completed=steps, total=of, counted="")
 
-    def status(how: str) -> None:
+    def status(text: str) -> None:
         nonlocal words
-        words = how
+        words = text
 
     # By the clock and not by the work: a single batch may take longer than anyone waits.
     timer = Timer(PATIENCE, bar.start)
@@ -93,16 +93,16 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Pr
             bar.stop()
 
 
-def tell(line: str) -> None:
-    """Say one line. That nobody can hear it is no reason to fail."""
+def print_message(line: str) -> None:
+    """Print a line to standard error; an error stream that cannot be written is no failure."""
     with suppress(OSError):
         print(printable(line), file=sys.stderr, flush=True)
 
 
-def tell_notes(notes: Iterable[str], *, quiet: bool) -> None:
-    """Say each note once, unless the user wants none."""
+def print_notes(notes: Iterable[str], *, quiet: bool) -> None:
+    """Print each note once, unless the user wants none."""
     for note in () if quiet else dict.fromkeys(notes):
-        tell(f"note: {note}")
+        print_message(f"note: {note}")
 
 
 def notes_on(results: ScoringResult) -> Iterator[str]:

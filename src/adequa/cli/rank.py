@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from adequa.cli.compare import Alpha, Resamples, Swaps
-from adequa.cli.completion import complete_metric
 from adequa.cli.inputs import MetricLoader, reader
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -22,9 +21,10 @@ from adequa.cli.options import (
     Quiet,
     References,
     Seed,
+    complete_metric,
 )
 from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import tell_notes
+from adequa.cli.progress import print_notes
 from adequa.cli.training import training_progress
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
 from adequa.tables import TABLE_FORMATS, Format
@@ -62,7 +62,7 @@ def rank(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put systems in order: expected wins, Bradley-Terry strengths, and who beats whom.
+    """Order systems by who beats whom, segment by segment.
 
     Systems of one rank do not differ significantly, as in `adequa compare`.
     """
@@ -88,5 +88,5 @@ def rank(
     systems = segments_from_batches(read(advance=None))
     with training_progress(quiet) as training:
         ranking = rank_segments(systems, loaded, settings, training)
-    tell_notes(loaded.remarks(), quiet=quiet)
+    print_notes(loaded.remarks(), quiet=quiet)
     write_result(ranking.by_segment() if segments else ranking, chosen, output)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_table
-from adequa.cli.options import Quiet
+from adequa.cli.options import (
+    Quiet,
+    complete_table,
+)
 from adequa.cli.output import FormatOption, check_output, chosen_format, write, write_result
-from adequa.cli.progress import tell
+from adequa.cli.progress import print_message
 
 if TYPE_CHECKING:
     from adequa.progress import Progress
@@ -22,7 +24,7 @@ def reproduce(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="The table to measure; without it, the tables are listed.",
             autocompletion=complete_table,
         ),
@@ -61,7 +63,7 @@ def reproduce(
     format_: FormatOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a published table again and show paper and measured side by side.
+    """Measure a published table again, side by side with the paper.
 
     Writes NAME.json and the scores behind each figure to the results folder, and RESULTS.md.
     """
@@ -109,7 +111,7 @@ def _measure(
 
     def started(row: PaperRow) -> None:
         if not quiet:
-            tell(f"note: measuring {row.label} on {table.dataset} ...")
+            print_message(f"note: measuring {row.label} on {table.dataset} ...")
 
     with progress("Scoring", None, quiet=quiet) as work:
         return measure(

@@ -107,7 +107,7 @@ def robustness(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how often metrics score translations above their damaged versions."""
+    """Measure how often metrics notice damage to translations."""
     from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.robustness import robustness as measure_robustness
     from adequa.damage.apply import SEVERITIES

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_metric
 from adequa.cli.corpus import (
     MAX_CHARACTERS,
     Address,
@@ -33,9 +32,10 @@ from adequa.cli.options import (
     Quiet,
     References,
     SourceText,
+    metrics_option,
 )
 from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import notes_on, tell_notes
+from adequa.cli.progress import notes_on, print_notes
 from adequa.comparison.settings import METRICS
 from adequa.errors import AdequaError
 from adequa.tables import TABLE_FORMATS, Format
@@ -54,26 +54,22 @@ def score(
     column: Columns = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-            help="A metric, or the folder of a trained one; repeat for more. "
-            f"Default: {' and '.join([', '.join(METRICS[:-1]), METRICS[-1]])}.",
-            autocompletion=complete_metric,
-        ),
+        metrics_option(METRICS),
     ] = None,
     segments: Annotated[
-        bool, typer.Option("--segments", help="One score a segment instead of one a system.")
+        bool,
+        typer.Option("--segments", help="One score per segment; -o may then also end in .parquet."),
     ] = False,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="COLUMN", help="Also a score for each doc, or other column."),
+        typer.Option(
+            "--by", metavar="COLUMN", help="Also scores by document (doc), or by another column."
+        ),
     ] = None,
     format_: FormatOption = None,
     decimals: Annotated[
         int | None,
-        typer.Option(min=0, max=15, metavar="N", help="Decimal places of every score."),
+        typer.Option(min=0, max=15, metavar="N", help="Number of decimal places of every score."),
     ] = None,
     engine: EngineOption = None,
     workers: Workers = None,
@@ -91,8 +87,8 @@ def score(
 
     Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
 
-    Where -i stands for the shards of a corpus and -o for a folder, the same rows are written there
-    with a column for each metric, by any number of workers.
+    If -i names the shards of a corpus and -o a folder, the same rows are written there with a
+    column for each metric, by any number of workers.
     """
     if input_ is not None and is_corpus(input_, output, engine):
         if hypothesis or reference or source is not None or segments or by is not None:
@@ -126,7 +122,7 @@ def score(
         check_output(output, paths)
     result = _score(read, paths, metrics, segments, by, quiet)
     remarks = (remark for each in metrics.values() for remark in each.remarks())
-    tell_notes((*notes_on(result), *remarks), quiet=quiet)
+    print_notes((*notes_on(result), *remarks), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from adequa.cli.completion import complete_metric
+from adequa.cli.options import complete_metric
 from adequa.errors import AdequaError
 
 _MOST_THREADS = 1024

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.completion import complete_encoder, complete_metric
-from adequa.cli.options import Pairs, Quiet, Verb
-from adequa.cli.progress import tell
+from adequa.cli.options import (
+    Pairs,
+    Quiet,
+    Verb,
+    complete_encoder,
+    complete_metric,
+)
+from adequa.cli.progress import print_message
 from adequa.cli.train_pair import pair_regressor
 from adequa.cli.train_pairwise import pairwise_ranker
 from adequa.cli.train_tree import tree_lstm
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Train a metric on judgements of your own; `adequa score -m FOLDER` then uses it.",
+    help="Train a metric on human judgements of your own.\n\nUse it with `adequa score -m FOLDER`.",
 )
 
 
@@ -127,7 +132,9 @@ def _tell_coverage(encoder: AnyEncoder, ratings: Ratings) -> None:
     for part in getattr(encoder, "parts", (encoder,)):
         coverage = part.coverage(texts)
         if coverage is not None:
-            tell(f"note: {part.name} knows {coverage.fraction:.1%} of the words of the ratings.")
+            print_message(
+                f"note: {part.name} knows {coverage.fraction:.1%} of the words of the ratings."
+            )
 
 
 def blend(
@@ -206,7 +213,7 @@ def ensemble(
     name = check_target(output, name, format_)
     combined = Ensemble.of(metric, name, share or ())
     if not quiet and len(combined.training_data()) > 1:
-        tell(
+        print_message(
             "note: the parts were trained on different ratings "
             f"({'; '.join(combined.training_data())}); where these are on different scales, the "
             "mean is mostly that of the widest."
@@ -264,7 +271,7 @@ def encoders(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KIND]",
+            metavar="KIND",
             help="Show the settings of this kind.",
             autocompletion=complete_encoder,
         ),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.options import Pairs, Quiet
-from adequa.cli.progress import tell
+from adequa.cli.progress import print_message
 from adequa.cli.training import (
     DownloadOption,
     NameOption,
@@ -329,9 +329,9 @@ def _stoppable(folder: Path, quiet: bool) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not quiet and _has_checkpoint(folder):
-            tell(f"stopped; the same command goes on from {folder}.")
+            print_message(f"stopped; the same command goes on from {folder}.")
         elif not quiet:
-            tell("stopped before there was a checkpoint; the same command begins anew.")
+            print_message("stopped before there was a checkpoint; the same command begins anew.")
         raise typer.Exit(_INTERRUPTED) from None
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from adequa.cli.completion import complete_dataset, complete_encoder
-from adequa.cli.progress import tell, tell_notes
+from adequa.cli.options import complete_dataset, complete_encoder
+from adequa.cli.progress import print_message, print_notes
 from adequa.errors import AdequaError
 from adequa.tables import Format
 
@@ -141,7 +141,7 @@ def load_judgements(
         what = "ratings of segments" if kind is Ratings else "preferences"
         other = alternative if isinstance(loaded, Ratings | Preferences) else ""
         raise AdequaError(f"{path} holds no {what}{purpose}{other}.")
-    tell_notes((f"{path}: {note}" for note in loaded.file_rows.notes()), quiet=quiet)
+    print_notes((f"{path}: {note}" for note in loaded.file_rows.notes()), quiet=quiet)
     return loaded
 
 
@@ -180,14 +180,14 @@ def training_progress(quiet: bool, label: str = "Training") -> Iterator[Progress
     from adequa.cli.progress import progress
 
     with progress(label, None, quiet=quiet) as bar:
-        yield replace(bar, note=lambda note: None if quiet else tell(f"note: {note}"))
+        yield replace(bar, note=lambda note: None if quiet else print_message(f"note: {note}"))
 
 
 def save_and_report(
     metric: LearnedMetric | Ensemble, output: str, format_: Format, quiet: bool
 ) -> None:
     """Save a trained metric, and print its remarks and the result of its training."""
-    tell_notes(metric.remarks(), quiet=quiet)
+    print_notes(metric.remarks(), quiet=quiet)
     metric.save(output)
     print_report(metric.training_result(output), format_, quiet)
 
