@@ -452,10 +452,10 @@ def test_exclusions() -> None:
     scores = np.where(np.array(renamed) == "outlier", -50.0, judged.scores)
     judged = Ratings(scores, {**judged.ids, "system": renamed}, judged.segments)
     found = without_references(judged)
-    assert names(found.judgements) == {"outlier", "s2", "s3"}
-    assert found.note == "human references left out: Human-A.0 (cs-en), Human-A.0 (de-en)."
-    assert names(without_outliers(judged).judgements) == {"Human-A.0", "s2", "s3"}
-    assert names(without_systems(judged, ["s2"]).judgements) == {"Human-A.0", "outlier", "s3"}
+    assert names(found[0]) == {"outlier", "s2", "s3"}
+    assert found[1] == "human references left out: Human-A.0 (cs-en), Human-A.0 (de-en)."
+    assert names(without_outliers(judged)[0]) == {"Human-A.0", "s2", "s3"}
+    assert names(without_systems(judged, ["s2"])[0]) == {"Human-A.0", "outlier", "s3"}
     with pytest.raises(AdequaError, match='Did you mean "outlier"'):
         without_systems(judged, ["outlyer"])
     with pytest.raises(AdequaError, match="There are: cs-en, de-en"):
@@ -466,8 +466,8 @@ def test_exclusions() -> None:
 
 def test_exclusions_of_preferences_and_systems() -> None:
     judged = Preferences({"better_system": ("a", "refA"), "worse_system": ("b", "a")})
-    assert len(without_references(judged).judgements) == 1  # type: ignore[arg-type]
-    found = without_systems(rated_systems(), ["s1"]).judgements
+    assert len(without_references(judged)[0]) == 1  # type: ignore[arg-type]
+    found = without_systems(rated_systems(), ["s1"])[0]
     assert isinstance(found, RatedSystems)
     assert found.outputs is not None
     assert set(found.outputs.ids["system"]) == set(found.ratings.ids["system"])

@@ -1,1 +1,1 @@
-"""Metrics against judgements: protocols, tables, and how sure we are of them."""
+"""Meta-evaluation: agreement of metrics with human judgements, error analysis and robustness."""

@@ -54,7 +54,7 @@ class DamageSettings:
         return "|".join(f"{name}:{','.join(values)}" for name, values in parts.items() if values)
 
     def chosen(self) -> tuple[Perturbation, ...]:
-        """The kinds of damage that are meant, in the order of the registry."""
+        """The selected kinds of damage, in the order of the registry."""
         groups = dict.fromkeys(kind.group for kind in PERTURBATIONS.values())
         for group in (*self.groups, *self.spared):
             if group not in groups:
@@ -101,7 +101,7 @@ def good_texts(judgements: Judgements) -> Segments:
     """
     if isinstance(judgements, RatedSystems):
         raise AdequaError(
-            "Good translations are told by ratings or preferences of single outputs, and these "
+            "Good translations are chosen by ratings or preferences of single outputs, and these "
             "judgements are of whole systems; give their files with -t and -r."
         )
     texts = judgements.better if isinstance(judgements, Preferences) else judgements.segments

@@ -232,7 +232,7 @@ def _undefined_figures(agreement: Agreement) -> Iterator[str]:
 
 
 def _undefined_resamples(agreement: Agreement) -> Iterator[str]:
-    """A note on intervals that rest on fewer resamples than were asked for."""
+    """A note on intervals that rest on fewer resamples than the protocol has."""
     undefined = {
         each.name: each.undefined_resamples
         for each in agreement.all_columns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
@@ -33,7 +32,7 @@ def column_names(ids: Ids, count: int) -> tuple[str, ...]:
 
 
 def segment_names(ids: Ids) -> tuple[str, ...] | None:
-    """What tells segments apart: their number, and the document and year that it counts within.
+    """The identity of segments: their number, and the document and year that it counts within.
 
     >>> segment_names({"doc": ("x", "y", "y"), "segment": ("1", "1", "")})
     ('x 1', 'y 1', '')
@@ -60,7 +59,7 @@ def rows_by(names: Sequence[str]) -> dict[str, IntArray]:
 
 
 def codes(values: Sequence[str] | None, count: int) -> IntArray:
-    """A number for each distinct value; a value that is not known is like no other.
+    """A number for each distinct value; every missing value gets a number of its own.
 
     >>> codes(["x", "", "y", "x", ""], 5)
     array([0, 1, 2, 0, 3])
@@ -83,42 +82,35 @@ def numbered(names: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
     return codes(names, len(names)), tuple(dict.fromkeys(names))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Padded:
-    """Rows as a table with one line a group: `rows` (groups, longest), and where there are any."""
+def padded(group_codes: IntArray) -> tuple[IntArray, FloatArray]:
+    """Rows with one line a group, (groups, longest), and a mask: 1 for a row, 0 for padding.
 
-    rows: IntArray
-    present: FloatArray  # 1 for a row, 0 for padding
-
-
-def padded(group_codes: IntArray) -> Padded:
-    """Groups side by side, the shorter ones filled up with absent rows.
-
-    >>> padded(np.array([0, 1, 0])).rows
+    >>> rows, present = padded(np.array([0, 1, 0]))
+    >>> rows
     array([[0, 2],
            [1, 0]])
-    >>> padded(np.array([0, 1, 0])).present
+    >>> present
     array([[1., 1.],
            [1., 0.]])
     """
     order = np.argsort(group_codes, kind="stable")
     sizes = np.bincount(group_codes)
     group = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    index = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     shape = (len(sizes), int(sizes.max(initial=0)))
     rows, present = np.zeros(shape, dtype=np.intp), np.zeros(shape)
-    rows[group, place] = order
-    present[group, place] = 1.0
-    return Padded(rows, present)
+    rows[group, index] = order
+    present[group, index] = 1.0
+    return rows, present
 
 
 def splitter(
     columns: Sequence[str], systems: Sequence[str]
 ) -> Callable[[str, str], tuple[str, ...]]:
-    """What says, of a column and a name, which systems stand behind it.
+    """A function from a column and a name to the systems that the name stands for.
 
-    Several do where they gave the same output ("A+B"). A name is taken apart only if all its parts
-    are systems of that column in their own right.
+    A name stands for several where they gave the same output ("A+B"). It is split only if all its
+    parts are systems of that column in their own right.
     """
     alone = {key for key in zip(columns, systems, strict=True) if JOINED not in key[1]}
 

@@ -62,7 +62,7 @@ class Protocol:
     confidence: float = 0.95
     alpha: float = 0.05
     clusters: Rule = "greedy"
-    # Of ratings that become preferences: WMT asks for 25 points of 100 from 2017 on.
+    # Of ratings that become preferences: 25 points of 100 at WMT since 2017.
     min_difference: float = 25.0
     seed: int = 0
 
@@ -103,7 +103,7 @@ def completed(
 ) -> Protocol:
     """The protocol with every open choice filled in for these judgements, and all choices checked.
 
-    `systems_only` says that some metric has scores of whole systems only.
+    `systems_only`: some metric has scores of whole systems only.
     """
     level = "system" if isinstance(judgements, RatedSystems) else protocol.level
     defined = defined_statistics(level, judgements)
@@ -146,7 +146,7 @@ def pairs_within_segments(protocol: Protocol) -> bool:
 
 
 def fewest_swaps(metrics: int, alpha: float) -> int:
-    """Swaps below which no pair of so many metrics can be told apart.
+    """Number of swaps below which no pair of so many metrics can differ significantly.
 
     The smallest p-value is 1 / (1 + swaps), and Holm's correction makes it twice the number of
     pairs times as large.
@@ -165,8 +165,8 @@ def seeded(protocol: Protocol, name: str) -> Protocol:
 def defined_statistics(level: Level, judgements: Judgements) -> tuple[str, ...]:
     """The statistics that are defined for judgements of this kind at this level.
 
-    Soft pairwise accuracy asks how sure people are of a difference, which only ratings of
-    segments can tell.
+    Soft pairwise accuracy needs the significance of human differences, which only ratings of
+    segments have.
     """
     if level == "system":
         has_segments = isinstance(judgements, Ratings)

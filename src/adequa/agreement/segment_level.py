@@ -6,6 +6,7 @@ and the differences between metrics that a permutation test compares.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -105,8 +106,8 @@ def rated_outputs(
     """Arrays of one language pair.
 
     An output of several systems (`A+B`) counts for each where systems are averaged over. Where
-    they are resampled or swapped it goes with the first of them: what is measured does not depend
-    on how sure we are asked to be.
+    they are resampled or swapped it counts for the first of them, so that the statistic itself
+    does not depend on the settings of intervals and tests.
     """
     count = len(human)
     segments = codes(segment_names(ids), count)
@@ -127,19 +128,23 @@ def rated_outputs(
     return RatedOutputs(name, human[rows], metrics[:, rows], segments[rows], systems, count)
 
 
+def _statistics(
+    metrics: FloatArray | tuple[FloatArray, ...],
+    protocol: Protocol,
+    calibrate: Callable[[FloatArray], ties.Calibration],
+    accuracy: Callable[..., FloatArray | float],
+) -> tuple[list[Statistic], FloatArray | None]:
+    """The statistic of each metric; for acc-eq, with its own threshold, and the thresholds."""
+    if protocol.statistic != "acc-eq":
+        return [CORRELATIONS[str(protocol.statistic)]] * len(metrics), None
+    thresholds = [calibrate(metric).epsilon for metric in metrics]
+    return [partial(accuracy, epsilon=each) for each in thresholds], np.array(thresholds)
+
+
 def measure_pooled(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
     """Every metric's agreement with the ratings of one language pair, all in one pool."""
-    thresholds = None
-    if protocol.statistic == "acc-eq":
-        calibrations = [
-            ties.pooled_calibrate(data.human, m, seed=protocol.seed) for m in data.metrics
-        ]
-        thresholds = np.array([calibration.epsilon for calibration in calibrations])
-        statistics: list[Statistic] = [
-            partial(_pooled_accuracy, epsilon=epsilon) for epsilon in thresholds.tolist()
-        ]
-    else:
-        statistics = [CORRELATIONS[str(protocol.statistic)]] * len(data.metrics)
+    calibrate = partial(ties.pooled_calibrate, data.human, seed=protocol.seed)
+    statistics, thresholds = _statistics(data.metrics, protocol, calibrate, _pooled_accuracy)
     values = np.array(
         [
             float(statistic(data.human, metric, None))
@@ -221,23 +226,11 @@ def measure_grouped(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
     groups, within = data.segments, data.systems
     if protocol.average == "system":
         groups, within = _require_systems(data.systems), data.segments
-    layout = padded(groups)
-    table = _Groups(
-        rows=layout.rows,
-        present=layout.present,
-        human=data.human[layout.rows],
-        metrics=tuple(metric[layout.rows] for metric in data.metrics),
-        within=within,
-    )
-    if protocol.statistic == "acc-eq":
-        calibrations = [ties.calibrate(table.human, m, table.present) for m in table.metrics]
-        thresholds = np.array([calibration.epsilon for calibration in calibrations])
-        statistics: list[Statistic] = [
-            partial(_group_accuracy, epsilon=epsilon) for epsilon in thresholds.tolist()
-        ]
-    else:
-        thresholds = None
-        statistics = [CORRELATIONS[str(protocol.statistic)]] * len(data.metrics)
+    rows, present = padded(groups)
+    metrics = tuple(metric[rows] for metric in data.metrics)
+    table = _Groups(rows, present, data.human[rows], metrics, within)
+    calibrate = partial(ties.calibrate, table.human, weights=table.present)
+    statistics, thresholds = _statistics(table.metrics, protocol, calibrate, _group_accuracy)
     of_group = np.array(
         [
             statistic(table.human, metric, table.present)
@@ -275,7 +268,7 @@ def _group_accuracy(
 def _grouped_samples(
     table: _Groups, of_group: FloatArray, statistics: list[Statistic], protocol: Protocol
 ) -> FloatArray:
-    """Groups are drawn as they are; what they hold is drawn by weights within them."""
+    """Whole groups are resampled by their values; items within groups, by weights."""
     groups, over = of_group.shape[1], protocol.over
     if over == "none":
         return np.empty((len(of_group), 0))

@@ -28,6 +28,8 @@ _HUMAN = re.compile(
 )
 # Judgements, or a data frame of them, or the name of a dataset or the path of a file.
 JudgementData: TypeAlias = "Judgements | str | os.PathLike[str] | pd.DataFrame"
+# Judgements after an exclusion, and a note on what was left out.
+_Excluded: TypeAlias = tuple[Judgements, str]
 # The systems behind a name, in a column of the table.
 _Split = Callable[[str, str], tuple[str, ...]]
 
@@ -90,13 +92,12 @@ def selected(
             judgements = with_ids(judgements, name, values)
     notes = []
     for without in _steps(selection, protocol):
-        excluded = without(judgements)
-        judgements = excluded.judgements
-        notes.append(excluded.note)
+        judgements, note = without(judgements)
+        notes.append(note)
     return judgements, notes
 
 
-def _steps(selection: Selection, protocol: Protocol) -> Iterator[Callable[[Judgements], Excluded]]:
+def _steps(selection: Selection, protocol: Protocol) -> Iterator[Callable[[Judgements], _Excluded]]:
     if selection.exclude_systems:
         yield partial(without_systems, systems=selection.exclude_systems)
     if selection.exclude_references:
@@ -104,14 +105,6 @@ def _steps(selection: Selection, protocol: Protocol) -> Iterator[Callable[[Judge
     if selection.exclude_outliers:
         human = protocol.human if protocol.human == "trueskill" else "expected-wins"
         yield partial(without_outliers, human=human, seed=protocol.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Excluded:
-    """Judgements after exclusions, and a note on what is gone."""
-
-    judgements: Judgements
-    note: str
 
 
 def is_human(system: str) -> bool:
@@ -140,28 +133,27 @@ def with_ids(judgements: Judgements, name: str, values: Sequence[str]) -> Judgem
     return _selected(judgements, chosen)
 
 
-def without_systems(judgements: Judgements, systems: Sequence[str]) -> Excluded:
+def without_systems(judgements: Judgements, systems: Sequence[str]) -> _Excluded:
     """Without the systems of these names."""
     present = {system for _, system in _systems(judgements)}
     for system in systems:
         if system not in present:
             hint = nearest(system, present)
             raise AdequaError(f'The judgements have no system "{system}".{hint}')
-    gone = frozenset(systems)
-    return _without(judgements, lambda _, system: system in gone, "systems")
+    return _without(judgements, lambda _, system: system in systems, "systems")
 
 
-def without_references(judgements: Judgements) -> Excluded:
+def without_references(judgements: Judgements) -> _Excluded:
     """Without the human references that were scored as if they were systems."""
     return _without(judgements, lambda _, system: is_human(system), "human references")
 
 
 def without_outliers(
     judgements: Judgements, human: HumanScore = "expected-wins", seed: int = 0
-) -> Excluded:
+) -> _Excluded:
     """Without systems whose human score lies far from the others of their language pair.
 
-    `human` says where the scores of preferences come from.
+    `human` is the method that derives scores of systems from preferences.
     """
     scores_of = _human_scores(judgements, human, seed)
     far = set()
@@ -186,7 +178,7 @@ def _human_scores(
 
 def _without(
     judgements: Judgements, excluded: Callable[[str, str], bool], described: str
-) -> Excluded:
+) -> _Excluded:
     """Without the outputs of some systems; one of several (`A+B`) stays for the others."""
     gone = {key for key in _systems(judgements) if excluded(*key)}
     split = _split(judgements)
@@ -207,7 +199,7 @@ def _without(
         return {**ids, **{side: tuple(map(left, columns, ids[side])) for side in _sides(ids)}}
 
     names = [f"{system} ({column})" if column != ALL else system for column, system in sorted(gone)]
-    return Excluded(
+    return (
         _selected(judgements, remaining, renamed),
         f"{described} left out: {', '.join(names) or 'none'}.",
     )
@@ -218,7 +210,7 @@ def _selected(
     rows_of: Callable[[Ids, int], list[int]],
     renamed: Callable[[Ids], Ids] = lambda ids: ids,
 ) -> Judgements:
-    """The rows that a function of their ids chooses, with the ids that another makes of them."""
+    """The rows that a function selects by their ids, with ids renamed by another function."""
     judged = identified(judgements)
     chosen = rows_of(judged.ids, len(judged))
     if not chosen:
@@ -255,7 +247,7 @@ def _sides(ids: Ids) -> list[str]:
 
 
 def _split(judgements: Judgements) -> _Split:
-    """How names of systems are taken apart; those of whole systems never are."""
+    """A function that splits names of systems; names of rated systems are never split."""
     if isinstance(judgements, RatedSystems):
         return lambda _, name: (name,)
     ids = identified(judgements).ids

@@ -93,7 +93,7 @@ Specifications: TypeAlias = "Specification | Sequence[Specification]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """Texts to score, where there are any, and the ids by which score files are matched."""
+    """Texts to score, if any, and the ids by which score files are matched."""
 
     ids: Ids  # lp, system, segment, where they are known
     segments: Segments | None
@@ -249,7 +249,8 @@ def text_statistics(
     """Statistics that add up, one row a text.
 
     `corpora` names the corpus of each text, for metrics that look at a whole one. The same text
-    against the same reference is scored once, unless `repeated` asks for corpora as they are.
+    against the same reference is scored once, unless `repeated` is true and the metric needs whole
+    corpora.
     """
     if source.file is not None:
         scores = _file_scores(source.path, source.file, texts)
@@ -334,7 +335,7 @@ def score_keys(ids: Ids, texts: Sequence[Hashable] | None) -> ScoreKeys:
     count = len(next(iter(ids.values()), ()))
     identified = "segment" in names and any(system in names for system in SYSTEMS)
     rows = _keys(ids, names) if identified else iter([()] * count)
-    # A row that is not fully identified is like no other.
+    # A row that is not fully identified equals no other.
     return ScoreKeys(ids, [key if all(key) and key else row for row, key in enumerate(rows)])
 
 
@@ -369,7 +370,7 @@ def scores_by_ids(path: str, file: ScoreFile, rows: ScoreKeys) -> FloatArray:
 
 
 def _refuse_unknown(path: str, file: ScoreFile, ids: Ids) -> None:
-    """Raise where the file says whose output a score is for, and the judgements do not."""
+    """Raise where scores are identified by an id that the judgements do not have."""
     for name in _KEY_COLUMNS:
         one_context = name in _CONTEXT and len(set(file.ids.get(name, ()))) == 1
         if name in file.ids and name not in ids and not one_context:
@@ -438,7 +439,7 @@ def _index(path: str, file: ScoreFile, names: Sequence[str]) -> dict[Key, Score]
 def _ambiguous(
     path: str, file: ScoreFile, names: Sequence[str], rows: tuple[int, int]
 ) -> AdequaError:
-    """That columns which the judgements do not have tell different scores apart."""
+    """The error for scores that differ only by columns which the judgements do not have."""
     first, second = rows
     others = [
         name

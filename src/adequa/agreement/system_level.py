@@ -180,7 +180,7 @@ def ranked_systems(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SourceScores:
-    """What a source says of texts, or, where it knows no texts, of systems."""
+    """Statistics of texts, or scores of whole systems, from one source."""
 
     source: Source
     statistics: FloatArray | None = None  # of each text
@@ -410,9 +410,9 @@ def _resampled(
 def _resampled_human(
     data: RankedSystems, counts: FloatArray
 ) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-    """Which systems have rows in each resample (R, S), and what people think of them by these.
+    """Which systems have rows in each resample (R, S), and their human scores by these.
 
-    Human scores of whole systems are what they are, whatever segments are drawn.
+    Human scores of rated systems do not depend on the segments.
     """
     rows = data.rows
     values = np.ones(len(rows.systems)) if rows.ratings is None else rows.ratings

@@ -17,7 +17,7 @@ from adequa.statistics.arrays import (
     weight_by_rank,
 )
 
-# A variance below this share of the mean square has lost too many digits to be told from moments.
+# A variance below this fraction of the mean square has lost too many digits to cancellation.
 _CANCELLED = 1e-4
 _UNDERFLOWN = 1e-200
 _TWO_ITEMS = 2

@@ -280,7 +280,7 @@ def better_probabilities(scores: FloatArray, resamples: int, seed: Seed) -> Floa
     check_resamples(resamples)
     systems, segments = scores.shape
     generator = np.random.default_rng(seed)
-    # Sums that rounding cannot tell apart are equal: that of the scores as they come, and that of
+    # Sums that differ by rounding only are equal: rounding of the scores themselves, and that of
     # adding them up, which is less without what systems share on a segment.
     represented = np.sqrt(segments) * np.abs(scores).max(initial=0)
     scores = scores - scores.mean(axis=0)

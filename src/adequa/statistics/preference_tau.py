@@ -1,6 +1,6 @@
 """Kendall's tau on preferences, as WMT defined it over the years.
 
-People said that one of two translations is better; a metric agrees (concordant), disagrees
+People preferred one of two translations; a metric agrees (concordant), disagrees
 (discordant) or gives both the same score (a tie). The years differ in what a metric's tie is worth.
 Pairs that people tied are in none of them. WMT wrote each year as a table of what a pair adds to
 the numerator and the denominator (Macháček and Bojar, 2014, Results of the WMT14 Metrics Shared

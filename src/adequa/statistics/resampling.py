@@ -1,7 +1,7 @@
 """The bootstrap as counts: how often each segment or system was drawn, and what follows from it.
 
 A resample is not a list of rows but an array of weights, so that one call of a statistic answers
-for a whole chunk of resamples and memory stays bounded however many are asked for.
+for a whole chunk of resamples and memory stays bounded for any number of them.
 
 Efron, 1979, Bootstrap Methods: Another Look at the Jackknife. Koehn, 2004, Statistical Significance
 Tests for Machine Translation Evaluation, brought it to translation; Deutsch, Dror and Roth, 2021, A
@@ -96,7 +96,7 @@ def row_weights(
 
     A row weighs as often as its segment was drawn (`over="segments"`), as its system was
     (`"systems"`), or the product of the two, which are drawn independently (`"both"`). Codes are
-    any integers that tell segments, or systems, apart. The same seed gives the same weights
+    integers that identify segments, or systems. The same seed gives the same weights
     whatever the limit on memory.
 
     >>> segments, systems = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])

@@ -161,7 +161,7 @@ def ranks(
 ) -> IntArray:
     """The rank of each metric, from 1, where those of one rank do not differ significantly.
 
-    `p_values[a, b]` says how likely a's lead over b is by chance; a is significantly better where
+    `p_values[a, b]` is how likely a's lead over b is by chance; a is significantly better where
     that is at most `alpha`, and NaN never is. Metrics are taken in descending order of `statistic`;
     those without a value (NaN) share the rank after all others. The literature has two rules:
 

@@ -97,7 +97,7 @@ def trueskill(
     v(t), w(t) the mean and the loss of variance of a truncated normal: m_1 += s_1^2 v / c,
     m_2 -= s_2^2 v / c, s_i^2 *= 1 - s_i^2 w / c^2. The margin follows from the share of ties.
 
-    `ties` says how often systems i and j tied, as entries [i, j] and [j, i] added up. Since the
+    `ties` is how often systems i and j tied, as entries [i, j] and [j, i] added up. Since the
     order of matches matters a little, skills are the mean of several runs over shuffled matches.
 
     Herbrich, Minka and Graepel, 2006, TrueSkill: A Bayesian Skill Rating System; Sakaguchi, Post
@@ -119,7 +119,7 @@ def trueskill(
     skills = np.full(systems, np.nan)
     met = np.union1d(matches.first, matches.second)
     skills[met] = means[:, met].mean(axis=0)
-    # Matches tell differences of skills only; where all of them lie is an accident of the order.
+    # Matches determine differences of skills only, so the mean skill is set to 0.
     skills[met] -= skills[met].sum() / max(1, len(met))
     return skills
 
