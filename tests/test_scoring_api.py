@@ -94,6 +94,7 @@ def test_both_layouts_of_references() -> None:
     expected = sacrebleu.BLEU().corpus_score(HYPOTHESES, [REFERENCES, OTHERS]).score
     assert BLEU().score(HYPOTHESES, by_segment).system == expected
     assert BLEU().score(HYPOTHESES, [REFERENCES, OTHERS]).system == expected
+    assert BLEU().corpus_score(HYPOTHESES, [REFERENCES, OTHERS]).score == expected
     for layout, references in (("segments", by_segment), ("streams", [REFERENCES, OTHERS])):
         scores = adequa.score(HYPOTHESES, references, "bleu", layout=layout)  # type: ignore[call-overload]
         assert scores.system == expected

@@ -46,6 +46,11 @@ class Scores(Result):
     higher_is_better: bool = True
     decimals: int = 4
 
+    @property
+    def score(self) -> float:
+        """The system score, by the name that sacreBLEU has for it."""
+        return self.system
+
     def tables(self) -> tuple[Table, ...]:
         column = score_column(self.signature.metric, self.higher_is_better, self.decimals)
         return (Table((column,), [(self.system,)], notes=(str(self.signature), *self.remarks)),)
@@ -137,6 +142,12 @@ class Metric(ABC):
             higher_is_better=self.higher_is_better,
             decimals=self.decimals,
         )
+
+    def corpus_score(
+        self, hypotheses: Iterable[str], references: Iterable[Sequence[str]]
+    ) -> Scores:
+        """Score with the arguments of sacreBLEU's method: one list for each reference."""
+        return self.score(hypotheses, references, layout="streams")
 
     def checked_statistics(self, segments: Segments) -> FloatArray:
         """`statistics`, after a check that this metric can take these segments."""
