@@ -34,12 +34,12 @@ class StoredComparison:
     @classmethod
     def of(cls, comparison: Comparison, title: str, expires: float) -> StoredComparison:
         """Compress a comparison."""
-        shown = page_content(comparison, title)
+        view = page_content(comparison, title)
         fields = {
-            "title": shown.title,
-            "summary": shown.summary,
-            "details": shown.details,
-            "plain": shown.plain,
+            "title": view.title,
+            "summary": view.summary,
+            "details": view.details,
+            "plain": view.plain,
         }
         content = comparison.to_dict(segments=True)
         tsv = comparison.long_table().to_tsv()
