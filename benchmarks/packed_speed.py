@@ -32,7 +32,7 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaModel
 
-from adequa.encoders.tokens import TokenRows
+from adequa.encoders.transformer_files import TokenRows
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairNetwork
 from adequa.metrics.registry import load_metric

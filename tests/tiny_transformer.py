@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adequa.encoders.tokens import TokenRows
+from adequa.encoders.transformer_files import TokenRows
 from adequa.judgements import Preferences, Ratings
 from adequa.segments import Segments
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from nltk.tokenize import NLTKWordTokenizer
 
-from adequa.encoders import tokens
-from adequa.encoders.tokens import Reader, TokenRows, treebank_words
+from adequa.encoders import transformer_files
+from adequa.encoders.transformer_files import Reader, TokenRows
+from adequa.encoders.word_vectors import treebank_words
 from adequa.errors import AdequaError
 from judgements import needs_judgements, read_judgements
 from tiny_transformer import IDS, tiny_network, token_rows, write_tokenizer
@@ -41,7 +42,7 @@ def rows_of(tokens: TokenRows) -> list[list[int]]:
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 100])
 def test_pairs_are_read(tokenizer: Any, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_CHUNK", chunk)
+    monkeypatch.setattr(transformer_files, "TOKENIZED_AT_ONCE", chunk)
     rows = Reader(tokenizer, typed=True, max_length=20).read(TEXTS)
     expected = [by_hand(*pair) for pair in TEXTS]
     assert len(rows) == 4

@@ -29,9 +29,8 @@ from adequa.encoders.recurrent import (
     select_device,
 )
 from adequa.encoders.registry import format_specification
-from adequa.encoders.tokens import treebank_words
 from adequa.encoders.word_vector_files import open_table
-from adequa.encoders.word_vectors import load_word_vectors
+from adequa.encoders.word_vectors import load_word_vectors, treebank_words
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable
 

@@ -26,9 +26,10 @@ import numpy.typing as npt
 
 from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder, Vectors, checked_vectors
 from adequa.encoders.registry import format_specification
-from adequa.encoders.tokens import Reader, TokenRows
 from adequa.encoders.transformer_files import (
     Declared,
+    Reader,
+    TokenRows,
     declared,
     digests,
     load_model,

@@ -1,7 +1,10 @@
-"""Transformers on disk: find, check and load a model, and read what its folder declares.
+"""Transformers on disk: find, check and load a model, read what its folder declares, tokenize.
 
 Nothing goes over the network unless the user asks for a download, and no code that comes with a
 model is ever run.
+
+A tokenizer turns texts into ids (`Reader`), which are in one flat array and padded a batch at a
+time (`TokenRows`).
 """
 
 from __future__ import annotations
@@ -10,14 +13,20 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from inspect import signature
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
+from adequa.segments import check_characters
 
 MODELS = "ADEQUA_MODELS"  # the environment variable that names a folder of models
 # Short folder names there, by the published name of a model.
@@ -340,3 +349,112 @@ def _default_prompt(folder: Path, pooling: Path) -> str:
             "pooling of your own, such as pooling=mean."
         )
     return prompt if isinstance(prompt, str) else ""
+
+
+# Token ids of texts.
+
+TOKENIZED_AT_ONCE = 8192  # texts tokenized at a time, which bounds the memory of their lists
+
+RowIndices = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenRows:
+    """The token ids of many texts, concatenated in one array."""
+
+    ids: npt.NDArray[np.int32]
+    types: npt.NDArray[np.int8] | None  # token type ids, where the network has them
+    starts: npt.NDArray[np.int64]  # of each text, and the end of the last one
+    padding: tuple[int, int]  # the id and the type of the padding token
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Number of tokens of each text."""
+        return np.diff(self.starts)
+
+    def padded(self, rows: RowIndices) -> dict[str, npt.NDArray[np.int64]]:
+        """Return the inputs of a network for these texts, padded on the right."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        positions = np.arange(int(lengths.max()))
+        mask = positions < lengths[:, None]
+        index = (self.starts[rows][:, None] + positions)[mask]
+        inputs = {"input_ids": np.full(mask.shape, self.padding[0], np.int64)}
+        inputs["input_ids"][mask] = self.ids[index]
+        if self.types is not None:
+            inputs["token_type_ids"] = np.full(mask.shape, self.padding[1], np.int64)
+            inputs["token_type_ids"][mask] = self.types[index]
+        return inputs | {"attention_mask": mask.astype(np.int64)}
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A tokenizer, and the inputs that its network takes."""
+
+    tokenizer: Any
+    typed: bool  # whether the network takes token type ids
+    max_length: int  # maximum number of tokens of a text or a pair
+
+    @classmethod
+    def of(cls, network: Any, tokenizer: Any, max_length: int) -> Reader:
+        """Return the reader of a Hugging Face network."""
+        parameters = signature(network.forward).parameters
+        typed = "token_type_ids" in parameters and getattr(network.config, "type_vocab_size", 2) > 1
+        return cls(tokenizer, typed, max_length)
+
+    def read(self, texts: Sequence[tuple[str, ...]]) -> TokenRows:
+        """Return the token ids of single texts or of pairs, truncated to `max_length`."""
+        ids: list[npt.NDArray[np.int32]] = []
+        types: list[npt.NDArray[np.int8]] = []
+        lengths: list[npt.NDArray[np.int64]] = []
+        for start in range(0, len(texts), TOKENIZED_AT_ONCE):
+            encoded = self._tokenize(
+                texts[start : start + TOKENIZED_AT_ONCE],
+                truncation=True,
+                max_length=self.max_length,
+            )
+            rows = encoded["input_ids"]
+            lengths.append(np.fromiter(map(len, rows), np.int64, len(rows)))
+            count = int(lengths[-1].sum())
+            ids.append(np.fromiter(chain.from_iterable(rows), np.int32, count))
+            if self.typed:
+                flat = chain.from_iterable(encoded["token_type_ids"])
+                types.append(np.fromiter(flat, np.int8, count))
+        return TokenRows(
+            ids=np.concatenate([np.empty(0, np.int32), *ids]),
+            types=np.concatenate([np.empty(0, np.int8), *types]) if self.typed else None,
+            starts=np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths])),
+            padding=(
+                self.tokenizer.pad_token_id or 0,
+                getattr(self.tokenizer, "pad_token_type_id", 0),
+            ),
+        )
+
+    def count_truncated(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> int:
+        """Return how many texts have more than `max_length` tokens."""
+        return len(self.truncated_rows(texts, rows))
+
+    def truncated_rows(self, texts: Sequence[tuple[str, ...]], rows: TokenRows) -> list[int]:
+        """Return which texts have more than `max_length` tokens; tokenizes only full rows again."""
+        full = np.flatnonzero(rows.lengths >= self.max_length).tolist()
+        if not full:
+            return []
+        whole = self._tokenize([texts[row] for row in full], truncation=False)["input_ids"]
+        return [row for row, ids in zip(full, whole, strict=True) if len(ids) > self.max_length]
+
+    def _tokenize(self, texts: Sequence[tuple[str, ...]], **settings: Any) -> Any:
+        columns = [list(column) for column in zip(*texts, strict=True)]
+        try:
+            return self.tokenizer(
+                *columns,
+                return_attention_mask=False,
+                # Explicit, because some tokenizers leave out what their network needs.
+                return_token_type_ids=self.typed,
+                verbose=False,
+                **settings,
+            )
+        except (TypeError, UnicodeError) as error:  # raised for half a character
+            check_characters(chain.from_iterable(texts), error)
+            raise

@@ -4,7 +4,12 @@ The first use of a file writes its table into the cache folder; later uses only 
 looked up by their hash in a sorted array and verified by their spelling, so that two million words
 need no Python objects. Where a file has a word twice, the first one counts.
 
-The encoder `words` represents a sentence by the mean of the vectors of its words.
+The encoder `words` represents a sentence by the mean of the vectors of its words. Words are split
+by rules. InferSent, Skip-Thought and Quick-Thought were trained on words that NLTK's
+`word_tokenize` had split as in the Penn Treebank: punctuation by itself, `do n't`, `it 's`, `` and
+'' for straight quotation marks. `treebank_words` gives the same words, except for odd quotation
+marks, without NLTK, which needs a download to find where sentences end. A full stop inside a text
+is split off its word where a capital letter follows and the word is no well-known abbreviation.
 """
 
 from __future__ import annotations
@@ -12,19 +17,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
-from adequa.encoders.tokens import WORD_TOKENIZERS, word_tokenizer
 from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError, nearest
 from adequa.io.storage import cache_folder
@@ -331,3 +337,119 @@ class BagOfWords(Encoder):
         word_count = np.bincount(sentence, minlength=len(words))
         sums: npt.NDArray[np.float64] = counts @ self.table.vectors[used].astype(np.float64)
         return sums / np.maximum(word_count, 1)[:, None]
+
+
+# Words of a text.
+
+_SINGLE: Final = r"\[\](){}<>?!;@#$%&*‒–—―«»“”‘’„"
+_PIECE: Final = re.compile(
+    rf"""\.{{2,}} | -- | `+ | '' | " | [{_SINGLE}] | [:,](?!\d)
+    | (?: [^\s{_SINGLE}`".,:'-] | \.(?!\.) | [:,](?=\d) | -(?!-) | '(?!') )+""",
+    re.VERBOSE,
+)
+_OPENING: Final = re.compile(r"""(?:^|(?<=[\s(\[{<]))(?:"|'')""")
+_FINAL_STOP: Final = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»”’\s]*$)""")
+_INNER_STOP: Final = re.compile(r"""(\S+)\.(?=[\])}>"'»”’]*\s+[(\["'“‘«]*[^\W\d_])""")
+_CLITIC: Final = re.compile(r"(.*[^'])('[sSmMdD]|'ll|'LL|'re|'RE|'ve|'VE|n't|N'T|')")
+_OPENING_APOSTROPHE: Final = re.compile(r"'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE)
+_CONTRACTIONS: Final = {  # where each is split
+    "cannot": 3,
+    "d'ye": 1,
+    "gimme": 3,
+    "gonna": 3,
+    "gotta": 3,
+    "lemme": 3,
+    "more'n": 4,
+    "wanna": 3,
+}
+_ABBREVIATION_LIST: Final = (
+    "adm brig capt cmdr co col corp dr drs e.g etc gen gov hon i.e inc jr lt ltd maj messrs "
+    "mr mrs ms mt prof rep rev sen sgt sr st ste vs jan feb mar apr aug sept oct nov "
+    "dec"
+)
+_ABBREVIATIONS: Final = frozenset(_ABBREVIATION_LIST.split())
+
+
+def treebank_words(text: str) -> list[str]:
+    """Split a text into words.
+
+    >>> treebank_words('He didn\\'t say "No." Mr. Wu\\'s cat cannot.')
+    ['He', 'did', "n't", 'say', '``', 'No', '.', "''", 'Mr.', 'Wu', "'s", 'cat', 'can', 'not', '.']
+    >>> treebank_words("It costs $3,500.50 (roughly), in the U.S. -- or so...")[:8]
+    ['It', 'costs', '$', '3,500.50', '(', 'roughly', ')', ',']
+    """
+    marked = _OPENING.sub(" `` ", text)
+    marked = _FINAL_STOP.sub(" . ", _INNER_STOP.sub(_split_stop, marked))
+    words: list[str] = []
+    for piece in _PIECE.findall(marked):
+        words += _split_clitics(piece)
+    return words
+
+
+def _split_stop(match: re.Match[str]) -> str:
+    """Split the full stop off a word where a sentence ends: before a capital letter."""
+    word = match[1]
+    if not _next_letter(match).isupper():
+        return match[0]
+    bare = word.lstrip("([{<\"'“‘«`")
+    is_abbreviation = len(bare) == 1 or bare.lower() in _ABBREVIATIONS or "." in bare
+    return match[0] if is_abbreviation and not bare.isdigit() else f"{word} . "
+
+
+def _next_letter(match: re.Match[str]) -> str:
+    """Return the first letter after the stop; the pattern ensures that there is one."""
+    rest = match.string[match.end() :]
+    return next(letter for letter in rest if letter.isalpha())
+
+
+def _split_clitics(piece: str) -> list[str]:
+    """Split a piece without spaces into a word and its clitics."""
+    if piece == '"':
+        return ["''"]
+    split = _CONTRACTIONS.get(piece.lower())
+    if split is not None:
+        return [piece[:split], piece[split:]]
+    if _OPENING_APOSTROPHE.match(piece):
+        return ["'", *_split_clitics(piece[1:])]
+    clitic = _CLITIC.fullmatch(piece)
+    return [clitic[1], clitic[2]] if clitic else [piece]
+
+
+WORD_TOKENIZERS: Final = ("treebank", "plain", "13a", "intl", "zh", "char", "none")
+_APOSTROPHES: Final = str.maketrans("’ʼ＇", "'''")
+_PLAIN: Final = re.compile(r"\w+|[^\w\s]")
+
+
+def word_tokenizer(name: str) -> Callable[[str], list[str]]:
+    """Return the function that splits a text into words; most names are those of sacreBLEU."""
+    if name == "treebank":
+        return _english_words
+    if name == "plain":
+        return _plain_words
+    if name == "none":
+        return str.split
+    from sacrebleu import BLEU  # noqa: PLC0415  # slow to import
+
+    return partial(_split_tokenized, BLEU(tokenize=name).tokenizer)
+
+
+def _split_tokenized(tokenizer: Callable[[str], str], text: str) -> list[str]:
+    return tokenizer(text).split()
+
+
+def _plain_words(text: str) -> list[str]:
+    """Split a text into runs of letters and digits, and single other visible characters.
+
+    >>> _plain_words("It’s well-known: 3.5!")
+    ['It', '’', 's', 'well', '-', 'known', ':', '3', '.', '5', '!']
+    """
+    return _PLAIN.findall(text)
+
+
+def _english_words(text: str) -> list[str]:
+    """Split a text into Treebank words, with typographic apostrophes as plain ones.
+
+    >>> _english_words("It’s Anna's.")
+    ['It', "'s", 'Anna', "'s", '.']
+    """
+    return treebank_words(text.translate(_APOSTROPHES))

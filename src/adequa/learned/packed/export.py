@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.tokens import TokenRows
+from adequa.encoders.transformer_files import TokenRows
 from adequa.errors import AdequaError
 from adequa.learned.packed.quantise import (
     ActivationQuantiser,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.tokens import TokenRows
+from adequa.encoders.transformer_files import TokenRows
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
 from adequa.learned.cards import EVALUATE_YOURSELF, model_card, shell

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.tokens import TokenRows
+from adequa.encoders.transformer_files import TokenRows
 from adequa.runtime.onnx import imported_onnxruntime
 from adequa.runtime.tokens import TYPES
 

@@ -30,9 +30,10 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
 from adequa.encoders.surface import surface_features
-from adequa.encoders.tokens import Reader, TokenRows
 from adequa.encoders.transformer import check_pooling, longest_input, pooled, pooled_layers
 from adequa.encoders.transformer_files import (
+    Reader,
+    TokenRows,
     digests,
     load_model,
     model_files,
