@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -584,3 +586,28 @@ def test_misuse_gets_a_sentence(measure: Any, data: object, metrics: object, sen
         measure(EXAMPLE, ["chrf", "ter"], "pearson")
     with pytest.raises(AdequaError, match="should be an object of type Selection"):
         measure(EXAMPLE, ["chrf", "ter"], selection="de-en")
+
+
+RESULTS = {
+    "evaluate": lambda: adequa.evaluate(EXAMPLE, ["chrf", "ter"], QUICK),
+    "differences": lambda: differences(EXAMPLE, ["chrf", "ter"]),
+    "analyse": lambda: adequa.analyse(EXAMPLE, ["chrf", "ter"]),
+    "robustness": lambda: robustness(
+        EXAMPLE, ["chrf", "ter"], DamageSettings(kinds=("empty", "typos"), each=5)
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", RESULTS)
+def test_results_are_saved_in_every_format(verb: str, tmp_path: Path) -> None:
+    result = RESULTS[verb]()
+    for ending in (".txt", ".tsv", ".csv", ".md", ".tex", ".html", ".json", ".parquet"):
+        result.save(tmp_path / f"result{ending}")
+        assert (tmp_path / f"result{ending}").stat().st_size > 0
+    rows = list(csv.reader((tmp_path / "result.csv").read_text(encoding="utf-8").splitlines()))
+    lines = (tmp_path / "result.tsv").read_text(encoding="utf-8").splitlines()
+    assert rows == [line.split("\t") for line in lines]
+    assert (tmp_path / "result.txt").read_text(encoding="utf-8") == f"{result!r}\n"
+    assert json.loads((tmp_path / "result.json").read_text(encoding="utf-8")) == json.loads(
+        json.dumps(result.to_dict())
+    )
