@@ -33,6 +33,7 @@ from adequa.errors import AdequaError
 from adequa.io.score_files import ScoreFile
 from adequa.judgements import FileRows, Preferences, RatedSystems, Ratings
 from adequa.segments import Segments
+from adequa.tables import Result
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", "today"]
 
@@ -588,7 +589,7 @@ def test_misuse_gets_a_sentence(measure: Any, data: object, metrics: object, sen
         measure(EXAMPLE, ["chrf", "ter"], selection="de-en")
 
 
-RESULTS = {
+RESULTS: dict[str, Callable[[], Result]] = {
     "evaluate": lambda: adequa.evaluate(EXAMPLE, ["chrf", "ter"], QUICK),
     "differences": lambda: differences(EXAMPLE, ["chrf", "ter"]),
     "analyse": lambda: adequa.analyse(EXAMPLE, ["chrf", "ter"]),
