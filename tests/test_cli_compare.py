@@ -22,22 +22,24 @@ def lines(name: str) -> list[str]:
     return (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
-def told(*systems: str, more: tuple[str | Path, ...] = ()) -> subprocess.CompletedProcess[str]:
+def run_compare(
+    *systems: str, more: tuple[str | Path, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     named = [part for name in systems for part in ("-t", EXAMPLES / f"{name}.txt")]
     return adequa("compare", *named, "-r", EXAMPLES / "reference.txt", *more)
 
 
 @pytest.fixture(scope="module")
-def found() -> Comparison:
+def comparison() -> Comparison:
     systems = {name: lines(name) for name in ("literal", "fluent", "broken")}
     settings = ComparisonSettings(swaps=500, resamples=200)
     return compare(systems, lines("reference"), ["chrf", "ter"], settings=settings)
 
 
-def test_text_tables(found: Comparison) -> None:
-    shown = "".join(found.lines(Format.text, examples=1)).splitlines()
-    assert shown[0] == "3 systems, 36 segments; baseline: literal"
-    assert [line.split()[:4] for line in shown[3:9]] == [
+def test_text_tables(comparison: Comparison) -> None:
+    result = "".join(comparison.lines(Format.text, examples=1)).splitlines()
+    assert result[0] == "3 systems, 36 segments; baseline: literal"
+    assert [line.split()[:4] for line in result[3:9]] == [
         ["chrf", "↑", "1", "fluent"],
         ["chrf", "↑", "2", "literal"],
         ["chrf", "↑", "3", "broken"],
@@ -45,20 +47,20 @@ def test_text_tables(found: Comparison) -> None:
         ["ter", "↓", "2", "literal"],
         ["ter", "↓", "2", "broken"],
     ]
-    (pair,) = (line for line in shown if line.startswith("ter     fluent – literal"))
+    (pair,) = (line for line in result if line.startswith("ter     fluent – literal"))
     assert pair.split()[4] == "-29.55"
     assert "31/5/0" in pair
-    assert "chrf: fluent is better by most in" in shown
-    assert any("reference: " in line for line in shown)
-    assert shown[-3].startswith("resamples:200|swaps:500|")
+    assert "chrf: fluent is better by most in" in result
+    assert any("reference: " in line for line in result)
+    assert result[-3].startswith("resamples:200|swaps:500|")
 
 
-def test_tsv_and_markdown_tell_the_same(found: Comparison) -> None:
-    rows = list(csv.DictReader(io.StringIO(found.long_table().to_tsv()), delimiter="\t"))
+def test_tsv_and_markdown_tell_the_same(comparison: Comparison) -> None:
+    rows = list(csv.DictReader(io.StringIO(comparison.long_table().to_tsv()), delimiter="\t"))
     assert len(rows) == 6
-    assert float(rows[0]["difference"]) == found.metrics[0].pairs[0].difference
+    assert float(rows[0]["difference"]) == comparison.metrics[0].pairs[0].difference
     assert {row["metric"] for row in rows} == {"chrf", "ter"}
-    tables = found.to_markdown().split("\n\n")
+    tables = comparison.to_markdown().split("\n\n")
     assert len(tables) == 3
     for table in tables:
         widths = {line.count("|") for line in table.strip().splitlines()}
@@ -68,8 +70,8 @@ def test_tsv_and_markdown_tell_the_same(found: Comparison) -> None:
 def test_json_report_and_output(tmp_path: Path) -> None:
     output, report = tmp_path / "found.json", tmp_path / "report.html"
     more = ("-m", "wer", *QUICK, "-o", output, "--segments", "--report", report)
-    shown = told("literal", "fluent", more=more)
-    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
+    result = run_compare("literal", "fluent", more=more)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     content = json.loads(output.read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert content["systems"] == ["literal", "fluent"]
     assert len(content["segments"]) == 36
@@ -92,7 +94,7 @@ def test_the_ending_of_the_output_chooses_the_format(
     tmp_path: Path, ending: str, start: str
 ) -> None:
     output = tmp_path / f"comparison{ending}"
-    result = told("literal", "fluent", more=("-m", "wer", *QUICK, "-o", output))
+    result = run_compare("literal", "fluent", more=("-m", "wer", *QUICK, "-o", output))
     assert (result.returncode, result.stdout) == (0, "")
     content = output.read_text(encoding="utf-8")
     assert content.startswith(start)
@@ -100,10 +102,10 @@ def test_the_ending_of_the_output_chooses_the_format(
         assert 'id="details"' in content
 
 
-def test_small_tables_for_notebooks(found: Comparison) -> None:
-    assert found._repr_html_().count("<table") == 3
-    assert "<script" not in found._repr_html_()
-    assert repr(found).startswith("3 systems, 36 segments; baseline: literal")
+def test_small_tables_for_notebooks(comparison: Comparison) -> None:
+    assert comparison._repr_html_().count("<table") == 3
+    assert "<script" not in comparison._repr_html_()
+    assert repr(comparison).startswith("3 systems, 36 segments; baseline: literal")
 
 
 def test_tables_with_documents(tmp_path: Path) -> None:
@@ -114,9 +116,9 @@ def test_tables_with_documents(tmp_path: Path) -> None:
         for place, (text, reference) in enumerate(zip(lines(name), lines("reference"), strict=True))
     ]
     table.write_text("system\tdoc\tmt\tref\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    shown = adequa("compare", "-i", table, "-m", "wer", *QUICK, "--examples", "0")
-    assert shown.returncode == 0
-    documents = [line.split()[:2] for line in shown.stdout.splitlines() if "Document" in line]
+    result = adequa("compare", "-i", table, "-m", "wer", *QUICK, "--examples", "0")
+    assert result.returncode == 0
+    documents = [line.split()[:2] for line in result.stdout.splitlines() if "Document" in line]
     assert documents == [["Document", "chat"], ["Document", "news"]]
 
 
@@ -142,26 +144,26 @@ def test_tables_with_documents(tmp_path: Path) -> None:
     ids=["one", "unequal", "segments", "alpha", "twice", "report", "no file", "known", "ending"],
 )
 def test_mistakes_get_a_sentence(more: tuple[str | Path, ...], sentence: str) -> None:
-    shown = told("fluent", more=("-m", "wer", *more))
-    assert shown.returncode == 2
-    assert sentence in shown.stderr
-    assert shown.stderr.count("\n") == 1
+    result = run_compare("fluent", more=("-m", "wer", *more))
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["--known-words", "--people"])
-@pytest.mark.parametrize("result", ["-o", "--report"])
-def test_no_file_that_is_read_is_written_over(tmp_path: Path, option: str, result: str) -> None:
+@pytest.mark.parametrize("output", ["-o", "--report"])
+def test_no_file_that_is_read_is_written_over(tmp_path: Path, option: str, output: str) -> None:
     file = tmp_path / "read.txt"
     file.write_text("kept")
-    shown = told("literal", "fluent", more=("-m", "wer", option, file, result, file))
-    assert shown.returncode == 2
-    assert f"read.txt is read as input; give another name to write to with {result}." in (
-        shown.stderr
+    result = run_compare("literal", "fluent", more=("-m", "wer", option, file, output, file))
+    assert result.returncode == 2
+    assert f"read.txt is read as input; give another name to write to with {output}." in (
+        result.stderr
     )
     assert file.read_text() == "kept"
 
 
-def gated(baseline: str, candidate: str, *more: str | Path) -> subprocess.CompletedProcess[str]:
+def run_gate(baseline: str, candidate: str, *more: str | Path) -> subprocess.CompletedProcess[str]:
     named = ("--baseline", EXAMPLES / f"{baseline}.txt", "--candidate", EXAMPLES / candidate)
     return adequa("gate", *named, "-r", EXAMPLES / "reference.txt", *more)
 
@@ -170,7 +172,7 @@ def test_a_gate_that_passes_and_one_that_fails(tmp_path: Path) -> None:
     files = {name: tmp_path / name for name in ("gate.json", "gate.xml", "gate.md", "gate.html")}
     options = ("--json", "--junit", "--markdown", "--report")
     named = [part for pair in zip(options, files.values(), strict=True) for part in pair]
-    fails = gated("fluent", "literal.txt", "-m", "wer", "--swaps", "500", *named)
+    fails = run_gate("fluent", "literal.txt", "-m", "wer", "--swaps", "500", *named)
     assert (fails.returncode, fails.stderr) == (1, "")
     assert fails.stdout.startswith("REGRESSION: literal is worse than fluent: wer 0.")
     assert fails.stdout.count("\n") == 1
@@ -178,20 +180,20 @@ def test_a_gate_that_passes_and_one_that_fails(tmp_path: Path) -> None:
     assert ET.parse(files["gate.xml"]).getroot().get("failures") == "1"
     assert files["gate.md"].read_text().startswith("### Regression: `literal` against `fluent`")
     assert "</html>" in files["gate.html"].read_text()
-    passes = gated("literal", "fluent.txt", "-m", "wer", "--swaps", "500")
+    passes = run_gate("literal", "fluent.txt", "-m", "wer", "--swaps", "500")
     assert (passes.returncode, passes.stderr) == (0, "")
     assert passes.stdout.startswith("PASS: fluent is no regression from literal")
 
 
 def test_every_format_of_a_gate(tmp_path: Path) -> None:
     quick = ("-m", "wer", "--swaps", "500")
-    content = json.loads(gated("fluent", "literal.txt", *quick, "--format", "json").stdout)
+    content = json.loads(run_gate("fluent", "literal.txt", *quick, "--format", "json").stdout)
     assert content["passed"] is False
     table = tmp_path / "gate.csv"
-    fails = gated("fluent", "literal.txt", *quick, "-o", table)
+    fails = run_gate("fluent", "literal.txt", *quick, "-o", table)
     assert (fails.returncode, fails.stdout.count("\n")) == (1, 1)
     assert table.read_text().startswith("metric,regression,reason,baseline,candidate,")
-    text = gated("literal", "fluent.txt", *quick, "--format", "text").stdout
+    text = run_gate("literal", "fluent.txt", *quick, "--format", "text").stdout
     assert text.startswith("PASS: fluent is no regression from literal")
     assert "approximate randomisation, one-sided" in text
 
@@ -199,21 +201,21 @@ def test_every_format_of_a_gate(tmp_path: Path) -> None:
 def test_rules_of_a_gate(tmp_path: Path) -> None:
     rules = tmp_path / "gate.toml"
     rules.write_text('swaps = 500\n[[rule]]\nmetric = "wer"\nmax_drop = 0.9\n')
-    assert gated("fluent", "literal.txt", "--rules", rules).returncode == 0
-    both = gated("fluent", "literal.txt", "--rules", rules, "--alpha", "0.1")
+    assert run_gate("fluent", "literal.txt", "--rules", rules).returncode == 0
+    both = run_gate("fluent", "literal.txt", "--rules", rules, "--alpha", "0.1")
     assert both.returncode == 2
     assert "--alpha and --rules cannot be combined" in both.stderr
 
 
 def test_a_gate_that_could_never_fail(tmp_path: Path) -> None:
-    shown = gated("fluent", "literal.txt", "-m", "wer", "--swaps", "10")
-    assert shown.returncode == 2
-    assert "wer could never fail: with 10 swaps" in shown.stderr
-    strict = gated("fluent", "literal.txt", "-m", "wer", "--alpha", "0.0001")
+    result = run_gate("fluent", "literal.txt", "-m", "wer", "--swaps", "10")
+    assert result.returncode == 2
+    assert "wer could never fail: with 10 swaps" in result.stderr
+    strict = run_gate("fluent", "literal.txt", "-m", "wer", "--alpha", "0.0001")
     assert strict.returncode == 1
     one = tmp_path / "one.txt"
     one.write_text("\n".join(["x", *lines("fluent")[1:]]) + "\n")
-    few = gated("fluent", str(one), "-m", "wer")
+    few = run_gate("fluent", str(one), "-m", "wer")
     assert few.returncode == 0
     assert few.stderr.splitlines() == [
         "note: wer differs in 1 segment, too few for any drop to be significant at 0.05."
@@ -221,6 +223,6 @@ def test_a_gate_that_could_never_fail(tmp_path: Path) -> None:
 
 
 def test_bad_input_of_a_gate() -> None:
-    shown = gated("fluent", "../LICENSE", "-m", "wer")
-    assert shown.returncode == 2
-    assert "All files need the same number of segments" in shown.stderr
+    result = run_gate("fluent", "../LICENSE", "-m", "wer")
+    assert result.returncode == 2
+    assert "All files need the same number of segments" in result.stderr

@@ -56,9 +56,9 @@ def test_systems_are_ranked_by_the_ranker_that_comes_with_adequa(
 def test_json_and_tsv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     words = ranked("-m", "chrf", "--resamples", "50", "--segments")
     _, out, _ = run(capsys, *words, "--format", "json")
-    told = json.loads(out)
-    assert [system["system"] for system in told["systems"]] == ["fluent", "literal", "broken"]
-    best = told["systems"][0]
+    content = json.loads(out)
+    assert [system["system"] for system in content["systems"]] == ["fluent", "literal", "broken"]
+    best = content["systems"][0]
     assert set(best["better_than"]) == {"literal", "broken"}
     _, out, _ = run(capsys, *words, "--format", "tsv")
     header, *rows = (line.split("\t") for line in out.splitlines())
@@ -118,9 +118,9 @@ def test_a_ranker_is_trained_saved_and_used(capsys: pytest.CaptureFixture[str]) 
 
 def test_scores_of_a_file_are_an_input(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch", reason="training needs PyTorch")
-    made = tiny_preferences(40)
-    preferences = write_preferences(Path("preferences.tsv"), made)
-    Path("mine.tsv").write_text("".join("0.9\t0.2\n" for _ in range(len(made))))
+    judgements = tiny_preferences(40)
+    preferences = write_preferences(Path("preferences.tsv"), judgements)
+    Path("mine.tsv").write_text("".join("0.9\t0.2\n" for _ in range(len(judgements))))
     words = ("train", "pairwise-ranker", "--preferences", str(preferences), "--epochs", "5")
     code, out, _ = run(capsys, *words, "--scores", "mine.tsv", "--hidden", "0", "-o", "ranker")
     assert code == 0

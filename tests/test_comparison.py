@@ -36,12 +36,12 @@ QUICK = ComparisonSettings(resamples=200, swaps=500)
 
 
 @pytest.fixture(scope="module")
-def found() -> Comparison:
+def comparison() -> Comparison:
     return compare(SYSTEMS, REFERENCES, ["chrf", "wer"], settings=QUICK)
 
 
-def test_scores_are_those_of_the_metrics(found: Comparison) -> None:
-    for metric in found.metrics:
+def test_scores_are_those_of_the_metrics(comparison: Comparison) -> None:
+    for metric in comparison.metrics:
         for place, texts in enumerate(SYSTEMS.values()):
             alone = adequa.score(texts, REFERENCES, metric=metric.name)
             assert metric.scores[place] == pytest.approx(alone.system)
@@ -51,8 +51,8 @@ def test_scores_are_those_of_the_metrics(found: Comparison) -> None:
         assert (metric.scores <= metric.high).all()
 
 
-def test_the_better_system_leads_under_either_direction(found: Comparison) -> None:
-    for metric in found.metrics:
+def test_the_better_system_leads_under_either_direction(comparison: Comparison) -> None:
+    for metric in comparison.metrics:
         pair = metric.pair(0, 1)
         assert pair.gain > 0
         assert pair.significant
@@ -64,8 +64,8 @@ def test_the_better_system_leads_under_either_direction(found: Comparison) -> No
 
 
 def test_wins_and_effect_by_hand() -> None:
-    said = {"old": ["a b", "a b", "a x", "a b"], "new": ["a b", "a b", "a b", "x y"]}
-    pair = compare(said, ["a b"] * 4, ["wer"], settings=QUICK).metrics[0].pairs[0]
+    systems = {"old": ["a b", "a b", "a x", "a b"], "new": ["a b", "a b", "a b", "x y"]}
+    pair = compare(systems, ["a b"] * 4, ["wer"], settings=QUICK).metrics[0].pairs[0]
     assert (pair.wins, pair.ties, pair.losses) == (1, 2, 1)
     gains = np.array([0.0, 0.0, 0.5, -1.0])
     assert pair.effect == pytest.approx(gains.mean() / gains.std(ddof=1))
@@ -73,29 +73,29 @@ def test_wins_and_effect_by_hand() -> None:
     assert effect_size(np.full(3, 2.0)) == np.inf
 
 
-def test_identical_systems_are_not_told_apart(found: Comparison) -> None:
-    for metric in found.metrics:
+def test_identical_systems_are_not_told_apart(comparison: Comparison) -> None:
+    for metric in comparison.metrics:
         pair = metric.pair(0, 2)
         assert (pair.difference, pair.gain, pair.low, pair.high) == (0, 0, 0, 0)
         assert (pair.p, pair.p_adjusted, pair.p_bootstrap, pair.effect) == (1, 1, 1, 0)
         assert pair.better is None
         assert not pair.significant
-    assert "same has the same outputs as base in every segment." in found.notes
+    assert "same has the same outputs as base in every segment." in comparison.notes
 
 
-def test_the_same_seed_gives_the_same_result(found: Comparison) -> None:
+def test_the_same_seed_gives_the_same_result(comparison: Comparison) -> None:
     again = compare(SYSTEMS, REFERENCES, ["chrf", "wer"], settings=QUICK)
-    assert again.to_dict() == found.to_dict()
+    assert again.to_dict() == comparison.to_dict()
     alone = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
-    assert alone.metrics[0].pairs == found.metrics[1].pairs
+    assert alone.metrics[0].pairs == comparison.metrics[1].pairs
 
 
 def test_p_values_can_be_those_of_sacrebleu() -> None:
     settings = ComparisonSettings(resamples=200, swaps=200, like_sacrebleu=True)
-    found = compare(paired.SYSTEMS, paired.REFERENCES, [*paired.METRICS], settings=settings)
+    comparison = compare(paired.SYSTEMS, paired.REFERENCES, [*paired.METRICS], settings=settings)
     by_bootstrap = paired.sacrebleu_p_values("bs", 200)
     by_swaps = paired.sacrebleu_p_values("ar", 200)
-    for metric in found.metrics:
+    for metric in comparison.metrics:
         against_first = [metric.pair(0, place) for place in range(1, 4)]
         assert [pair.p_bootstrap for pair in against_first] == by_bootstrap[metric.name]
         assert [pair.p for pair in against_first] == by_swaps[metric.name]
@@ -103,21 +103,21 @@ def test_p_values_can_be_those_of_sacrebleu() -> None:
 
 def test_equal_systems_are_no_find_with_the_p_values_of_sacrebleu() -> None:
     settings = replace(QUICK, like_sacrebleu=True)
-    found = compare(SYSTEMS, REFERENCES, ["chrf"], settings=settings).metrics[0]
-    assert found.pair(0, 2).p_adjusted < 0.05
-    assert not found.pair(0, 2).significant
-    assert found.pair(0, 1).significant
+    comparison = compare(SYSTEMS, REFERENCES, ["chrf"], settings=settings).metrics[0]
+    assert comparison.pair(0, 2).p_adjusted < 0.05
+    assert not comparison.pair(0, 2).significant
+    assert comparison.pair(0, 1).significant
 
 
 def test_few_differing_segments_get_a_note() -> None:
     """Two-sided, n segments that differ make a p-value of 2^(1 - n) at least."""
-    for changed, told in ((5, True), (6, False)):
-        said = {"base": REFERENCES, "new": ["x"] * changed + REFERENCES[changed:]}
-        found = compare(said, REFERENCES, "wer", settings=QUICK)
-        assert found.metrics[0].pairs[0].differing == changed
-        assert found.metrics[0].pairs[0].significant != told
+    for changed, expected in ((5, True), (6, False)):
+        systems = {"base": REFERENCES, "new": ["x"] * changed + REFERENCES[changed:]}
+        comparison = compare(systems, REFERENCES, "wer", settings=QUICK)
+        assert comparison.metrics[0].pairs[0].differing == changed
+        assert comparison.metrics[0].pairs[0].significant != expected
         sentence = f"wer differs between base and new in {changed} segments, too few for any result"
-        assert any(note.startswith(sentence) for note in found.notes) == told
+        assert any(note.startswith(sentence) for note in comparison.notes) == expected
 
 
 def test_what_ranks_say() -> None:
@@ -129,9 +129,9 @@ def test_what_ranks_say() -> None:
 
 
 def test_parts_are_computed_when_they_are_asked_for() -> None:
-    found = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
-    assert "dimensions" not in vars(found)
-    assert found.dimensions is found.dimensions
+    comparison = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK)
+    assert "dimensions" not in vars(comparison)
+    assert comparison.dimensions is comparison.dimensions
 
 
 def test_holm_looks_at_all_pairs() -> None:
@@ -142,11 +142,11 @@ def test_holm_looks_at_all_pairs() -> None:
     assert three.pair(0, 1).p_adjusted == pytest.approx(3 * three.pair(0, 1).p)
 
 
-def test_buckets_are_scores_of_their_segments(found: Comparison) -> None:
-    names = [dimension.name for dimension in found.dimensions]
+def test_buckets_are_scores_of_their_segments(comparison: Comparison) -> None:
+    names = [dimension.name for dimension in comparison.dimensions]
     assert names[:2] == ["length", "overlap"]
     wer = WER()
-    for dimension in found.dimensions:
+    for dimension in comparison.dimensions:
         rows = np.concatenate([bucket.rows for bucket in dimension.buckets])
         assert sorted(rows.tolist()) == list(range(len(REFERENCES)))
         for bucket in dimension.buckets:
@@ -158,27 +158,29 @@ def test_buckets_are_scores_of_their_segments(found: Comparison) -> None:
             assert np.isnan(part.low).all() == (len(bucket.rows) < 10)
 
 
-def test_examples_are_the_largest_differences(found: Comparison) -> None:
-    wer = found.metrics[1]
+def test_examples_are_the_largest_differences(comparison: Comparison) -> None:
+    wer = comparison.metrics[1]
     assert wer.segments is not None
     gains = wer.segments[0] - wer.segments[1]
     rows = wer.largest_gains(0, 1, 3)
     assert gains[rows].tolist() == sorted(gains.tolist(), reverse=True)[:3]
     assert wer.largest_gains(0, 2, 3) == []
-    for each in found.disagreements(0, 1, 5):
+    for each in comparison.disagreements(0, 1, 5):
         assert {each.for_first, each.for_second} == {"chrf", "wer"}
         assert each.size > 0
 
 
 def test_files_of_scores(tmp_path: Path) -> None:
-    said = {name: SYSTEMS[name][:3] for name in ("base", "new")}
+    systems = {name: SYSTEMS[name][:3] for name in ("base", "new")}
     by_row, by_ids, whole = (tmp_path / name for name in ("row.txt", "ids.tsv", "sys.tsv"))
     by_row.write_text("1\n2\n3\n4\n5\n6\n")
-    rows = [f"{name}\t{n + 1}\t{n + 3 * s + 1}" for s, name in enumerate(said) for n in range(3)]
+    rows = [f"{name}\t{n + 1}\t{n + 3 * s + 1}" for s, name in enumerate(systems) for n in range(3)]
     by_ids.write_text("system\tsegment\tscore\n" + "\n".join(reversed(rows)) + "\n")
     whole.write_text("system\tscore\nnew\t3\nbase\t1\n")
-    found = compare(said, REFERENCES[:3], [str(by_row), str(by_ids), str(whole)], settings=QUICK)
-    first, second, third = found.metrics
+    comparison = compare(
+        systems, REFERENCES[:3], [str(by_row), str(by_ids), str(whole)], settings=QUICK
+    )
+    first, second, third = comparison.metrics
     assert first.scores.tolist() == second.scores.tolist() == [2, 5]
     assert first.pairs[0].wins == 3
     assert third.scores.tolist() == [1, 3]
@@ -186,9 +188,9 @@ def test_files_of_scores(tmp_path: Path) -> None:
     assert np.isnan(third.pairs[0].p)
     assert not third.pairs[0].significant
     assert third.ranks.tolist() == [1, 1]
-    assert any("whole systems only" in note for note in found.notes)
-    assert found.to_dict()["metrics"][2]["pairs"][0]["p"] is None
-    assert "sys" in found.to_html()
+    assert any("whole systems only" in note for note in comparison.notes)
+    assert comparison.to_dict()["metrics"][2]["pairs"][0]["p"] is None
+    assert "sys" in comparison.to_html()
 
 
 @pytest.mark.parametrize(
@@ -254,17 +256,17 @@ def test_many_pairs_need_many_swaps() -> None:
 
 
 def test_few_segments_have_a_defined_result() -> None:
-    found = compare({"a": ["x", "y"], "b": ["x", "z"]}, ["x", "y"], ["bleu", "chrf"])
-    for metric in found.metrics:
+    comparison = compare({"a": ["x", "y"], "b": ["x", "z"]}, ["x", "y"], ["bleu", "chrf"])
+    for metric in comparison.metrics:
         assert np.isfinite(metric.scores).all()
         assert metric.pairs[0].p > 0.05
 
 
 def test_several_references_and_empty_outputs() -> None:
-    said = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
-    found = compare(said, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
-    assert found.notes[0] == "empty hypotheses of a: 1 of 2, scored as they are."
-    assert "nrefs:2" in found.metrics[0].signature
+    systems = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
+    comparison = compare(systems, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
+    assert comparison.notes[0] == "empty hypotheses of a: 1 of 2, scored as they are."
+    assert "nrefs:2" in comparison.metrics[0].signature
 
 
 def people_file(folder: Path, metric: Metric) -> Path:
@@ -281,12 +283,12 @@ def people_file(folder: Path, metric: Metric) -> Path:
 def test_what_differences_have_meant_for_people(tmp_path: Path) -> None:
     file = people_file(tmp_path, WER())
     meaning = compare(SYSTEMS, REFERENCES, ["wer"], settings=QUICK, people=file).metrics[0]
-    told = meaning.pair(0, 1).people
-    assert told is not None
-    assert (told.share, told.pairs, told.data) == (0.75, 40, "wmt18-systems")
+    expected = meaning.pair(0, 1).people
+    assert expected is not None
+    assert (expected.share, expected.pairs, expected.data) == (0.75, 40, "wmt18-systems")
     assert meaning.pair(0, 2).people is None  # no difference at all
     (read,) = read_agreement(file)
-    assert read.bin_of(-0.05) == told
+    assert read.bin_of(-0.05) == expected
     assert read.bin_of(0.04) is None
     with pytest.raises(AdequaError, match="tells of none of these metrics"):
         compare(SYSTEMS, REFERENCES, ["wer:lowercase=true"], people=file)
@@ -298,21 +300,21 @@ def test_what_differences_have_meant_for_people(tmp_path: Path) -> None:
 def test_a_packed_metric_brings_what_people_say(tmp_path: Path) -> None:
     folder = tiny_packed(tmp_path / "tiny")
     people_file(folder, adequa.load_metric(str(folder)))
-    found = compare(
+    comparison = compare(
         {name: texts[:20] for name, texts in SYSTEMS.items()},
         REFERENCES[:20],
         [str(folder)],
         settings=QUICK,
     )
-    (metric,) = found.metrics
+    (metric,) = comparison.metrics
     assert metric.segments is not None
     gain = abs(metric.pair(0, 1).gain)
     assert (metric.pair(0, 1).people is not None) == (gain >= 0.05)
 
 
-def test_frames_have_every_row(found: Comparison) -> None:
+def test_frames_have_every_row(comparison: Comparison) -> None:
     pytest.importorskip("pandas")
-    frames = found.to_pandas()
+    frames = comparison.to_pandas()
     assert {name: len(frame) for name, frame in frames.items() if name != "buckets"} == {
         "scores": 6,
         "pairs": 6,
@@ -321,8 +323,10 @@ def test_frames_have_every_row(found: Comparison) -> None:
     assert frames["segments"]["wer"].mean() > 0
 
 
-def test_outputs_are_frozen(found: Comparison) -> None:
+def test_outputs_are_frozen(comparison: Comparison) -> None:
     with pytest.raises(AttributeError):
-        found.notes = ()  # type: ignore[misc]
-    assert isinstance(found.outputs, Outputs)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["segments"][0]["segment"] == 1
+        comparison.notes = ()  # type: ignore[misc]
+    assert isinstance(comparison.outputs, Outputs)
+    assert (
+        json.loads(json.dumps(comparison.to_dict(), allow_nan=False))["segments"][0]["segment"] == 1
+    )

@@ -1,4 +1,4 @@
-"""Texts of a comparison: what segments have in common, which words differ, what is shown."""
+"""Texts of a comparison: what segments have in common, which words differ, what is text."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_letters_keep_their_marks(text: str, other: str, expected: str) -> None:
 
 def test_long_texts_are_cut_around_the_first_difference() -> None:
     long = "same " * 5000
-    said = {"a": [f"{long}cat {long}", "x"], "b": [f"{long}dog {long}", "x"]}
-    found = compare(said, [f"{long}cat {long}", "x"], "wer", settings=QUICK)
-    shown = "".join(found.lines(Format.text, examples=1))
-    assert len(shown) < 4000
-    assert shown.count(" same cat same ") == 2
-    assert " same [dog] same " in shown
+    systems = {"a": [f"{long}cat {long}", "x"], "b": [f"{long}dog {long}", "x"]}
+    comparison = compare(systems, [f"{long}cat {long}", "x"], "wer", settings=QUICK)
+    text = "".join(comparison.lines(Format.text, examples=1))
+    assert len(text) < 4000
+    assert text.count(" same cat same ") == 2
+    assert " same [dog] same " in text
 
 
 def test_characters_are_not_called_words() -> None:

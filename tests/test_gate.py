@@ -33,9 +33,9 @@ CLOSE = [*system(REFERENCES, 0.1, seed=3)]
 
 
 def verdict(candidate: list[str], rules: GateRules, baseline: list[str] = GOOD) -> GateResult:
-    said = {"base": baseline, "candidate": candidate}
+    systems = {"base": baseline, "candidate": candidate}
     metrics = [rule.metric for rule in rules.rules]
-    return apply_rules(compare(said, REFERENCES, metrics, settings=rules.settings()), rules)
+    return apply_rules(compare(systems, REFERENCES, metrics, settings=rules.settings()), rules)
 
 
 def quick(*rules: Rule, **settings: object) -> GateRules:
@@ -43,12 +43,12 @@ def quick(*rules: Rule, **settings: object) -> GateRules:
 
 
 def test_a_loss_is_a_regression_in_either_direction() -> None:
-    found = verdict(BAD, quick(Rule("chrf"), Rule("wer")))
-    assert not found.passed
-    assert [check.metric for check in found.regressions] == ["chrf", "wer"]
-    assert found.sentence.startswith("REGRESSION: candidate is worse than base: chrf ")
-    assert "worse, significantly (p = 0.00" in found.sentence
-    assert "\n" not in found.sentence
+    result = verdict(BAD, quick(Rule("chrf"), Rule("wer")))
+    assert not result.passed
+    assert [check.metric for check in result.regressions] == ["chrf", "wer"]
+    assert result.sentence.startswith("REGRESSION: candidate is worse than base: chrf ")
+    assert "worse, significantly (p = 0.00" in result.sentence
+    assert "\n" not in result.sentence
 
 
 def test_what_is_no_regression() -> None:
@@ -64,10 +64,10 @@ def test_what_is_no_regression() -> None:
 
 def test_one_changed_segment_of_many_is_no_regression() -> None:
     one = ["nothing at all right here", *GOOD[1:]]
-    found = verdict(one, quick(Rule("chrf")))
-    assert found.checks[0].drop > 0
-    assert found.passed
-    assert "worse, not significantly" in found.sentence
+    result = verdict(one, quick(Rule("chrf")))
+    assert result.checks[0].drop > 0
+    assert result.passed
+    assert "worse, not significantly" in result.sentence
 
 
 def test_how_much_is_allowed() -> None:
@@ -79,10 +79,10 @@ def test_how_much_is_allowed() -> None:
 
 
 def test_a_worst_score_holds_whatever_the_baseline() -> None:
-    found = verdict(BAD, quick(Rule("wer", worst_score=0.01), Rule("chrf", worst_score=1)), BAD)
-    assert [check.is_too_bad for check in found.checks] == [True, False]
-    assert not found.passed
-    assert "worse than 0.01, which no candidate may be" in found.sentence
+    result = verdict(BAD, quick(Rule("wer", worst_score=0.01), Rule("chrf", worst_score=1)), BAD)
+    assert [check.is_too_bad for check in result.checks] == [True, False]
+    assert not result.passed
+    assert "worse than 0.01, which no candidate may be" in result.sentence
 
 
 def test_all_rules_or_any() -> None:
@@ -134,11 +134,11 @@ def test_swaps_are_enough_for_the_rules() -> None:
 
 def test_few_changed_segments_get_a_note() -> None:
     """One-sided, n segments that all fall make a p-value of 2^-n."""
-    for changed, told in ((4, True), (5, False)):
+    for changed, noted in ((4, True), (5, False)):
         wrong = [*["x"] * changed, *GOOD[changed:]]
-        found = verdict(wrong, quick(Rule("wer")))
-        assert found.passed == told
-        assert any("too few" in note for note in found.notes) == told
+        result = verdict(wrong, quick(Rule("wer")))
+        assert result.passed == noted
+        assert any("too few" in note for note in result.notes) == noted
     four = verdict(["x"] * 4 + GOOD[4:], quick(Rule("wer")))
     assert four.notes == (
         "wer differs in 4 segments, too few for any drop to be significant at 0.05.",
@@ -174,9 +174,9 @@ def test_false_alarms_of_two_metrics_together() -> None:
         swap = generator.random(len(few)) < 0.5
         base = [b if s else a for a, b, s in zip(first, second, swap, strict=True)]
         other = [a if s else b for a, b, s in zip(first, second, swap, strict=True)]
-        said = {"base": base, "other": other}
-        found = compare(said, few, ["per", "wer"], settings=rules.settings())
-        failed += not apply_rules(found, rules).passed
+        systems = {"base": base, "other": other}
+        result = compare(systems, few, ["per", "wer"], settings=rules.settings())
+        failed += not apply_rules(result, rules).passed
     assert failed <= 12
 
 
@@ -235,7 +235,7 @@ def test_whole_systems_only_get_a_sentence(tmp_path: Path) -> None:
         verdict(GOOD, quick(Rule(str(file))))
 
 
-def made(name: str, *, drop: float, p: float) -> GateResult:
+def gate_result(name: str, *, drop: float, p: float) -> GateResult:
     check = Check(
         metric=name,
         higher_is_better=True,
@@ -256,22 +256,22 @@ def made(name: str, *, drop: float, p: float) -> GateResult:
 
 
 def test_numbers_are_told_as_they_are() -> None:
-    assert "(p <0.0001 ≤ 0.05)" in made("bleu", drop=1.0, p=0.00001).sentence
-    assert "(p = 0.05004 > 0.05)" in made("bleu", drop=1.0, p=0.05004).sentence
-    assert "30.00 → 30.00 (0.00)" in made("bleu", drop=0.001, p=1.0).sentence
+    assert "(p <0.0001 ≤ 0.05)" in gate_result("bleu", drop=1.0, p=0.00001).sentence
+    assert "(p = 0.05004 > 0.05)" in gate_result("bleu", drop=1.0, p=0.05004).sentence
+    assert "30.00 → 30.00 (0.00)" in gate_result("bleu", drop=0.001, p=1.0).sentence
 
 
 def test_all_forms_say_the_same() -> None:
     for drop, p, passes in ((1.0, 0.01, False), (1.0, 0.2, True), (0.4, 0.01, True)):
-        found = made("bleu", drop=drop, p=p)
-        content = json.loads("".join(found.lines(Format.json)))
+        result = gate_result("bleu", drop=drop, p=p)
+        content = json.loads("".join(result.lines(Format.json)))
         assert content["passed"] == passes
         assert content["checks"][0]["regression"] == (not passes)
-        tree = ET.fromstring(found.to_junit())
+        tree = ET.fromstring(result.to_junit())
         assert len(tree.findall(".//testcase")) == 1
         assert (tree.find(".//failure") is None) == passes
         assert tree.get("failures") == str(int(not passes))
-        table = found.to_markdown()
+        table = result.to_markdown()
         assert table.startswith("### Pass: " if passes else "### Regression: ")
         assert f"{30.0 - drop:.2f}" in table
 
@@ -299,8 +299,8 @@ def test_every_format_of_a_verdict() -> None:
 @settings(max_examples=40)
 @given(st.text(min_size=1))
 def test_any_name_makes_whole_files(name: str) -> None:
-    found = made(name, drop=1.0, p=0.01)
-    ET.fromstring(found.to_junit())
-    assert json.loads("".join(found.lines(Format.json)))["baseline"] == name
-    lines = found.to_markdown().strip().split("\n")
+    result = gate_result(name, drop=1.0, p=0.01)
+    ET.fromstring(result.to_junit())
+    assert json.loads("".join(result.lines(Format.json)))["baseline"] == name
+    lines = result.to_markdown().strip().split("\n")
     assert len(lines) == 7

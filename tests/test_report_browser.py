@@ -40,9 +40,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         names = ("literal", "fluent", "broken", "reference", "source")
         systems = {name: (EXAMPLES / f"{name}.txt").read_text().splitlines() for name in names}
     reference, source = systems.pop("reference"), systems.pop("source")
-    found = compare(systems, reference, ["chrf", "wer"], sources=source, settings=SETTINGS)
+    comparison = compare(systems, reference, ["chrf", "wer"], sources=source, settings=SETTINGS)
     file = tmp_path_factory.mktemp("report") / "report.html"
-    file.write_text(found.to_html("WMT17 Czech to English"), encoding="utf-8")
+    file.write_text(comparison.to_html("WMT17 Czech to English"), encoding="utf-8")
     return file
 
 
@@ -131,20 +131,22 @@ def test_metric_and_systems_can_be_chosen(chromium: Browser, report: Path) -> No
 
 
 def test_texts_of_users_are_shown_as_texts(chromium: Browser, tmp_path: Path) -> None:
-    given = [text.replace("\ud800", "") for text in NASTY]
-    systems = {"<i>old</i>": given, "new </script>": list(reversed(given))}
+    references = [text.replace("\ud800", "") for text in NASTY]
+    systems = {"<i>old</i>": references, "new </script>": list(reversed(references))}
     file = tmp_path / "nasty <report>.html"
-    found = compare(systems, given, ["chrf", "wer"], sources=given, settings=SETTINGS)
-    file.write_text(found.to_html(), encoding="utf-8")
+    comparison = compare(
+        systems, references, ["chrf", "wer"], sources=references, settings=SETTINGS
+    )
+    file.write_text(comparison.to_html(), encoding="utf-8")
     with opened(chromium, file) as seen:
         page = seen.page
         page.select_option("#sort", "order")
         for button in page.locator("#list .more").all():
             button.click()
         shown = page.locator("#segment-1 dd").all_text_contents()
-        assert shown[:2] == [given[0], given[0]]
-        assert page.locator("#segment-2 dd").first.text_content() == given[1]
-        assert page.locator("#segment-3 dd").first.text_content() == given[2]
+        assert shown[:2] == [references[0], references[0]]
+        assert page.locator("#segment-2 dd").first.text_content() == references[1]
+        assert page.locator("#segment-3 dd").first.text_content() == references[2]
         assert page.locator("#segment-3 dd").first.get_attribute("dir") == "auto"
         direction = "getComputedStyle(document.querySelector('#segment-3 dd')).direction"
         assert page.evaluate(direction) == "rtl"
@@ -201,7 +203,7 @@ def test_words_are_marked_as_on_the_command_line(chromium: Browser) -> None:
         encoding="utf-8"
     )
     page = chromium.new_page()
-    found = page.evaluate(
+    comparison = page.evaluate(
         f"""(cases) => {{
           {script}
           return cases.map(([text, other]) =>
@@ -212,22 +214,22 @@ def test_words_are_marked_as_on_the_command_line(chromium: Browser) -> None:
         [case[:2] for case in MARKED.values()],
     )
     page.close()
-    assert found == [case[2] for case in MARKED.values()]
+    assert comparison == [case[2] for case in MARKED.values()]
 
 
 def test_numbers_are_told_as_they_are(chromium: Browser, tmp_path: Path) -> None:
     """A level of 99.5%, a p-value just above alpha, equal systems, and no minus before zero."""
-    said = {"old": ["a b", "a b", "a x"], "new": ["a b", "a b", "a x"], "third": ["x", "x", "x"]}
+    systems = {"old": ["a b", "a b", "a x"], "new": ["a b", "a b", "a x"], "third": ["x", "x", "x"]}
     settings = ComparisonSettings(resamples=100, swaps=200, confidence=0.995, like_sacrebleu=True)
-    found = compare(said, ["a b", "a b", "a b"], "wer", settings=settings)
-    (metric,) = found.metrics
+    comparison = compare(systems, ["a b", "a b", "a b"], "wer", settings=settings)
+    (metric,) = comparison.metrics
     pairs = (
         replace(metric.pairs[0], significant=True),
         replace(metric.pairs[1], p_adjusted=0.05004, difference=-0.00001, significant=False),
         replace(metric.pairs[2], p_adjusted=0.00001),
     )
     file = tmp_path / "told.html"
-    file.write_text(replace(found, metrics=(replace(metric, pairs=pairs),)).to_html())
+    file.write_text(replace(comparison, metrics=(replace(metric, pairs=pairs),)).to_html())
     with opened(chromium, file) as seen:
         assert "99.5% intervals" in seen.page.inner_text("#leaderboard-note")
         same = seen.page.locator('#matrix [data-pair="1-0"]')
