@@ -69,8 +69,11 @@ def test_the_first_command_of_the_readme_is_that_of_make_demo() -> None:
     assert command == next(each for name, each, _ in examples() if name == "README.md")
 
 
-def test_python_blocks_run() -> None:
-    """The blocks of a document follow each other, as in one session."""
+def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a document follow each other, as in one session; their files go elsewhere."""
+    for folder in ("examples", "plans", "results"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         session: dict[str, object] = {}
