@@ -348,3 +348,9 @@ def test_references_of_another_length(tmp_path: Path, nbest: Path) -> None:
     (tmp_path / "ref.txt").write_text("one\n \n")
     with pytest.raises(AdequaError, match=r"ref\.txt, line 2: the reference is empty"):
         run("rerank", "-i", nbest, "-r", tmp_path / "ref.txt", "-m", "chrf")
+
+
+def test_aliases_in_lists_of_candidates(tmp_path: Path) -> None:
+    rows = [{"id": 1, "translation": "a", "reference": "r"}, {"id": 1, "translation": "b"}]
+    (candidates,) = read_candidates(write_jsonl(tmp_path / "a.jsonl", rows))
+    assert (candidates.candidates, candidates.references) == (("a", "b"), ("r",))

@@ -19,6 +19,7 @@ from adequa.errors import AdequaError
 from adequa.io.judgements import read_judgements
 from adequa.io.rankings import language_pair
 from adequa.judgements import Preferences, Ratings
+from adequa.segments import Segments
 from judgements import FOLDER, needs_judgements
 from judgements import read_judgements as plain_rows
 
@@ -134,6 +135,25 @@ def test_similar_sentences_are_ratings() -> None:
     assert found.ids == {"set": ("S",), "split": ("dev",), "label": ("NEUTRAL",)}
     assert found.segments is not None
     assert (found.segments.hypotheses, found.segments.references) == (("x",), (("y",),))
+
+
+def test_aliases_of_texts() -> None:
+    rows: Rows = [
+        {"score": 1.5, "translation": "h", "reference": "r", "source": "s", "lp": "de-en"}
+    ]
+    rated = ratings(write_jsonl("t.jsonl", rows))
+    assert rated.segments == Segments(("h",), (("r",),), ("s",))
+    assert rated.ids == {"lp": ("de-en",)}
+    # A column that has the usual name wins, so that another may identify rows.
+    rows = [{"score": 1.5, "mt": "h", "ref": "r", "reference": "refA", "translation": "human"}]
+    rated = ratings(write_jsonl("t.jsonl", rows))
+    assert rated.ids == {"reference": ("refA",), "translation": ("human",)}
+    # Where there are no texts, columns of such names identify rows too.
+    rows = [{"score": 1.5, "system": "a", "reference": "refA"}]
+    assert read_judgements(write_jsonl("t.jsonl", rows)).ids["reference"] == ("refA",)
+    rows = [{"score": 1.5, "hypothesis": "h", "translation": "i", "ref": "r"}]
+    with pytest.raises(AdequaError, match='"hypothesis" and "translation", which name the same'):
+        read_judgements(write_jsonl("t.jsonl", rows))
 
 
 def test_texts_are_optional_as_a_whole() -> None:
