@@ -102,9 +102,9 @@ def reader(
         )
     if columns:
         raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
-    named = [named_file(each) for each in hypotheses]
-    files = [path for _, path in named]
-    names = [name for name, _ in named]
+    systems = [named_file(each) for each in hypotheses]
+    files = [path for _, path in systems]
+    names = [name for name, _ in systems]
     read_files = partial(read_parallel, files, references, source, names=names)
     return read_files, [*files, *references, *([] if source is None else [source])]
 

@@ -73,7 +73,7 @@ def complete_dataset(incomplete: str) -> list[tuple[str, str]]:
     from adequa.datasets.registry import DATASETS
 
     return [
-        (name, found.summary) for name, found in DATASETS.items() if name.startswith(incomplete)
+        (name, entry.summary) for name, entry in DATASETS.items() if name.startswith(incomplete)
     ]
 
 

@@ -1,29 +1,23 @@
-"""`adequa score`: how good are these translations?"""
+"""`adequa score`: scores of files, or of a corpus of shards."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from enum import Enum
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adequa.cli.corpus import (
-    MAX_CHARACTERS,
-    Address,
-    EngineOption,
-    Gpus,
-    MaxCharacters,
-    Prefix,
-    Workers,
-    is_corpus,
-    score_shards,
-)
 from adequa.cli.inputs import MetricLoader, Read, reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
     Columns,
+    Device,
     DeviceOption,
     Hypotheses,
     Input,
@@ -35,15 +29,61 @@ from adequa.cli.options import (
     metrics_option,
 )
 from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import notes_on, print_notes
+from adequa.cli.progress import notes_on, print_notes, progress
 from adequa.comparison.settings import METRICS
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
+from adequa.progress import Progress
 from adequa.tables import TABLE_FORMATS, Format
 
 if TYPE_CHECKING:
     from adequa.metrics.base import Metric
+    from adequa.scoring.corpus import CorpusProgress, CorpusScores
     from adequa.scoring.results import ScoringResult
     from adequa.segments import Segments
+
+MAX_CHARACTERS = 100_000  # as scoring.manifest has it, without importing it for --help
+
+
+class EngineName(str, Enum):
+    """Engines that run the workers."""
+
+    local = "local"
+    ray = "ray"
+
+
+EngineOption = Annotated[
+    EngineName | None,
+    typer.Option("--engine", help="Engine that scores a corpus of shards. Default: local."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        metavar="N",
+        help="Number of workers for a corpus. Default: one for each CPU.",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option("--address", metavar="HOST:PORT|auto", help="Address of a running Ray cluster."),
+]
+Gpus = Annotated[
+    float,
+    typer.Option("--gpus", min=0, metavar="N", help="GPUs for each Ray worker; may be a fraction."),
+]
+Prefix = Annotated[
+    str, typer.Option("--prefix", metavar="TEXT", help="Text before the names of new columns.")
+]
+MaxCharacters = Annotated[
+    int,
+    typer.Option(
+        "--max-characters",
+        min=1,
+        metavar="N",
+        help="Leave rows of a corpus with longer texts unscored.",
+    ),
+]
 
 
 def score(
@@ -52,10 +92,7 @@ def score(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
-    metric: Annotated[
-        list[str] | None,
-        metrics_option(METRICS),
-    ] = None,
+    metric: Annotated[list[str] | None, metrics_option(METRICS)] = None,
     segments: Annotated[
         bool,
         typer.Option("--segments", help="One score per segment; -o may then also end in .parquet."),
@@ -90,16 +127,16 @@ def score(
     If -i names the shards of a corpus and -o a folder, the same rows are written there with a
     column for each metric, by any number of workers.
     """
-    if input_ is not None and is_corpus(input_, output, engine):
+    if input_ is not None and _is_corpus(input_, output, engine):
         if hypothesis or reference or source is not None or segments or by is not None:
             raise AdequaError("A corpus of shards goes with -i, -o and -m; leave out the others.")
-        scored = score_shards(
+        chosen = chosen_format(format_, None)
+        scored = _score_shards(
             input_, output, metric or METRICS, column or [],
             engine=engine, workers=workers, address=address, gpus=gpus, device=device,
             prefix=prefix, max_characters=max_characters, quiet=quiet,
         )  # fmt: skip
-        scored = replace(scored, decimals=decimals)
-        write_result(scored, chosen_format(format_, None), None)
+        write_result(replace(scored, decimals=decimals), chosen, None)
         return
     if engine is not None or workers is not None or address is not None or gpus:
         raise AdequaError("Engines and workers go with -i SHARDS -o FOLDER/.")
@@ -108,11 +145,11 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     chosen = chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
-    loading = MetricLoader(device, None if no_cache else cache_size)
+    loader = MetricLoader(device, None if no_cache else cache_size)
     from adequa.scoring.results import labelled
 
-    metrics = labelled({each: loading(each) for each in metric or METRICS})
-    loading.check_device()
+    metrics = labelled({each: loader(each) for each in metric or METRICS})
+    loader.check_device()
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read, paths = reader(
@@ -134,7 +171,6 @@ def _score(
     by: str | None,
     quiet: bool,
 ) -> ScoringResult:
-    from adequa.cli.progress import progress
     from adequa.io.read import total_bytes
     from adequa.scoring.stream import score_stream
 
@@ -147,3 +183,79 @@ def _reported(batches: Iterator[Segments], scored: Callable[[int], None]) -> Ite
     for batch in batches:
         yield batch
         scored(len(batch))  # whoever took the batch has come back for the next one
+
+
+def _is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
+    """Whether -i and -o name shards and a folder, and not one file and another."""
+    from adequa.io.storage import is_address, is_pattern
+
+    return (
+        engine is not None
+        or (is_pattern(inputs) and not Path(inputs).exists())
+        or (inputs != "-" and Path(inputs).is_dir())
+        or is_address(inputs)
+        or (output is not None and (output.endswith(os.sep) or Path(output).is_dir()))
+    )
+
+
+def _score_shards(
+    inputs: str,
+    output: str | None,
+    metrics: Sequence[str],
+    columns: Sequence[str],
+    *,
+    engine: EngineName | None,
+    device: Device | None,
+    quiet: bool,
+    **options: Any,
+) -> ScoringResult:
+    """Score a corpus and print notes on it; `options` are others of `score_corpus`."""
+    from adequa.io.columns import column_mapping
+    from adequa.io.shards import find_shards
+    from adequa.scoring.corpus import score_corpus
+
+    size = sum(shard.size for shard in find_shards(inputs))
+    if output is None:
+        raise AdequaError(f"{inputs} is a corpus; name a folder for its scores with -o.")
+    if Path(output).is_file():
+        raise AdequaError(f"{output} is a file; scores of a corpus go to a folder.")
+    with progress("Scoring", size, quiet=quiet) as work:
+        scored = score_corpus(
+            inputs,
+            output,
+            tuple(metrics),
+            columns=column_mapping(columns),
+            engine="local" if engine is None else engine.value,
+            device=None if device is None else device.value,
+            progress=_corpus_display(work),
+            **options,
+        )
+    print_notes(_corpus_notes(scored, output), quiet=quiet)
+    return scored.results
+
+
+def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
+    """A callback that shows progress: rows, rows a second, rows without a score."""
+    start, seen = monotonic(), [0, 0]
+
+    def update(corpus: CorpusProgress) -> None:
+        work.read(corpus.bytes - seen[0])
+        work.scored(corpus.rows - seen[1])
+        seen[:] = corpus.bytes, corpus.rows
+        rate = (corpus.rows - corpus.resumed) / max(monotonic() - start, 1e-9)
+        work.status(f"{rate:,.0f} rows a second, {corpus.unscored:,} not scored")
+
+    return update
+
+
+def _corpus_notes(scored: CorpusScores, output: str) -> list[str]:
+    shards = len(scored.records)
+    notes = [f"{counted(shards, 'shard')} with {counted(scored.rows, 'row')} in {output}"]
+    if scored.unscored:
+        notes.append(
+            f"{counted(scored.unscored, 'row')} could not be scored; the first: "
+            f"{scored.first_reason}"
+        )
+    if scored.scoreless:
+        notes.append(f"no row at all has a score of {', '.join(scored.scoreless)}")
+    return [*notes, *notes_on(scored.results), *scored.remarks]
