@@ -322,9 +322,9 @@ def batched_statistics(
 HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
 
 
-def check_choice(setting: str, value: str, known: Iterable[str]) -> None:
-    """Raise unless `value` is one of the known values of a setting."""
-    choices = list(known)
+def check_choice(setting: str, value: str, allowed: Iterable[str]) -> None:
+    """Raise unless `value` is one of the allowed values of a setting."""
+    choices = list(allowed)
     if value not in choices:
         raise AdequaError(
             f'"{value}" is not a value of {setting}; choose one of {", ".join(choices)}.'

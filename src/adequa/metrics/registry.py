@@ -351,13 +351,13 @@ def _described(types: tuple[Any, ...]) -> str:
     return " or ".join(_IN_WORDS[each] for each in types)
 
 
-def check_settings(where: object, settings: Iterable[str], known: Sequence[str]) -> None:
-    """Raise unless all settings given to a saved metric are known."""
+def check_settings(where: object, settings: Iterable[str], allowed: Sequence[str]) -> None:
+    """Raise unless all settings given to a saved metric are among those it has."""
     for key in settings:
-        if key not in known:
+        if key not in allowed:
             raise UnknownSettingError(
-                f'{where} has no setting named "{key}".{nearest(key, known)} Its settings: '
-                f"{', '.join(known)}.",
+                f'{where} has no setting named "{key}".{nearest(key, allowed)} Its settings: '
+                f"{', '.join(allowed)}.",
                 str(where),
                 key,
             )
