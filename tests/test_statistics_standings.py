@@ -168,6 +168,11 @@ def test_many_problems_at_once() -> None:
     np.testing.assert_allclose(bradley_terry(wins), alone, atol=1e-8)
 
 
+def test_strengths_of_many_systems_add_up_to_zero() -> None:
+    wins = np.random.default_rng(0).integers(0, 300, size=(8, 20, 20)).astype(np.float64)
+    np.testing.assert_allclose(bradley_terry(wins).sum(axis=-1), 0, atol=1e-10)
+
+
 def test_what_has_no_strength() -> None:
     with pytest.raises(AdequaError, match="never won has no strength without a prior"):
         bradley_terry(np.array([[0.0, 3.0], [0.0, 0.0]]), prior=0.0)

@@ -229,8 +229,11 @@ def _step(strengths: FloatArray, won: FloatArray, met: FloatArray) -> FloatArray
     expected = expit(strengths[..., :, None] - strengths[..., None, :])
     slope = (won - met * expected).sum(axis=-1)
     between = met * expected * np.swapaxes(expected, -1, -2)
-    curvature = np.eye(won.shape[-1]) * between.sum(axis=-1, keepdims=True) - between
-    step = (np.linalg.pinv(curvature, hermitian=True) @ slope[..., None])[..., 0]
+    sums = between.sum(axis=-1, keepdims=True)
+    # Strengths that all grow alike change nothing, and the curvature is 0 in that direction. The
+    # slope has no part in it, so that any other value there solves the same system.
+    curvature = np.eye(won.shape[-1]) * sums - between + sums.max(axis=-2, keepdims=True)
+    step = np.linalg.solve(curvature, slope[..., None])[..., 0]
     longest = np.abs(step).max(axis=-1, keepdims=True)
     return np.asarray(step * np.minimum(1.0, _LARGEST / np.maximum(longest, _LARGEST)))
 
