@@ -23,6 +23,23 @@ UNNAMED = "system"  # the name of a system that has none in the input
 LARGEST_SCORE = 1e100
 
 
+def check_finite(name: str, values: FloatArray) -> None:
+    """Raise a sentence where values are not all finite numbers of a sensible size.
+
+    >>> check_finite("chrf", np.array([1.0, np.nan]))
+    Traceback (most recent call last):
+    adequa.errors.AdequaError: chrf: score 2 of 2 is nan; scores must be numbers, of at most 1e+100.
+    """
+    usable = np.abs(values) <= LARGEST_SCORE  # and not NaN
+    if not usable.all():
+        flat = np.ravel(values)
+        row = int(np.flatnonzero(~np.ravel(usable))[0])
+        raise AdequaError(
+            f"{name}: score {row + 1} of {flat.size} is {flat[row]:g}; scores must be numbers, of "
+            f"at most {LARGEST_SCORE:g}."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Segments:
     """Units of translation, column by column: row i of every column belongs to segment i.

@@ -29,7 +29,7 @@ from adequa.agreement.analysis_results import (
     AnalysisVerdict,
     Profile,
 )
-from adequa.agreement.evaluate import metric_infos, reference_count, scoring_notes, segment_scores
+from adequa.agreement.evaluate import metric_infos, reference_count, segment_scores
 from adequa.agreement.groups import column_names, rows_by, segment_names
 from adequa.agreement.output_words import (
     Surface,
@@ -42,7 +42,7 @@ from adequa.agreement.output_words import (
 )
 from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
-from adequa.agreement.sources import Specifications, sources
+from adequa.agreement.sources import Specifications, scoring_notes, sources
 from adequa.encoders.base import Encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, identified, without_repeats

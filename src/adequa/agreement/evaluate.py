@@ -40,6 +40,7 @@ from adequa.agreement.sources import (
     Specifications,
     Texts,
     both_sides,
+    scoring_notes,
     sources,
     text_statistics,
 )
@@ -202,12 +203,6 @@ def judgement_notes(judgements: Judgements) -> Iterator[str]:
             f"outputs of a system and segment that are rated again: {judgements.repeated:,}; "
             "within segments their mean counts, elsewhere every rating."
         )
-
-
-def scoring_notes(scorers: Sequence[Source]) -> Iterator[str]:
-    """What metrics remark on their scoring; what more than one remarks, once."""
-    remarks = (note for source in scorers if source.metric for note in source.metric.remarks())
-    yield from dict.fromkeys(remarks)
 
 
 def _too_few_swaps(protocol: Protocol, metrics: int) -> Iterator[str]:

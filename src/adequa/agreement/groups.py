@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adequa.judgements import Ids
 from adequa.segments import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from adequa.judgements import Ids
+
+SIDES = ("better_system", "worse_system")
+SYSTEMS = ("system", *SIDES)  # the columns that name systems
 
 ALL = "all"  # the column of judgements that name no language pair
 UNKNOWN = "(unknown)"  # where some judgements name a language pair and others do not

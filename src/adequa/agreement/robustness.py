@@ -16,11 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.agreement.damaged_pairs import DamagedPairs, DamageSettings, damaged_pairs, good_texts
-from adequa.agreement.evaluate import metric_infos, scoring_notes
+from adequa.agreement.evaluate import metric_infos
 from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.results import MetricInfo
 from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
-from adequa.agreement.sources import Source, Specifications, Texts, sources, text_statistics
+from adequa.agreement.sources import (
+    Source,
+    Specifications,
+    Texts,
+    scoring_notes,
+    sources,
+    text_statistics,
+)
 from adequa.damage.base import Perturbation
 from adequa.errors import AdequaError, printable
 from adequa.judgements import all_rows, identified

@@ -21,7 +21,6 @@ from adequa.agreement.evaluate import (
     judgement_notes,
     metric_infos,
     reference_count,
-    scoring_notes,
     segment_scores,
 )
 from adequa.agreement.groups import column_names, rows_by
@@ -29,7 +28,7 @@ from adequa.agreement.protocol import DARR, Level, Protocol, settings_or_default
 from adequa.agreement.results import MetricInfo
 from adequa.agreement.segment_level import margins_from_ratings
 from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
-from adequa.agreement.sources import Source, Specifications, sources
+from adequa.agreement.sources import Source, Specifications, scoring_notes, sources
 from adequa.agreement.system_level import ranked_systems
 from adequa.errors import AdequaError
 from adequa.judgements import (
@@ -41,8 +40,7 @@ from adequa.judgements import (
     without_repeats,
 )
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.segments import FloatArray, IntArray
-from adequa.statistics.arrays import check_finite
+from adequa.segments import FloatArray, IntArray, check_finite
 from adequa.statistics.significance import wilson_intervals
 from adequa.tables import MISSING, Cell, Column, Result, Table
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from adequa.agreement.groups import ALL, JOINED, column_names, splitter
+from adequa.agreement.groups import ALL, JOINED, SYSTEMS, column_names, splitter
 from adequa.agreement.protocol import HumanScore, Protocol
-from adequa.agreement.system_level import SIDES, mean_ratings, preference_scores, systems_of
+from adequa.agreement.system_level import mean_ratings, preference_scores, systems_of
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest
 from adequa.io.judgements import judgements_of
@@ -243,7 +243,7 @@ def _renamed_ties(ties: Ties, renamed: Callable[[Ids], Ids]) -> Ties:
 
 
 def _sides(ids: Ids) -> list[str]:
-    return [side for side in ("system", *SIDES) if side in ids]
+    return [side for side in SYSTEMS if side in ids]
 
 
 def _split(judgements: Judgements) -> _Split:

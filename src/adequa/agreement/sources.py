@@ -7,24 +7,24 @@ matched with what was judged by the ids that both have, or row by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from adequa.agreement.groups import ALL, JOINED, rows_by, splitter
+from adequa.agreement.groups import ALL, JOINED, SYSTEMS, rows_by, splitter
 from adequa.errors import AdequaError, counted, nearest
-from adequa.io.rankings import joined_systems
-from adequa.io.score_files import SYSTEMS, ScoreFile, read_score_file
-from adequa.judgements import FileRows, Ids, Preferences
 from adequa.metrics.base import MeanMetric, Metric, batched_statistics
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
 from adequa.progress import Progress
-from adequa.segments import FloatArray, IntArray, Segments, concatenate
-from adequa.statistics.arrays import check_finite
+from adequa.segments import FloatArray, IntArray, Segments, check_finite, concatenate
+
+if TYPE_CHECKING:
+    from adequa.io.score_files import ScoreFile
+    from adequa.judgements import FileRows, Ids, Preferences
 
 _DIRECTIONS = {"true": True, "false": False}
 _SAME = 1e-4  # share of a score by which those of one text may differ
@@ -132,7 +132,11 @@ def sources(
     Where two have the same name, the whole specification becomes the name. `load` returns the
     metric of a specification.
     """
-    listed = _listed(specifications)
+    if isinstance(specifications, str) or not isinstance(specifications, Iterable):
+        specifications = [specifications]
+    listed = [str(each) if isinstance(each, Path) else each for each in specifications]
+    if not listed:
+        raise AdequaError("Name at least one metric or score file.")
     loaded = [_source(specification, load) for specification in listed]
     names = [source.name for source in loaded]
     unique = [
@@ -147,40 +151,19 @@ def sources(
     return tuple(replace(source, name=name) for source, name in zip(loaded, unique, strict=True))
 
 
-def _listed(specifications: Specifications) -> list[Specification]:
-    """Specifications as a list that is not empty; paths as text."""
-    if isinstance(specifications, (str, Path, Metric, ScoreFile, Source)):
-        specifications = [specifications]
-    if not isinstance(specifications, Iterable):
-        raise AdequaError(
-            "Metrics are names, metrics or ScoreFile objects, or a list of these, not "
-            f"{specifications!r}."
-        )
-    listed: list[Specification] = [
-        str(each) if isinstance(each, Path) else each for each in specifications
-    ]
-    if not listed:
-        raise AdequaError("Name at least one metric or score file.")
-    return listed
-
-
 def _source(specification: Specification, load: Callable[[str], Metric]) -> Source:
     if isinstance(specification, Source):
         return specification
     if isinstance(specification, Metric):
         return Source(specification.name, specification.higher_is_better, metric=specification)
-    if isinstance(specification, ScoreFile):
-        check_finite(specification.name, specification.scores)
-        name = specification.name
-        return Source(name, higher_is_better=True, file=specification, path=name)
     if not isinstance(specification, str):
-        raise AdequaError(
-            f"A metric to evaluate is its name, a metric or a ScoreFile, not {specification!r}."
-        )
+        return _file_source(specification)
     path, settings = _file_of(specification)
     if path is None:
         metric = load(specification)
         return Source(metric.name, metric.higher_is_better, metric=metric)
+    from adequa.io.score_files import read_score_file  # noqa: PLC0415 - only files need it
+
     higher = _direction(path, settings.pop("higher_is_better", "true"))
     file = read_score_file(path, metric=settings.get("metric"))
     for column, value in settings.items():
@@ -188,6 +171,15 @@ def _source(specification: Specification, load: Callable[[str], Metric]) -> Sour
             file = _only(path, file, column, value)
     chosen = "".join(f"|{column}:{value}" for column, value in settings.items())
     return Source(file.name, higher, file=file, path=path, settings=chosen)
+
+
+def _file_source(file: object) -> Source:
+    from adequa.io.score_files import ScoreFile  # noqa: PLC0415 - only files need it
+
+    if not isinstance(file, ScoreFile):
+        raise AdequaError(f"A metric is its name, a metric or a ScoreFile, not {file!r}.")
+    check_finite(file.name, file.scores)
+    return Source(file.name, higher_is_better=True, file=file, path=file.name)
 
 
 def _file_of(specification: str) -> tuple[str | None, dict[str, str]]:
@@ -236,6 +228,12 @@ def _direction(path: str, word: str) -> bool:
     if word.lower() not in _DIRECTIONS:
         raise AdequaError(f"{path}: higher_is_better must be true or false, not {word!r}.")
     return _DIRECTIONS[word.lower()]
+
+
+def scoring_notes(scorers: Sequence[Source]) -> Iterator[str]:
+    """What metrics remark on their scoring; what more than one remarks, once."""
+    remarks = (note for source in scorers if source.metric for note in source.metric.remarks())
+    yield from dict.fromkeys(remarks)
 
 
 def text_statistics(
@@ -300,7 +298,7 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
     """Scores of texts, one after the other; of preferences first the better, then the worse."""
     columns = 1 if file.scores.ndim == 1 else 2
     if file.ids and columns == 1:
-        return scores_by_ids(path, file, score_keys(texts.ids, texts.pairs))
+        return scores_by_ids(path, file, texts.ids, _identities(texts.ids, texts.pairs))
     if columns != texts.sides:
         raise AdequaError(
             f"{path} has {'one column' if columns == 1 else 'two columns'} of scores; ratings take "
@@ -310,36 +308,24 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
         half = len(texts.file_rows.rows)
         single = texts.pairs
         pairs = None if single is None else list(zip(single[:half], single[half:], strict=True))
-        return np.asarray(
-            scores_by_ids(path, file, score_keys(texts.judgement_ids, pairs)).T.ravel()
-        )
-    return np.asarray(scores_by_row(path, file, texts.file_rows).T.ravel())
+        ids = texts.judgement_ids
+        return np.asarray(scores_by_ids(path, file, ids, _identities(ids, pairs)).T.ravel())
+    return np.asarray(_scores_by_row(path, file, texts.file_rows).T.ravel())
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreKeys:
-    """The ids of rows that need scores, and what makes two rows the same.
-
-    Rows of one key may share a score only if they are `same`: one text judged twice.
-    """
-
-    ids: Ids
-    same: Sequence[Hashable]
-
-
-def score_keys(ids: Ids, texts: Sequence[Hashable] | None) -> ScoreKeys:
-    """Rows by their ids; distinguished by their texts, or by ids where there are no texts."""
+def _identities(ids: Ids, texts: Sequence[Hashable] | None) -> Sequence[Hashable]:
+    """What distinguishes rows: their texts, or ids where there are no texts."""
     if texts is not None:
-        return ScoreKeys(ids, texts)
+        return texts
     names = [name for name in _KEY_COLUMNS if name in ids]
     count = len(next(iter(ids.values()), ()))
     identified = "segment" in names and any(system in names for system in SYSTEMS)
     rows = _keys(ids, names) if identified else iter([()] * count)
     # A row that is not fully identified equals no other.
-    return ScoreKeys(ids, [key if all(key) and key else row for row, key in enumerate(rows)])
+    return [key if all(key) and key else row for row, key in enumerate(rows)]
 
 
-def scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray:
+def _scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray:
     """Scores without ids, one row a judgement: those of the judgements that are used."""
     if len(file) != file_rows.row_count:
         raise AdequaError(
@@ -351,13 +337,18 @@ def scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray
     return chosen
 
 
-def scores_by_ids(path: str, file: ScoreFile, rows: ScoreKeys) -> FloatArray:
-    """Scores looked up by every id that both the file and the rows have."""
-    names = [name for name in file.ids if name in rows.ids]
-    _refuse_unknown(path, file, rows.ids)
-    _refuse_lacking(path, names, rows.ids)
-    keys = list(_keys(rows.ids, names))
-    _refuse_sharing(path, names, keys, rows)
+def scores_by_ids(
+    path: str, file: ScoreFile, ids: Ids, identities: Sequence[Hashable]
+) -> FloatArray:
+    """Scores looked up by every id that both the file and the rows have.
+
+    Rows of one key may share a score only if their identities are equal: one text judged twice.
+    """
+    names = [name for name in file.ids if name in ids]
+    _refuse_unknown(path, file, ids)
+    _refuse_lacking(path, names, ids)
+    keys = list(_keys(ids, names))
+    _refuse_sharing(path, names, keys, identities)
     of = _index(path, file, names)
     scores = [_lookup(of, names, key) for key in keys]
     missing = [key for key, score in zip(keys, scores, strict=True) if score is None]
@@ -400,11 +391,13 @@ def _refuse_lacking(path: str, names: Sequence[str], ids: Ids) -> None:
         )
 
 
-def _refuse_sharing(path: str, names: Sequence[str], keys: Sequence[Key], rows: ScoreKeys) -> None:
+def _refuse_sharing(
+    path: str, names: Sequence[str], keys: Sequence[Key], identities: Sequence[Hashable]
+) -> None:
     """Raise where one score would serve different outputs."""
     first: dict[Key, Hashable] = {}
-    for key, same in zip(keys, rows.same, strict=True):
-        if first.setdefault(key, same) != same:
+    for key, identity in zip(keys, identities, strict=True):
+        if first.setdefault(key, identity) != identity:
             raise AdequaError(
                 f"{path} names its scores by {', '.join(names)}, but several of the judged outputs "
                 f"are {_described(names, key)}; give every id that tells them apart, or one score "
@@ -472,6 +465,8 @@ def _lookup(of: Mapping[Key, Score], names: Sequence[str], key: Key) -> Score | 
 
 def _keys(ids: Ids, names: Sequence[str]) -> Iterable[Key]:
     """Rows of ids; systems that are joined by commas, as in rankings, are written alike."""
+    from adequa.io.rankings import joined_systems  # noqa: PLC0415 - only score files need it
+
     columns = (map(joined_systems, ids[name]) if name in SYSTEMS else ids[name] for name in names)
     return zip(*columns, strict=True)
 

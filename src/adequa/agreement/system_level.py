@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.agreement.groups import (
+    SIDES,
     codes,
     column_names,
     numbered,
@@ -28,7 +29,6 @@ from adequa.agreement.protocol import HumanScore, Protocol
 from adequa.agreement.results import PairAgreement
 from adequa.agreement.segment_level import CORRELATIONS, Statistic, williams_matrix
 from adequa.agreement.sources import (
-    ScoreKeys,
     Source,
     Texts,
     both_sides,
@@ -57,7 +57,6 @@ from adequa.statistics.permutation import (
 from adequa.statistics.resampling import bootstrap_chunks, bootstrap_counts
 from adequa.statistics.standings import expected_wins, trueskill
 
-SIDES = ("better_system", "worse_system")
 SYSTEM_STATISTICS: dict[str, Statistic] = {**CORRELATIONS, "accuracy": pairwise_accuracy}
 _SPA_RESAMPLES = 1000  # of the tests whose p-values soft pairwise accuracy compares
 
@@ -199,8 +198,8 @@ def _system_file(path: str, file: ScoreFile, outputs: _Outputs) -> Mapping[tuple
         for name in ("lp", "year")
         if name in outputs.texts.ids
     }
-    rows = ScoreKeys({**ids, "system": tuple(system for _, system in first)}, list(first))
-    return dict(zip(first, scores_by_ids(path, file, rows).tolist(), strict=True))
+    ids["system"] = tuple(system for _, system in first)
+    return dict(zip(first, scores_by_ids(path, file, ids, list(first)).tolist(), strict=True))
 
 
 def _outputs(judgements: Judgements, protocol: Protocol) -> _Outputs:

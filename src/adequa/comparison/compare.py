@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
-from adequa.agreement.sources import Source, Specification
+from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
 from adequa.comparison.results import Comparison, Dimension
@@ -27,7 +26,7 @@ from adequa.progress import NO_PROGRESS, Progress
 def compare(
     systems: Mapping[str, Iterable[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
-    metrics: str | Sequence[Specification] = METRICS,
+    metrics: Specifications = METRICS,
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
@@ -53,7 +52,7 @@ def compare(
 
 def compare_outputs(
     outputs: Outputs,
-    metrics: str | Sequence[Specification],
+    metrics: Specifications,
     settings: ComparisonSettings | None = None,
     *,
     known_words: Iterable[str] | None = None,
@@ -67,9 +66,7 @@ def compare_outputs(
     left out, since they count over all that a metric has scored.
     """
     settings = (settings or ComparisonSettings()).for_systems(len(outputs.names))
-    resolved = metric_sources([metrics] if isinstance(metrics, str) else metrics)
-    if not resolved:
-        raise AdequaError("Name at least one metric or score file.")
+    resolved = metric_sources(metrics)
     # Files are read before the long work, so that one that cannot be read costs none.
     agreement = _agreement(resolved, people)
     words = None if known_words is None else vocabulary(outputs, known_words)
@@ -89,7 +86,7 @@ def compare_outputs(
         split=split,
         notes=(
             *_notes(outputs, statistics),
-            *(_remarks(resolved) if compute is Metric.checked_statistics else ()),
+            *(scoring_notes(resolved) if compute is Metric.checked_statistics else ()),
             *_too_few_swaps(outputs, settings),
             *too_few_differences(compared, outputs.names, settings),
         ),
@@ -142,9 +139,3 @@ def _notes(outputs: Outputs, statistics: Sequence[MetricStatistics]) -> list[str
         if each.statistics is None
     ]
     return notes
-
-
-def _remarks(sources: Sequence[Source]) -> list[str]:
-    """Remarks of metrics on the texts that they scored, each once."""
-    remarks = (source.metric.remarks() for source in sources if source.metric is not None)
-    return list(dict.fromkeys(chain.from_iterable(remarks)))

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from adequa.agreement.sources import Specification
+from adequa.agreement.sources import Specifications
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.compare import compare_outputs
 from adequa.comparison.results import Comparison, MetricComparison
@@ -42,7 +42,7 @@ def gate(
     baseline: Iterable[str],
     candidate: Iterable[str],
     references: Iterable[str] | Iterable[Sequence[str]],
-    metrics: str | Sequence[Specification] | None = None,
+    metrics: Specifications | None = None,
     *,
     sources: Iterable[str] | None = None,
     max_drop: float | None = None,
@@ -64,9 +64,9 @@ def gate(
     REGRESSION: candidate is worse than baseline: wer 0.0000 → 0.6667 (+0.6667), worse, \
 significantly (p = 0.0333 ≤ 0.05)
     """
-    chosen: Sequence[Specification]
+    chosen: Specifications
     if rules is None:
-        resolved = metric_sources([metrics] if isinstance(metrics, str) else metrics or METRICS)
+        resolved = metric_sources(metrics or METRICS)
         names, level = [each.name for each in resolved], ALPHA if alpha is None else alpha
         chosen, rules = resolved, same_rules(names, max_drop or 0.0, level)
     else:

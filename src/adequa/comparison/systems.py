@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adequa.agreement.sources import Source
 from adequa.errors import AdequaError, counted, nearest
-from adequa.io.score_files import ScoreFile
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import Progress
-from adequa.segments import UNNAMED, FloatArray, Segments, as_segments, concatenate
-from adequa.statistics.arrays import check_finite
+from adequa.segments import (
+    UNNAMED,
+    FloatArray,
+    Segments,
+    as_segments,
+    check_finite,
+    concatenate,
+)
+
+if TYPE_CHECKING:
+    from adequa.io.score_files import ScoreFile
 
 MIN_SYSTEMS = 2
 MIN_SEGMENTS = 2

@@ -9,5 +9,5 @@ One convention holds in every file:
   bootstrap resample is such an array of counts, and unequal groups are padded with zeros.
 - Where a statistic is undefined the answer is NaN, never a warning; `correlation.undefined_reason`
   says why in words. NaN and infinities in the input are an error, raised once by
-  `arrays.check_finite` where data come in, and not in every function.
+  `segments.check_finite` where data come in, and not in every function.
 """

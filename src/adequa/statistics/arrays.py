@@ -1,4 +1,4 @@
-"""Arrays that all statistics share: weighted sums, dense ranks, rows of problems, finite scores."""
+"""Arrays that all statistics share: weighted sums, dense ranks, rows of problems."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from adequa.errors import AdequaError
-from adequa.segments import LARGEST_SCORE, FloatArray, IntArray
+from adequa.segments import FloatArray, IntArray
 
 # One value a problem: an array over the leading axes, or a float where there are none.
 Values: TypeAlias = FloatArray | float
@@ -155,20 +154,3 @@ def as_rows(values: Sequence[_Array], weights: Sequence[FloatArray]) -> BatchedR
         ),
         shape=shape[:-1],
     )
-
-
-def check_finite(name: str, values: FloatArray) -> None:
-    """Raise a sentence where values are not all finite numbers of a sensible size.
-
-    >>> check_finite("chrf", np.array([1.0, np.nan]))
-    Traceback (most recent call last):
-    adequa.errors.AdequaError: chrf: score 2 of 2 is nan; scores must be numbers, of at most 1e+100.
-    """
-    usable = np.abs(values) <= LARGEST_SCORE  # and not NaN
-    if not usable.all():
-        flat = np.ravel(values)
-        row = int(np.flatnonzero(~np.ravel(usable))[0])
-        raise AdequaError(
-            f"{name}: score {row + 1} of {flat.size} is {flat[row]:g}; scores must be numbers, of "
-            f"at most {LARGEST_SCORE:g}."
-        )
