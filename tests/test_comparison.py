@@ -13,13 +13,13 @@ import adequa
 import test_statistics_paired as paired
 from adequa import AdequaError, Comparison, ComparisonSettings, Metric, compare
 from adequa.agreement.sources import sources
-from adequa.comparison.significance import AGREEMENT_FILE, effect_size, read_agreement
-from adequa.comparison.systems import (
+from adequa.comparison.compare import (
     Outputs,
     metric_statistics,
     outputs_of,
     segments_from_batches,
 )
+from adequa.comparison.significance import AGREEMENT_FILE, effect_size, read_agreement
 from adequa.metrics.edit_rates import WER
 from adequa.progress import NO_PROGRESS
 from adequa.segments import Segments

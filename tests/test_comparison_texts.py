@@ -7,7 +7,7 @@ import pytest
 
 from adequa import ComparisonSettings, compare
 from adequa.comparison.buckets import Feature, segment_features, vocabulary
-from adequa.comparison.systems import outputs_of
+from adequa.comparison.compare import outputs_of
 from adequa.comparison.text import compare_words, mark_differences
 from adequa.tables import Format
 from marked_words import MARKED

@@ -185,8 +185,7 @@ def compare_files(
 ) -> Comparison:
     """Read, score and compare, with progress on a terminal."""
     from adequa.agreement.sources import sources
-    from adequa.comparison.compare import compare_outputs
-    from adequa.comparison.systems import Outputs, segments_from_batches
+    from adequa.comparison.compare import Outputs, compare_outputs, segments_from_batches
     from adequa.io.read import total_bytes
     from adequa.io.text import lines
 

@@ -66,8 +66,8 @@ def rank(
 
     Systems of one rank do not differ significantly, as in `adequa compare`.
     """
+    from adequa.comparison.compare import segments_from_batches
     from adequa.comparison.ranking import rank_segments
-    from adequa.comparison.systems import segments_from_batches
     from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.pretrained import ranker_folder
 

@@ -12,16 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adequa.comparison.results import Bucket, BucketScores, Dimension
 from adequa.comparison.settings import ComparisonSettings
-from adequa.comparison.systems import MetricStatistics, Outputs
 from adequa.damage.entities import find_names
 from adequa.metrics.edit_rates import word_overlap, word_splitter
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.paired import bootstrap_scores
+
+if TYPE_CHECKING:
+    from adequa.comparison.compare import MetricStatistics, Outputs
 
 MIN_SEGMENTS = 10  # of an interval: resamples of fewer vary too little
 _MAX_RESAMPLES = 1000  # more add nothing to the intervals of a bucket

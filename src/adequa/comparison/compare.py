@@ -1,9 +1,17 @@
-"""Compare systems: outputs and metrics in, one `Comparison` out."""
+"""Compare systems: outputs and metrics in, one `Comparison` out.
+
+Each metric scores every output once. What follows (intervals, tests, buckets) is arithmetic on the
+statistics, which add up over segments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
@@ -17,10 +25,27 @@ from adequa.comparison.significance import (
     shipped_agreement,
     too_few_differences,
 )
-from adequa.comparison.systems import MetricStatistics, Outputs, metric_statistics, outputs_of
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted, nearest
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import NO_PROGRESS, Progress
+from adequa.segments import (
+    UNNAMED,
+    FloatArray,
+    Segments,
+    as_segments,
+    check_finite,
+    concatenate,
+)
+
+if TYPE_CHECKING:
+    from adequa.io.score_files import ScoreFile
+
+MIN_SYSTEMS = 2
+MIN_SEGMENTS = 2
+# All systems are scored on a batch of segments before the next one: metrics keep what they have
+# computed of recent references.
+_BATCH = 1024
+_SCORE_KEY = {"system", "segment"}  # columns by which a comparison looks up scores in a file
 
 
 def compare(
@@ -139,3 +164,274 @@ def _notes(outputs: Outputs, statistics: Sequence[MetricStatistics]) -> list[str
         if each.statistics is None
     ]
     return notes
+
+
+# Outputs of systems
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of every system for the same segments; the first system is the baseline."""
+
+    names: tuple[str, ...]
+    hypotheses: tuple[tuple[str, ...], ...]  # of each system, one a segment
+    references: tuple[tuple[str, ...], ...]  # of each segment
+    sources: tuple[str, ...] | None = None
+    documents: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.names) < MIN_SYSTEMS:
+            raise AdequaError(
+                f"A comparison is between two systems or more, and there is {len(self.names)}: "
+                f"{', '.join(self.names) or 'none'}."
+            )
+        if len(self) < MIN_SEGMENTS:
+            raise AdequaError(
+                f"A comparison needs two segments or more, and there is {len(self)}: nothing can "
+                "be said of how sure a difference is."
+            )
+
+    @classmethod
+    def of(cls, systems: Mapping[str, Segments]) -> Outputs:
+        """The outputs of systems, which must have the same segments in the same order."""
+        check_same_segments(systems)
+        first = next(iter(systems.values()), Segments((), ()))
+        return cls(
+            tuple(systems),
+            tuple(segments.hypotheses for segments in systems.values()),
+            first.references,
+            first.sources,
+            first.ids.get("doc"),
+        )
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def batch(self, system: int, rows: slice, references: tuple[tuple[str, ...], ...]) -> Segments:
+        """A slice of a system's segments, with references that all systems share."""
+        return Segments(
+            self.hypotheses[system][rows],
+            references,
+            None if self.sources is None else self.sources[rows],
+            {} if self.documents is None else {"doc": self.documents[rows]},
+        )
+
+    @property
+    def empty_counts(self) -> dict[str, int]:
+        """Number of empty outputs of each system that has any."""
+        counts = (sum(not text.strip() for text in texts) for texts in self.hypotheses)
+        return {name: count for name, count in zip(self.names, counts, strict=True) if count}
+
+
+def outputs_of(
+    systems: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Sequence[str]],
+    *,
+    sources: Iterable[str] | None = None,
+    documents: Iterable[str] | None = None,
+) -> Outputs:
+    """Outputs from plain Python lists, by the names of systems.
+
+    >>> systems = {"old": ["a cat", "a dog"], "new": ["the cat", "dogs"]}
+    >>> outputs_of(systems, ["a cat", "a dog"]).names
+    ('old', 'new')
+    """
+    outputs = Outputs.of(segments_from_lists(systems, references, sources))
+    if documents is None:
+        return outputs
+    names = tuple(map(str, documents))
+    if len(names) != len(outputs):
+        raise AdequaError(
+            f"There are {counted(len(outputs), 'segment')} but {counted(len(names), 'name')} of"
+            " documents."
+        )
+    return replace(outputs, documents=names)
+
+
+def segments_from_lists(
+    systems: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Sequence[str]],
+    sources: Iterable[str] | None = None,
+) -> dict[str, Segments]:
+    """Segments of each system from plain Python lists, checked; errors name the system."""
+    if not isinstance(systems, Mapping):
+        raise AdequaError(
+            "Systems are given by name with one output a segment, such as "
+            f'{{"old": [...], "new": [...]}}, not as {type(systems).__name__}.'
+        )
+    # Iterators are read once for all systems; a lone string is left for `as_segments` to refuse.
+    shared = references if isinstance(references, str) else tuple(references)
+    source_texts = sources if sources is None or isinstance(sources, str) else tuple(sources)
+    segments: dict[str, Segments] = {}
+    for name, texts in systems.items():
+        if not isinstance(name, str):
+            raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
+        try:
+            segments[name] = as_segments(texts, shared, source_texts, layout="segments")
+        except AdequaError as error:
+            raise AdequaError(f"{name}: {error}") from None
+    return segments
+
+
+def segments_from_batches(batches: Iterable[Segments]) -> dict[str, Segments]:
+    """All segments of each system, from batches as readers of files yield them."""
+    parts: dict[str, list[Segments]] = {}
+    for batch in batches:
+        names = batch.ids.get("system", (UNNAMED,) * len(batch))
+        for name in dict.fromkeys(names):
+            rows = [row for row, system in enumerate(names) if system == name]
+            whole = len(rows) == len(batch)
+            parts.setdefault(name, []).append(batch if whole else batch.select(rows))
+    return {name: concatenate(batches) for name, batches in parts.items()}
+
+
+def check_same_segments(systems: Mapping[str, Segments]) -> None:
+    """Raise where a system does not have the same segments as the first one."""
+    first_name, first = next(iter(systems.items()), ("", Segments((), ())))
+    for name, segments in systems.items():
+        if len(segments) != len(first):
+            raise AdequaError(
+                f"All systems need the same segments, but {first_name} has {len(first)} "
+                f"and {name} has {len(segments)}."
+            )
+        for what, cells, first_cells in (
+            ("reference", segments.references, first.references),
+            ("source", segments.sources, first.sources),
+            ("document", segments.ids.get("doc"), first.ids.get("doc")),
+        ):
+            if cells != first_cells:
+                pairs = enumerate(zip(cells or (), first_cells or (), strict=False), 1)
+                row = next((row for row, (one, other) in pairs if one != other), 1)
+                raise AdequaError(
+                    f"All systems need the same segments in the same order, but segment {row} of "
+                    f"{name} has another {what} than that of {first_name}."
+                )
+
+
+# Statistics of metrics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MetricStatistics:
+    """The statistics and scores of all systems under a metric, or from a file of scores."""
+
+    source: Source
+    statistics: FloatArray | None  # (systems, segments, k), rows add up; None for whole systems
+    systems: FloatArray  # one score a system, higher is better
+
+    def score(self, totals: FloatArray) -> FloatArray:
+        """One score a row of summed statistics, higher is better."""
+        return self.source.system_scores(totals)
+
+    @property
+    def segments(self) -> FloatArray | None:
+        """Scores (systems, segments), higher is better."""
+        if self.statistics is None:
+            return None
+        systems, segments, width = self.statistics.shape
+        flat = self.source.segment_scores(self.statistics.reshape(-1, width))
+        return flat.reshape(systems, segments)
+
+
+def metric_statistics(
+    source: Source,
+    outputs: Outputs,
+    progress: Progress,
+    compute: ComputeStatistics = Metric.checked_statistics,
+) -> MetricStatistics:
+    """The statistics of the outputs under a metric, or from a file of scores."""
+    if source.metric is not None:
+        progress.stage(f"Scoring with {source.name}")
+        statistics = _scored_in_batches(source.metric, outputs, progress, compute)
+        systems = source.system_scores(statistics.sum(axis=1))
+        check_finite(source.name, systems)
+        segments = source.segment_scores(statistics.reshape(-1, statistics.shape[2]))
+        check_finite(source.name, segments)
+        return MetricStatistics(source, statistics, systems)
+    if source.file is None:
+        raise AdequaError(f"{source.name} is neither a metric nor a file of scores.")
+    if source.is_of_systems:
+        scores = _file_system_scores(source.path, source.file, outputs)
+        return MetricStatistics(source, None, source.sign * scores)
+    scores = _file_segment_scores(source.path, source.file, outputs)
+    statistics = np.stack([scores, np.ones_like(scores)], axis=2)
+    return MetricStatistics(source, statistics, source.sign * scores.mean(axis=1))
+
+
+def _scored_in_batches(
+    metric: Metric, outputs: Outputs, progress: Progress, compute: ComputeStatistics
+) -> FloatArray:
+    """Statistics (systems, segments, k), computed batch by batch, one system after the other."""
+    size = len(outputs) if metric.needs_whole_corpus else _BATCH
+    parts: list[list[FloatArray]] = [[] for _ in outputs.names]
+    for start in range(0, len(outputs), size):
+        rows = slice(start, start + size)
+        references = outputs.references[rows]  # one object for all, which metrics recognise
+        for system, batches in enumerate(parts):
+            segments = outputs.batch(system, rows, references)
+            batches.append(compute(metric, segments))
+            progress.scored(len(segments))
+    return np.stack([np.concatenate(batches) for batches in parts])
+
+
+def _file_system_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatArray:
+    score_of = dict(zip(file.ids["system"], file.scores.tolist(), strict=True))
+    for name in outputs.names:
+        _check_system(path, file, name)
+    return np.array([score_of[name] for name in outputs.names])
+
+
+def _file_segment_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatArray:
+    """Scores (systems, segments): by system and number of the segment, or one a line."""
+    shape = (len(outputs.names), len(outputs))
+    if file.scores.ndim > 1:
+        raise AdequaError(
+            f"{path} has two columns of scores, better and worse; a comparison takes one score an "
+            "output."
+        )
+    if not file.ids:
+        if len(file) != shape[0] * shape[1]:
+            raise AdequaError(
+                f"{path} has {counted(len(file), 'score')}, but {counted(shape[0], 'system')} of "
+                f"{counted(shape[1], 'segment')} need {shape[0] * shape[1]:,}: one a line, one "
+                "system after the other, or a header with system, segment and score."
+            )
+        return file.scores.reshape(shape)
+    _check_columns(path, file)
+    keys = zip(file.ids["system"], file.ids["segment"], strict=True)
+    score_of = dict(zip(keys, file.scores.tolist(), strict=True))
+    for name in outputs.names:
+        _check_system(path, file, name)
+    numbers = [str(number) for number in range(1, len(outputs) + 1)]
+    expected = ((name, number) for name in outputs.names for number in numbers)
+    missing = next((key for key in expected if key not in score_of), None)
+    if missing is not None:
+        raise AdequaError(
+            f"{path} has no score for segment {missing[1]} of {missing[0]}; segments are numbered "
+            "from 1."
+        )
+    return np.array([[score_of[name, number] for number in numbers] for name in outputs.names])
+
+
+def _check_columns(path: str, file: ScoreFile) -> None:
+    """Raise unless system and segment alone identify a score."""
+    lacking = _SCORE_KEY - file.ids.keys()
+    if lacking:
+        raise AdequaError(
+            f"{path} has no column {' and no column '.join(sorted(lacking))}; a comparison finds "
+            "scores by system and segment, or takes one a line without a header."
+        )
+    for column, cells in file.ids.items():
+        if column not in _SCORE_KEY and len(set(cells)) > 1:
+            raise AdequaError(
+                f"{path} has scores of more than one {column}; choose with {path}:{column}=VALUE."
+            )
+
+
+def _check_system(path: str, file: ScoreFile, system: str) -> None:
+    names = dict.fromkeys(file.ids["system"])
+    if system not in names:
+        raise AdequaError(
+            f'{path} has no system "{system}".{nearest(system, names)} There are: '
+            f"{', '.join(names)}."
+        )

@@ -17,7 +17,7 @@ import numpy as np
 
 from adequa.agreement.sources import Specifications
 from adequa.agreement.sources import sources as metric_sources
-from adequa.comparison.compare import compare_outputs
+from adequa.comparison.compare import compare_outputs, outputs_of
 from adequa.comparison.results import Comparison, MetricComparison
 from adequa.comparison.settings import (
     ALPHA,
@@ -28,7 +28,6 @@ from adequa.comparison.settings import (
     ComparisonSettings,
 )
 from adequa.comparison.significance import count_segments, smallest_p, too_few_differences
-from adequa.comparison.systems import outputs_of
 from adequa.comparison.text import probability, signed
 from adequa.errors import AdequaError, nearest, printable
 from adequa.io.text import FilePath, read_toml

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from adequa.comparison.compare import check_same_segments, segments_from_lists
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
-from adequa.comparison.systems import check_same_segments, segments_from_lists
 from adequa.errors import AdequaError
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adequa.comparison.settings import ComparisonSettings
-from adequa.comparison.systems import Outputs
 from adequa.segments import FloatArray, IntArray
 from adequa.tables import Column, Format, LazyRows, Result, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    from adequa.comparison.compare import Outputs
 
 NAN = float("nan")
 EXAMPLES = 2  # segments shown of each kind

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from adequa.comparison.results import (
     segment_gains,
 )
 from adequa.comparison.settings import ComparisonSettings
-from adequa.comparison.systems import MetricStatistics
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, IntArray
@@ -39,6 +38,9 @@ from adequa.statistics.paired import (
 )
 from adequa.statistics.resampling import interval
 from adequa.statistics.significance import holm, ranks
+
+if TYPE_CHECKING:
+    from adequa.comparison.compare import MetricStatistics
 
 AGREEMENT_FILE = "differences.json"
 _FILE_DECIMALS = 4  # shown of scores from a file

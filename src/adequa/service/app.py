@@ -16,7 +16,7 @@ from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
-from adequa.comparison.systems import Outputs
+from adequa.comparison.compare import Outputs
 from adequa.errors import AdequaError
 from adequa.scoring.results import ScoringResult
 from adequa.service import schemas

@@ -15,11 +15,10 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from adequa.agreement.sources import Source
-from adequa.comparison.compare import compare_outputs
+from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.comparison.systems import Outputs
 from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adequa.comparison.systems import segments_from_lists
+from adequa.comparison.compare import segments_from_lists
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
 from adequa.scoring.results import ScoringResult
