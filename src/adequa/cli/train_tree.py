@@ -132,10 +132,11 @@ def tree_lstm(
     """Train a Tree-LSTM on the similarity of dependency trees (ReVal)."""
     from adequa.encoders.parses import cached_parser, load_parser
     from adequa.encoders.token_vectors import load_token_vectors
-    from adequa.learned.reval.metric import TreeLstm, check_device
+    from adequa.learned.device import torch_device
+    from adequa.learned.reval.metric import TreeLstm
 
     name = check_target(output, name, format_)
-    check_device(device)
+    torch_device(device)
     if tune_vectors and not vectors:
         raise AdequaError(
             "Vectors that are learnt are tuned anyway; name some with --vectors, or leave out "

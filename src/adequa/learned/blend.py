@@ -198,9 +198,7 @@ class Blend(LearnedMetric):
                 f"elsewhere now, write -m {folder}:metric1=PATH. The reason: {error}"
             ) from error
         _check_parts(metric, saved["signatures"], folder)
-        metric.regressor_ = SupportVectors.from_arrays(arrays, str(folder))
-        if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
-            raise ValueError("there are more or fewer features than metrics and columns")
+        metric.regressor_ = SupportVectors.from_arrays(arrays)
         metric.restore_facts(description)
         return metric
 

@@ -15,10 +15,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
 
 PARTS = "parts"  # the folder of the parts, which are numbered from 1
 SETTINGS_DIGITS = 8  # of the digest of the parts' settings, as signatures show it
-MIN_LINKED_BYTES = 2**20  # smaller files are copied rather than linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +78,7 @@ class Part:
         """Return the names of the judgements that it was trained on."""
         if isinstance(self.metric, Ensemble):
             return self.metric.training_data()
-        facts: object = self.metric.training_  # of metric.json, which may hold anything
-        data = facts.get("data") if isinstance(facts, Mapping) else None
-        return (str(data or "a file without a name"),)
+        return (str(self.metric.training_.get("data") or "a file without a name"),)
 
     def facts(self) -> dict[str, Any]:
         """Return what the metric.json of the ensemble holds of it."""
@@ -196,13 +191,8 @@ class Ensemble(MeanMetric):
 
     def _write_parts(self, folder: Path) -> dict[str, str]:
         """Write the parts to the folder; return the digests of their descriptions."""
-        (folder / PARTS).mkdir()
         for number, part in enumerate(self.parts, 1):
-            _copy_folder(part.folder, folder / _part_folder(number))
-            if digest_of(folder / _description(number)) != part.digest:
-                raise AdequaError(
-                    f"{part.folder} has changed since it was loaded; make the ensemble again."
-                )
+            shutil.copytree(part.folder, folder / _part_folder(number))
         return {_description(number): part.digest for number, part in enumerate(self.parts, 1)}
 
     @classmethod
@@ -220,88 +210,57 @@ class Ensemble(MeanMetric):
         """
         del arrays  # there are none
         facts = description.settings["parts"]
-        if {_description(number) for number, _ in enumerate(facts, 1)} != {*description.files}:
-            raise ValueError("there is not one digest a part")
-        part_settings = _PartSettings.of(settings, len(facts))
+        prefixes = tuple(f"part{number}." for number in range(1, len(facts) + 1))
+        common = {key: value for key, value in settings.items() if not key.startswith(prefixes)}
         parts, refusals = [], []
-        for number, fact in enumerate(facts, 1):
+        for number, (fact, prefix) in enumerate(zip(facts, prefixes, strict=True), 1):
             path = folder / _part_folder(number)
-            saved_settings = dict(fact["settings"])
+            own = {key: value for key, value in fact["settings"].items() if key not in common}
+            own |= {
+                key.removeprefix(prefix): value
+                for key, value in settings.items()
+                if key.startswith(prefix)
+            }
             try:
-                metric, refused = _load_part(
-                    path, part_settings.of_part(number, saved_settings), part_settings.of_all
-                )
+                metric, refused = _load_part(str(path), own, common)
             except AdequaError as error:
                 raise AdequaError(
                     f"Part {number} of {folder} cannot be loaded; settings for it alone are "
-                    f"written -m {folder}:part{number}.NAME=VALUE. The reason: {error}"
+                    f"written -m {folder}:{prefix}NAME=VALUE. The reason: {error}"
                 ) from error
             digest = description.files[_description(number)]
             share = float(fact.get("share", 1.0))
-            parts.append(Part(metric, path.resolve(), digest, saved_settings, share))
+            parts.append(Part(metric, path.resolve(), digest, dict(fact["settings"]), share))
             refusals.append(refused)
-        _check_recognised(folder, part_settings.of_all, refusals)
+        for key in common:
+            if all(key in refused for refused in refusals):
+                raise UnknownSettingError(
+                    f'{folder} has no setting named "{key}". It passes settings on to its parts, '
+                    f"and none of them knows it. {refusals[0][key]}",
+                    str(folder),
+                    key,
+                )
         ensemble = cls(tuple(parts), description.name)
         ensemble.digest_ = description.identity
         return ensemble
 
 
-@dataclass(frozen=True, slots=True)
-class _PartSettings:
-    """The settings that a user gives to an ensemble, for all of its parts or for one."""
-
-    of_all: Mapping[str, str]
-    of_one: Mapping[int, Mapping[str, str]]  # by the number of the part
-
-    @classmethod
-    def of(cls, settings: Mapping[str, str], count: int) -> _PartSettings:
-        of_all: dict[str, str] = {}
-        of_one: dict[int, dict[str, str]] = {number: {} for number in range(1, count + 1)}
-        by_prefix = {f"part{number}": own for number, own in of_one.items()}
-        for key, value in settings.items():
-            first, dot, rest = key.partition(".")
-            if dot and first in by_prefix:
-                by_prefix[first][rest] = value
-            else:
-                of_all[key] = value
-        return cls(of_all, of_one)
-
-    def of_part(self, number: int, defaults: Mapping[str, str]) -> dict[str, str]:
-        """Return the settings of one part: its own override those of all, and those defaults."""
-        # A default may be for a part of the part: "part2.encoder".
-        rest = {key: defaults[key] for key in defaults if key.rpartition(".")[2] not in self.of_all}
-        return {**rest, **self.of_all, **self.of_one[number]}
-
-
 def _load_part(
-    folder: Path, settings: Mapping[str, str], optional: Mapping[str, str]
+    folder: str, own: Mapping[str, str], common: Mapping[str, str]
 ) -> tuple[LearnedMetric | Ensemble, dict[str, str]]:
-    """Return a part with the optional settings that it knows, and its errors about the others.
+    """Return a part with the common settings that it knows, and its errors about the others.
 
     Which settings a metric knows depends on what was saved: only loading it shows them.
     """
-    try:
-        return _as_part(saved.load(str(folder), settings), str(folder)), {}
-    except UnknownSettingError as error:
-        if error.where != str(folder) or error.key not in optional:
-            raise
-        fewer = {name: value for name, value in settings.items() if name != error.key}
-        metric, refused = _load_part(folder, fewer, optional)
-        return metric, {error.key: str(error), **refused}
-
-
-def _check_recognised(
-    folder: Path, settings: Mapping[str, str], refusals: Sequence[Mapping[str, str]]
-) -> None:
-    """Raise where there is a setting that no part knows."""
-    for key in settings:
-        if all(key in refused for refused in refusals):
-            raise UnknownSettingError(
-                f'{folder} has no setting named "{key}". It passes settings on to its parts, and '
-                f"none of them knows it. {refusals[0][key]}",
-                str(folder),
-                key,
-            )
+    refused: dict[str, str] = {}
+    while True:
+        known = {key: value for key, value in common.items() if key not in refused}
+        try:
+            return _as_part(saved.load(folder, {**known, **own}), folder), refused
+        except UnknownSettingError as error:
+            if error.key not in known or error.key in own:
+                raise
+            refused[error.key] = str(error)
 
 
 def _as_part(metric: Metric, specification: str) -> LearnedMetric | Ensemble:
@@ -344,37 +303,6 @@ def _part_folder(number: int) -> str:
 
 def _description(number: int) -> str:
     return f"{_part_folder(number)}/{DESCRIPTION}"
-
-
-def _copy_folder(source: Path, target: Path, above: frozenset[Path] = frozenset()) -> None:
-    """Copy a folder; links are followed, so that the copy can be moved."""
-    real = source.resolve()
-    if real in above:
-        raise AdequaError(f"{source} is a link to a folder that it lies in; remove it.")
-    target.mkdir()
-    for path in sorted(source.iterdir()):
-        if path.is_dir():
-            _copy_folder(path, target / path.name, above | {real})
-        elif path.is_file():
-            _copy_file(path.resolve(), target / path.name)
-        else:
-            raise AdequaError(f"{path} is neither a file nor a folder; remove it.")
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    """Copy a small file; link weights where the file system can, to save space.
-
-    A hard link stays valid when the original is removed. Metrics are never overwritten in place,
-    and should someone do so, loading fails by the digest.
-    """
-    try:
-        if source.stat().st_size >= MIN_LINKED_BYTES:
-            with suppress(OSError):  # another disk, or one without links
-                os.link(source, target)
-                return
-        shutil.copyfile(source, target)
-    except OSError as error:
-        raise AdequaError(f"{source} cannot be copied: {error.strerror or error}.") from error
 
 
 def _settings_digest(metrics: Sequence[Metric]) -> str:
@@ -466,7 +394,7 @@ def _check_averageable(metrics: Sequence[PairRegressor]) -> None:
             if value != expected[key]:
                 raise AdequaError(
                     f"The weights of {first.name} and {other.name} have no mean: their {key} "
-                    f"{_difference(expected[key], value)}."
+                    "differ."
                 )
 
 
@@ -479,13 +407,6 @@ def _properties(metric: PairRegressor) -> Iterator[tuple[str, object]]:
     yield "vocabularies", model.tokenizer.get_vocab()
     yield "treatments of capitals", model.lowercase
     yield "choices among several references", metric.references
-
-
-def _difference(one: object, other: object) -> str:
-    """How two values differ, if a few words can say it."""
-    if isinstance(one, str | int) and isinstance(other, str | int):
-        return f"are {one} and {other}"
-    return "differ"
 
 
 def _training_facts(metrics: Sequence[PairRegressor]) -> dict[str, Any]:

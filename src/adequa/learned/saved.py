@@ -2,8 +2,7 @@
 
 metric.json holds facts about each: its name, how it was specified, and a fingerprint of its
 content. Loading finds it again where it was at training time, or where a setting says that it is
-now (`-m FOLDER:encoder=PATH`), and checks that it is the one the metric was trained with. The end
-of the file checks the arrays of the weights.
+now (`-m FOLDER:encoder=PATH`), and checks that it is the one the metric was trained with.
 """
 
 from __future__ import annotations
@@ -13,13 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from adequa.encoders.base import Concatenation, Encoder, PairEncoder, cached
 from adequa.encoders.parses import Parser, cached_parser, load_parser
 from adequa.encoders.registry import (
-    encoder_class,
     load_encoder,
     settings_in,
     with_path,
@@ -28,11 +23,10 @@ from adequa.encoders.registry import (
 from adequa.errors import AdequaError
 from adequa.io.text import BOOLEANS
 from adequa.metrics.registry import check_settings
-from adequa.segments import ENVIRONMENT_FIELDS, FloatArray
+from adequa.segments import ENVIRONMENT_FIELDS
 
 Resource = TypeVar("Resource")
 Facts: TypeAlias = Mapping[str, Any]
-SavedArrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 ENCODER, PARSER = "encoder", "parser"  # settings; further ones are encoder2 and so on
 _PARSER_KEY = re.compile(PARSER + r"([2-9]|[1-9][0-9]+)?")
@@ -116,8 +110,6 @@ def restore_encoder(
     `words` for the word vectors that an encoder goes with), or give a file of vectors in its place,
     which is trusted to come from it, and whether its vectors are cached (`cache`).
     """
-    if not facts:
-        raise ValueError("it names no encoder")
     keys = numbered_keys(ENCODER, len(facts))
     with_words = any("words" in settings_in(str(fact["specification"])) for fact in facts)
     check_settings(folder, settings, [*keys, *(["words"] if with_words else []), "cache"])
@@ -125,7 +117,11 @@ def restore_encoder(
         _encoder(fact, settings.get(key), settings.get("words"), folder, key)
         for fact, key in zip(facts, keys, strict=True)
     ]
-    encoder = parts[0] if len(parts) == 1 else Concatenation(_sentence_encoders(parts))
+    encoder = (
+        parts[0]
+        if len(parts) == 1
+        else Concatenation([part for part in parts if isinstance(part, Encoder)])
+    )
     return cached(encoder) if is_cached(folder, settings) else encoder
 
 
@@ -133,12 +129,7 @@ def _encoder(
     fact: Facts, location: str | None, words: str | None, folder: Path, key: str
 ) -> Encoder | PairEncoder:
     specification = str(fact["specification"])
-    # No metric of ours is saved with this setting, but a folder may come from anyone.
-    if location is None and "download" in settings_in(specification):
-        raise AdequaError(
-            f"The encoder {fact['name']} of this metric is to be downloaded, which happens only "
-            f"when you ask for it: write -m {folder}:{key}=PATH."
-        )
+    # A folder may come from anyone, and nothing is downloaded without being asked for.
     specification = with_setting(specification, "download", "false")
     if words is not None:
         specification = with_setting(specification, "words", words)
@@ -151,12 +142,6 @@ def _encoder(
         advice=may_help(folder, key),
     )
     is_file_of_vectors = encoder.specification.startswith("precomputed:")
-    kind = specification.partition(":")[0]
-    if is_file_of_vectors and issubclass(encoder_class(kind), PairEncoder):
-        raise AdequaError(
-            f"{fact['name']} reads hypothesis and reference together, so that vectors of sentences "
-            "cannot stand for it; name the encoder itself."
-        )
     if encoder.dimension != fact["dimension"]:
         raise AdequaError(
             f"{encoder.name} gives vectors of {encoder.dimension:,} numbers, and the metric was "
@@ -168,13 +153,6 @@ def _encoder(
             f"content differs from that of {fact['name']}."
         )
     return encoder
-
-
-def _sentence_encoders(parts: Sequence[Encoder | PairEncoder]) -> list[Encoder]:
-    encoders = [part for part in parts if isinstance(part, Encoder)]
-    if len(encoders) < len(parts):
-        raise AdequaError("Only encoders of single sentences can be put one after the other.")
-    return encoders
 
 
 # Parsers
@@ -250,34 +228,3 @@ def essential_signature(signature: str) -> tuple[str, ...]:
     weights = tuple(field for field in fields if field.startswith("weights:"))
     varying = {"nrefs", *ENVIRONMENT_FIELDS}
     return weights or (name, *(each for each in fields if each.partition(":")[0] not in varying))
-
-
-# Arrays
-
-
-def saved_array(arrays: SavedArrays, name: str, dimensions: int, where: str) -> FloatArray:
-    """Return the array of that name; raise unless it is finite and has so many dimensions."""
-    if name not in arrays:
-        raise AdequaError(f'{where} has no array named "{name}"; save the metric again.')
-    array = np.asarray(arrays[name])
-    if array.ndim != dimensions:
-        raise AdequaError(
-            f'{where}: the array "{name}" should have {dimensions} dimensions, but it has '
-            f"{array.ndim}; save the metric again."
-        )
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise AdequaError(
-            f'{where}: the array "{name}" holds something that is no finite number; save the '
-            "metric again."
-        )
-    return array
-
-
-def check_sizes(where: str, **sizes: tuple[int, int]) -> None:
-    """Raise about the first array whose size is not the expected one; sizes are such pairs."""
-    for name, (size, expected) in sizes.items():
-        if size != expected:
-            raise AdequaError(
-                f'{where}: the array "{name}" has size {size:,} where the others need '
-                f"{expected:,}; save the metric again."
-            )

@@ -138,7 +138,7 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
     metric_class = getattr(import_module(module), attribute)
     try:
         metric = metric_class.load(description, _arrays(folder, description), folder, **settings)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise AdequaError(
             f"{folder} is a damaged metric: its settings or weights are not those of "
             f"{description.kind} ({error})."

@@ -220,59 +220,6 @@ def test_what_is_saved_is_what_was_trained(search: MLPSearch) -> None:
     assert bare.standardisation is None
 
 
-@pytest.mark.parametrize(
-    ("name", "spoil", "sentence"),
-    [
-        ("weights_1", lambda _: None, 'm.npz has no array named "weights_'),
-        ("biases_1", lambda array: array[1:], '"biases_1" has size 23 where the others need 24'),
-        ("weights_2", lambda array: array[:, 1:], '"weights_2" has size 23'),
-        ("weights_1", lambda array: array[0], "should have 2 dimensions, but it has 1"),
-        ("biases_2", lambda array: array * np.inf, '"biases_2" holds something'),
-        ("mean", lambda array: array[1:], '"mean" has size 5 where the others need 6'),
-    ],
-    ids=["none", "biases", "weights", "flat", "infinite", "mean"],
-)
-def test_arrays_that_do_not_fit_are_refused(
-    search: MLPSearch, name: str, spoil: Any, sentence: str
-) -> None:
-    arrays = search.model.arrays()
-    spoilt = spoil(arrays.pop(name))
-    if spoilt is not None:
-        arrays[name] = spoilt
-    with pytest.raises(AdequaError, match=sentence):
-        MLP.from_arrays(arrays, "m.npz")
-
-
-def test_a_last_layer_has_one_output() -> None:
-    arrays = {"weights_1": np.ones((2, 3)), "biases_1": np.ones(2)}
-    with pytest.raises(AdequaError, match='"weights_1" has size 2 where the others need 1'):
-        MLP.from_arrays(arrays)
-
-
-def test_another_number_of_features_is_refused(search: MLPSearch) -> None:
-    with pytest.raises(AdequaError, match="rows of 6 features, but these have 7"):
-        MLP(search.model.layers).predict(np.zeros((2, 7), np.float32))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "sentence"),
-    [
-        (lambda x, y, d: (x, y[1:], d), "there are 199 targets"),
-        (lambda x, y, d: (x, y, d[1:]), "200 rows have 199 marks"),
-        (lambda x, y, d: (x, y, d & False), "development rows need at least 2 different targets"),
-        (lambda x, y, d: (x, np.where(d, y, 1), d), "training rows need at least 2 different"),
-        (lambda x, y, d: (x * np.float32(np.nan), y, d), "Row 1 of the features"),
-        (lambda x, y, d: (np.where(x > 5, 1e38, x), y, d), "beyond all bounds"),
-    ],
-    ids=["rows", "marks", "no development", "constant", "NaN", "huge"],
-)
-def test_bad_input_is_refused(spoil: Any, sentence: str) -> None:
-    grid = MLPGrid((64,), (0.0,), (1,), (4,), scaled=False, epochs=1)
-    features, targets, development = spoil(*data())
-    with pytest.raises(AdequaError, match=sentence):
-        search_mlp(features, targets, development, grid, 1, device="cpu")
-
-
 @pytest.mark.parametrize("device", ["cuda:99", "abacus"])
 def test_an_unknown_device_is_refused(device: str) -> None:
     with pytest.raises(AdequaError, match=f'no device "{device}"'):
@@ -283,10 +230,3 @@ def test_without_torch_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(AdequaError, match=r"pip install 'adequa\[train\]'"):
         search_mlp(*data(), ONE, 1)
-
-
-def test_a_setting_is_one_that_can_be() -> None:
-    with pytest.raises(AdequaError, match="at least 1 hidden layer"):
-        MLPSetting(batch=64, dropout=0.1, layers=0, units=512)
-    with pytest.raises(AdequaError, match="from 0 to below 1"):
-        MLPSetting(batch=64, dropout=1.0, layers=1, units=512)

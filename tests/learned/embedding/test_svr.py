@@ -223,33 +223,6 @@ def test_the_scaled_grid_has_32_settings() -> None:
     assert result[-1] == SVRSetting(10, 0.4, 1 / 10)
 
 
-@pytest.mark.parametrize(
-    ("spoil", "sentence"),
-    [
-        (lambda x, y, f: (x, y[1:], f), "features have shape 90 × 12, and there are 89 targets"),
-        (lambda x, y, f: (x[:, 0], y, f), "features have shape 90,"),
-        (lambda x, y, f: (x[:0], y[:0], f[:0]), "nothing to train on"),
-        (lambda x, y, f: (np.where(x == x[4, 2], np.nan, x), y, f), "Row 5 of the features holds"),
-        (lambda x, y, f: (x, np.where(y == y[1], np.inf, y), f), "Row 2 of the targets holds"),
-        (lambda x, y, f: (x, y, f[:5]), "90 rows have 5"),
-        (lambda x, y, f: (x, y, f + 1), "numbered from 0 without gaps"),
-        (lambda x, y, f: (x, y, f * 0), "at least 2"),
-    ],
-    ids=["rows", "one column", "none", "NaN", "infinite", "folds", "numbers", "one fold"],
-)
-def test_bad_input_is_refused(spoil: Any, sentence: str) -> None:
-    features, targets, fold_of_row = spoil(*search_data())
-    with pytest.raises(AdequaError, match=sentence):
-        search_svr(features, targets, fold_of_row, SMALL)
-
-
-def test_a_grid_has_values_that_can_be() -> None:
-    with pytest.raises(AdequaError, match="at least one value"):
-        SVRGrid(C=(), epsilon=(0.1,), gamma=(1,), scaled=False)
-    with pytest.raises(AdequaError, match="greater than 0"):
-        SVRGrid(C=(0,), epsilon=(0.1,), gamma=(1,), scaled=False)
-
-
 SETTING = SVRSetting(C=3, epsilon=0.1, gamma=0.2)
 
 
@@ -323,36 +296,3 @@ def test_a_tube_around_all_targets_leaves_a_constant() -> None:
     again = SupportVectors.from_arrays(saved_and_loaded(ours.arrays()))
     middle = (targets.min() + targets.max()) / 2
     assert again.predict(features).tolist() == [middle] * len(features)
-
-
-@pytest.mark.parametrize("width", [9, 11])
-def test_another_number_of_features_is_refused(width: int) -> None:
-    ours = fit_support_vectors(*model_data(), SETTING, scaled=False)
-    with pytest.raises(AdequaError, match=f"rows of 10 features, but these have {width}"):
-        ours.predict(np.zeros((2, width), np.float32))
-
-
-@pytest.mark.parametrize(
-    ("name", "spoil", "sentence"),
-    [
-        ("gamma", lambda _: None, 'm.npz has no array named "gamma"'),
-        ("scale", lambda _: None, 'has no array named "scale"'),
-        ("vectors", lambda array: array[0], "should have 2 dimensions, but it has 1"),
-        ("coefficients", lambda array: array[1:], '"coefficients" has size'),
-        ("mean", lambda array: array[1:], '"mean" has size 9 where the others need 10'),
-        ("coefficients", lambda array: array * np.nan, '"coefficients" holds something'),
-        ("vectors", lambda array: array.astype(str), '"vectors" holds something'),
-        ("gamma", lambda array: -array, "γ is -0.2"),
-        ("scale", lambda array: array * 0, '"scale" is not above 0'),
-    ],
-    ids=[
-        "no gamma", "no scale", "flat", "coefficients", "mean", "NaN", "text", "negative", "zero"
-    ],
-)  # fmt: skip
-def test_arrays_that_do_not_fit_are_refused(name: str, spoil: Any, sentence: str) -> None:
-    arrays = fit_support_vectors(*model_data(), SETTING, scaled=True).arrays()
-    spoilt = spoil(arrays.pop(name))
-    if spoilt is not None:
-        arrays[name] = spoilt
-    with pytest.raises(AdequaError, match=sentence):
-        SupportVectors.from_arrays(arrays, "m.npz")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adequa.errors import AdequaError
 from adequa.io.conllu import ROOT
 from adequa.learned.reval.forest import EMPTY, Forest, build_forest, sort_into_levels
 from tiny_trees import forests
@@ -108,42 +106,3 @@ def test_long_chains_need_no_recursion() -> None:
     forest = build_forest(np.zeros(length), [*range(1, length), ROOT], [0, length])
     assert forest.depths.tolist() == list(range(length))[::-1]
     assert sort_into_levels(forest).inner_counts == (0, *[1] * (length - 1))
-
-
-@pytest.mark.parametrize(
-    ("words", "parents", "starts", "message"),
-    [
-        ([1, 2], [-1], [0, 2], "2 words, 1 parents and 2 starts"),
-        ([1, 2], [-1, 0], [0, 1], "do not fit together"),
-        ([1], [-1], [], "do not fit together"),
-        ([1, 2], [-1, 0], [0, 3, 2], "do not fit together"),
-        ([-2], [-1], [0, 1], "A word is a row of a table, from 0 on, not -2."),
-        (
-            [1, 1, 1],
-            [-1, -1, 7],
-            [0, 1, 3],
-            "Tree 2 is none: the head of word 2 is 8, but the last",
-        ),
-        ([1, 1], [-1, -2], [0, 2], "Tree 1 is none: the head of word 2 is -1, but the last"),
-        ([1, 1, 1], [-1, -1, -1], [0, 1, 3], "Tree 2 is none: words 1 and 2 are both roots"),
-        ([1, 1], [1, 0], [0, 2], "Tree 1 is none: no word is the root"),
-        ([1, 1, 1], [-1, 2, 1], [0, 3], "Tree 1 is none: following the heads from word 2 leads"),
-        ([1, 1, 1], [-1, -1, 1], [0, 1, 3], "Tree 2 is none: word 2 is its own head"),
-    ],
-    ids=[
-        "parents missing",
-        "starts too short",
-        "no starts",
-        "starts fall",
-        "negative word",
-        "parent beyond",
-        "parent before",
-        "two roots",
-        "no root",
-        "circle",
-        "self",
-    ],
-)
-def test_no_trees(words: list[int], parents: list[int], starts: list[int], message: str) -> None:
-    with pytest.raises(AdequaError, match=message):
-        build_forest(words, parents, starts)

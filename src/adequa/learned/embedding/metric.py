@@ -155,9 +155,7 @@ class EmbeddingRegressor(LearnedMetric):
     ) -> EmbeddingRegressor:
         saved = description.settings
         model = saved["model"]
-        check_choice("model", model, MODELS)
-        check_choice("references", saved["references"], get_args(Reduction))
-        regressor = MODELS[model].from_arrays(arrays, str(folder))
+        regressor = MODELS[model].from_arrays(arrays)
         metric = cls(
             encoder=restore_encoder(saved["encoder"], folder, settings),
             model=model,

@@ -14,7 +14,7 @@ Training needs PyTorch. The trained model is plain arrays, which predict without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise, product
@@ -25,15 +25,8 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.learned.device import to_device, torch_device
-from adequa.learned.embedding.features import (
-    Features,
-    Standardisation,
-    check_features,
-    check_training_rows,
-    row_blocks,
-)
+from adequa.learned.embedding.features import Features, Standardisation, row_blocks
 from adequa.learned.folds import FittedRegressor, Mask, split_off
-from adequa.learned.saved import SavedArrays, check_sizes, saved_array
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray
 
@@ -56,13 +49,6 @@ class MLPSetting:
     dropout: float
     layers: int  # hidden ones
     units: int  # in each of them
-
-    def __post_init__(self) -> None:
-        if min(self.batch, self.layers, self.units) < 1 or not 0 <= self.dropout < 1:
-            raise AdequaError(
-                "A perceptron has at least 1 hidden layer, 1 unit and 1 row a batch, and a dropout "
-                f"rate from 0 to below 1, but here is {self}."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +112,6 @@ class MLP:
         Sums are formed in float64, so that a row's score does not depend on the rows beside it
         by more than its last digits.
         """
-        features = check_features(features, self.dimension)
         layers = [(weights.T.astype(np.float64), biases) for weights, biases in self.layers]
         predictions = np.empty(len(features))
         for rows in row_blocks(features):
@@ -148,22 +133,11 @@ class MLP:
         return arrays | (self.standardisation.arrays() if self.standardisation else {})
 
     @classmethod
-    def from_arrays(cls, arrays: SavedArrays, where: str = "The regressor") -> MLP:
-        """Return the model of saved arrays; `where` names their file in errors."""
-        count = max(1, sum(name.startswith("weights_") for name in arrays))
-        weights = [saved_array(arrays, f"weights_{n}", 2, where) for n in range(1, count + 1)]
-        biases = [saved_array(arrays, f"biases_{n}", 1, where) for n in range(1, count + 1)]
-        outputs = [layer.shape[0] for layer in weights]
-        inputs = [layer.shape[1] for layer in weights]
-        sizes = {f"biases_{n}": (b.size, outputs[n - 1]) for n, b in enumerate(biases, 1)}
-        sizes |= {f"weights_{n}": (inputs[n - 1], outputs[n - 2]) for n in range(2, count + 1)}
-        check_sizes(where, **sizes)
-        check_sizes(where, **{f"weights_{count}": (outputs[-1], 1)})
-        layers = tuple(
-            (w.astype(np.float32), b.astype(np.float32))
-            for w, b in zip(weights, biases, strict=True)
-        )
-        return cls(layers, Standardisation.from_arrays(arrays, inputs[0], where))
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> MLP:
+        """Return the model of saved arrays."""
+        count = sum(name.startswith("weights_") for name in arrays)
+        layers = ((arrays[f"weights_{n}"], arrays[f"biases_{n}"]) for n in range(1, count + 1))
+        return cls(tuple(layers), Standardisation.from_arrays(arrays))
 
 
 # The network while it is trained
@@ -275,8 +249,6 @@ def search_mlp(
     the global generators are left alone. `device` is "auto" (a GPU where there is one), "cpu",
     "cuda" or the like; `tf32` lets a GPU multiply with fewer digits, at a multiple of the speed.
     """
-    features, targets = check_training_rows(features, targets)
-    _check_split(development, targets)
     standardisation = Standardisation.fit(features[~development]) if grid.scaled else None
     if standardisation is not None:
         features = standardisation(features)
@@ -361,20 +333,6 @@ def _pearson(predictions: Tensor, targets: Tensor) -> float:
     x, y = (side.double() - side.double().mean() for side in (predictions, targets))
     correlation = float((x @ y / (x.norm() * y.norm())).clamp(-1, 1))
     return 0.0 if np.isnan(correlation) and bool(predictions.isfinite().all()) else correlation
-
-
-def _check_split(development: Mask, targets: FloatArray) -> None:
-    if development.shape != targets.shape:
-        raise AdequaError(
-            f"Every row is for training or for development, but {targets.size} rows have "
-            f"{development.size} marks."
-        )
-    for what, rows in (("training", ~development), ("development", development)):
-        if np.unique(targets[rows]).size < 2:  # noqa: PLR2004  # a constant has no correlation
-            raise AdequaError(
-                f"The {what} rows need at least 2 different targets, but there are "
-                f"{int(rows.sum())} rows with the same; give more judgements."
-            )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ scikit-learn.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -29,15 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
-from adequa.learned.embedding.features import (
-    Features,
-    Standardisation,
-    check_features,
-    check_training_rows,
-    row_blocks,
-)
+from adequa.learned.embedding.features import Features, Standardisation, row_blocks
 from adequa.learned.folds import FittedRegressor, Mask, grouped_folds
-from adequa.learned.saved import SavedArrays, check_sizes, saved_array
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.correlation import pearson
@@ -45,7 +38,6 @@ from adequa.statistics.correlation import pearson
 GIBIBYTE = 1 << 30
 # Predictions that differ by less than this fraction of the largest differ by rounding alone.
 _ROUNDING = 1e-12
-_FEWEST_FOLDS = 2
 _SOLVER_CACHE = 200_000_000  # bytes: scikit-learn's default
 
 
@@ -89,12 +81,6 @@ class SVRGrid:
     epsilon: tuple[float, ...]
     gamma: tuple[float, ...]
     scaled: bool
-
-    def __post_init__(self) -> None:
-        if not (self.C and self.epsilon and self.gamma):
-            raise AdequaError("A grid needs at least one value each for C, ε and γ.")
-        if min(self.C) <= 0 or min(self.gamma) <= 0 or min(self.epsilon) < 0:
-            raise AdequaError("In a grid C and γ are greater than 0, and ε is not less than 0.")
 
     def gammas(self, dimension: int) -> tuple[float, ...]:
         """Return the values of γ for features of that dimension."""
@@ -192,7 +178,6 @@ class SupportVectors:
 
     def predict(self, features: Features) -> FloatArray:
         """Return one prediction a row, by products over blocks of rows and of support vectors."""
-        features = check_features(features, self.dimension)
         predictions = np.full(len(features), self.intercept)
         for rows in row_blocks(features):
             block = features[rows]
@@ -217,22 +202,14 @@ class SupportVectors:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: SavedArrays, where: str = "The regressor") -> SupportVectors:
-        """Return the model of saved arrays; `where` names their file in errors."""
-        vectors = saved_array(arrays, "vectors", 2, where)
-        coefficients = saved_array(arrays, "coefficients", 1, where)
-        intercept, gamma = (
-            float(saved_array(arrays, name, 0, where)) for name in ("intercept", "gamma")
-        )
-        check_sizes(where, coefficients=(coefficients.size, len(vectors)))
-        if gamma <= 0:
-            raise AdequaError(f"{where}: γ is {gamma}, but it is above 0; save the metric again.")
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> SupportVectors:
+        """Return the model of saved arrays."""
         return cls(
-            vectors.astype(np.float32),
-            coefficients.astype(np.float64),
-            intercept,
-            gamma,
-            Standardisation.from_arrays(arrays, vectors.shape[1], where),
+            arrays["vectors"],
+            arrays["coefficients"],
+            float(arrays["intercept"]),
+            float(arrays["gamma"]),
+            Standardisation.from_arrays(arrays),
         )
 
 
@@ -249,7 +226,6 @@ def fit_support_vectors(
     Standardised features are rounded to float32 before the fit, so that the saved vectors are the
     fitted ones. The same rows in the same order always give the same regressor.
     """
-    features, targets = check_training_rows(features, targets)
     standardisation = Standardisation.fit(features) if scaled else None
     if standardisation is not None:
         features = standardisation(features)
@@ -342,8 +318,7 @@ def search_svr(
     scaled grid, features are standardised over all rows, held-out ones included: distances could
     not be shared otherwise, and no target is used.
     """
-    features, targets = check_training_rows(features, targets)
-    folds = _check_folds(fold_of_row, len(targets))
+    folds = int(fold_of_row.max()) + 1
     gammas, settings = grid.gammas(features.shape[1]), grid.settings(features.shape[1])
     jobs = list(product(range(folds), range(len(gammas))))
     workers = min(affordable_workers(len(targets), folds, workers, max_bytes), len(jobs))
@@ -391,16 +366,6 @@ def _predict_fold(
         # Unlike a product by BLAS, this adds up in one order whatever else is running.
         predictions[i, j] = np.einsum("ij,j->i", to_fold, coefficients) + intercept
     return predictions
-
-
-def _check_folds(fold_of_row: IntArray, rows: int) -> int:
-    """Return the number of folds; raise where a row has none or a fold is empty."""
-    if fold_of_row.shape != (rows,):
-        raise AdequaError(f"Every row needs a fold, but {rows} rows have {fold_of_row.size}.")
-    folds = np.unique(fold_of_row)
-    if folds.size < _FEWEST_FOLDS or not np.array_equal(folds, np.arange(folds.size)):
-        raise AdequaError("Folds are numbered from 0 without gaps, and there are at least 2.")
-    return int(folds.size)
 
 
 def affordable_workers(

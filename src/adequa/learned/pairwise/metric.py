@@ -49,13 +49,10 @@ from adequa.learned.pairwise.inputs import (
 from adequa.learned.pairwise.network import Features, Loss, NetworkShape, PairwiseNetwork, costs_of
 from adequa.learned.results import OTHER_DATA, TrainingResult, trained_on
 from adequa.learned.saved import (
-    SavedArrays,
-    check_sizes,
     essential_signature,
     is_cached,
     may_help,
     restore,
-    saved_array,
 )
 from adequa.metrics.base import Remark, check_choice
 from adequa.metrics.registry import check_settings
@@ -374,10 +371,7 @@ class PairwiseRanker(LearnedMetric):
         saved = dict(description.settings)
         inputs = _restore_inputs(saved.pop("inputs"), folder, settings)
         metric = cls(inputs=inputs, name=description.name, **saved)
-        metric._check_settings()
-        metric.network_, metric.scalings_ = _restore_network(
-            arrays, inputs, metric.hidden, str(folder)
-        )
+        metric.network_, metric.scalings_ = _restore_network(arrays, inputs, metric.hidden)
         metric.restore_facts(description)
         return metric
 
@@ -467,30 +461,18 @@ def _saved_arrays(
 
 
 def _restore_network(
-    arrays: SavedArrays, inputs: RankerInputs, hidden: int, where: str
+    arrays: Mapping[str, np.ndarray], inputs: RankerInputs, hidden: int
 ) -> tuple[PairwiseNetwork, tuple[Scaling, Scaling]]:
-    """Return the saved network and scalings, after a check that they fit the inputs."""
-    scores = sum(each.count for each in inputs.scores)
-    vector = sum(each.encoder.dimension for each in inputs.vectors)
-    scalings = (
-        _restore_scaling(arrays, "scores", scores, where),
-        _restore_scaling(arrays, "vectors", vector, where),
+    """Return the saved network and scalings."""
+    scores, vectors = (
+        Scaling(arrays[f"{name}_centre"], arrays[f"{name}_reach"]) for name in _SCALINGS
     )
-    shape = NetworkShape(vector=vector, scores=scores, hidden=hidden)
-    theta = saved_array(arrays, "theta", 1, where).astype(np.float64)
-    check_sizes(where, theta=(theta.size, shape.size))
-    return PairwiseNetwork(shape, theta), scalings
-
-
-def _restore_scaling(arrays: SavedArrays, name: str, count: int, where: str) -> Scaling:
-    centre, reach = (
-        saved_array(arrays, f"{name}_{part}", 1, where) for part in ("centre", "reach")
+    shape = NetworkShape(
+        vector=sum(each.encoder.dimension for each in inputs.vectors),
+        scores=sum(each.count for each in inputs.scores),
+        hidden=hidden,
     )
-    check_sizes(where, **{f"{name}_centre": (centre.size, count)})
-    check_sizes(where, **{f"{name}_reach": (reach.size, count)})
-    if (reach <= 0).any():
-        raise AdequaError(f'{where}: the array "{name}_reach" is not above 0; save it again.')
-    return Scaling(centre.astype(np.float64), reach.astype(np.float64))
+    return PairwiseNetwork(shape, arrays["theta"]), (scores, vectors)
 
 
 # The model card ----------------------------------------------------------------------------------

@@ -136,8 +136,6 @@ def collect_judgements(
     `DEVELOPMENT_FRACTION` is held out, without parting rows of one reference, unless there are
     development ratings.
     """
-    if not judgements:
-        raise AdequaError("A Tree-LSTM learns from preferences or ratings; there are none.")
     chosen_on = [_split_part(ratings, _DEVELOPMENT, "choose on") for ratings in development]
     to_train, development_parts = [], []
     for data in judgements:
@@ -187,10 +185,6 @@ def _rescale(ratings: Ratings, note: Callable[[str], None]) -> Ratings:
     lowest, highest = float(scores.min()), float(scores.max())
     if lowest >= LOWEST and highest <= HIGHEST:
         return ratings
-    if lowest == highest:
-        raise AdequaError(
-            f"Ratings that do not differ cannot be brought to the scale from 1 to 5: {lowest:g}."
-        )
     note(
         f"{ratings.name or 'the ratings'}: from {lowest:g} to {highest:g}, which is brought to 1 "
         "to 5."

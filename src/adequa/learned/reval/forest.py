@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adequa.errors import AdequaError
-from adequa.io.conllu import ROOT, first_fault, starts_of
+from adequa.io.conllu import ROOT, starts_of
 from adequa.segments import IntArray
 
 EMPTY = -1  # the word of the only node of an empty sentence
@@ -69,18 +68,6 @@ def build_forest(words: npt.ArrayLike, parents: npt.ArrayLike, starts: npt.Array
     parents = np.asarray(parents, dtype=np.int64)
     starts = np.asarray(starts, dtype=np.int64)
     lengths = np.diff(starts)
-    if not (
-        starts.size
-        and starts[0] == 0
-        and (lengths >= 0).all()
-        and words.shape == parents.shape == (starts[-1],)
-    ):
-        raise AdequaError(
-            f"{words.size} words, {parents.size} parents and {starts.size} starts of "
-            "trees do not fit together; give a parent a word, and starts from 0 to all words."
-        )
-    if words.size and words.min() < EMPTY:
-        raise AdequaError(f"A word is a row of a table, from 0 on, not {words.min()}.")
     empty = starts[:-1][lengths == 0]
     words = np.insert(words, empty, EMPTY)
     parents = np.insert(parents, empty, ROOT)
@@ -90,10 +77,6 @@ def build_forest(words: npt.ArrayLike, parents: npt.ArrayLike, starts: npt.Array
 
 def _depths(parents: IntArray, starts: IntArray) -> IntArray:
     """Steps from each node to its root, in as many rounds as the longest tree has binary digits."""
-    fault = first_fault(parents, starts)
-    if fault is not None:
-        tree = int(np.searchsorted(starts, fault.at, side="right"))
-        raise AdequaError(f"Tree {tree} is none: {fault.sentence}")
     lengths, is_root = np.diff(starts), parents == ROOT
     ancestors = np.where(
         is_root, np.arange(len(parents)), parents + np.repeat(starts[:-1], lengths)

@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
-from adequa.errors import AdequaError
-from adequa.io.text import BOOLEANS
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
@@ -44,6 +41,7 @@ from adequa.learned.reval.words import (
 )
 from adequa.learned.saved import (
     PARSER,
+    is_cached,
     numbered_keys,
     other_parser_remark,
     parser_facts,
@@ -55,9 +53,10 @@ from adequa.metrics.registry import check_settings
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import batches_by_length, distinct
-from adequa.segments import FloatArray, IntArray, Reduction, ReferencePairs, Segments, reduce_pairs
+from adequa.segments import FloatArray, Reduction, ReferencePairs, Segments, reduce_pairs
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from adequa.learned.reval.network import Structure, TreeNetwork
@@ -109,9 +108,9 @@ class TreeLstm(LearnedMetric):
     network_: TreeNetwork = field(init=False, repr=False)
     words_: TreeWords = field(init=False, repr=False)
     parser_facts_: Mapping[str, Any] = field(init=False, repr=False)  # of the training's parser
-    _cache: SentenceCache = field(
-        default_factory=lambda: SentenceCache(_CACHED_SENTENCES), init=False, repr=False
-    )
+    # Vectors of the latest sentences, the latest last. It is never changed but replaced, so that
+    # several threads may read it.
+    _cache: Mapping[str, Tensor] = field(default_factory=dict, init=False, repr=False)
 
     def fit(
         self,
@@ -123,7 +122,7 @@ class TreeLstm(LearnedMetric):
         check_choice("structure", self.structure, STRUCTURES)
         check_choice("preset", self.preset, get_args(Preset))
         check_choice("references", self.references, get_args(Reduction))
-        check_device(self.device)
+        device = torch_device(self.device)
         data = collect_judgements(
             [judgements] if isinstance(judgements, Ratings | Preferences) else judgements,
             development,
@@ -132,14 +131,16 @@ class TreeLstm(LearnedMetric):
             seed=self.seed,
             note=progress.note,
         )
-        trained, words = self._train(data, progress)
+        trained, words = self._train(data, device, progress)
         self.network_, self.words_, self.digest_ = trained.network, words, ""
         self.parser_facts_ = parser_facts(self.parser)
-        self._cache = SentenceCache(_CACHED_SENTENCES)
+        self._cache = {}
         self._describe(data, trained)
         return self
 
-    def _train(self, data: TreeJudgements, progress: Progress) -> tuple[TrainedTrees, TreeWords]:
+    def _train(
+        self, data: TreeJudgements, device: torch.device, progress: Progress
+    ) -> tuple[TrainedTrees, TreeWords]:
         """Return the trained network, with predictions by segment, and the word vectors."""
         from adequa.learned.reval.train import preset_shape, train_trees  # noqa: PLC0415  # PyTorch
 
@@ -159,7 +160,7 @@ class TreeLstm(LearnedMetric):
             criterion,
             tuned=words.trained is not None,
             seed=self.seed,
-            device=torch_device(self.device),
+            device=device,
             progress=progress,
         )
         if trained.table is not None:
@@ -243,18 +244,19 @@ class TreeLstm(LearnedMetric):
 
     def _compose(self, texts: Sequence[str]) -> Tensor:
         """Return h of every text; the latest are cached, since references come again."""
-        network = self.network_
-        h = network.w.new_empty(len(texts), network.shape.memory, requires_grad=False)
-        missing = self._cache.fill(h, texts)
-        lengths = [len(texts[row]) for row in missing.tolist()]
-        for batch in batches_by_length(
-            lengths, max_tokens=_BATCH_CHARACTERS, max_count=_BATCH_TEXTS
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        cache = self._cache
+        vectors = {text: cache[text] for text in texts if text in cache}
+        missing = [text for text in texts if text not in vectors]
+        for rows in batches_by_length(
+            list(map(len, missing)), max_tokens=_BATCH_CHARACTERS, max_count=_BATCH_TEXTS
         ):
-            rows = missing[batch]
-            batch_texts = [texts[row] for row in rows.tolist()]
-            h[rows] = batch_h = self._compose_batch(batch_texts)
-            self._cache.put(batch_texts, batch_h)
-        return h
+            batch = [missing[row] for row in rows.tolist()]
+            vectors |= zip(batch, self._compose_batch(batch).unbind(), strict=True)
+        latest = [(text, h) for text, h in cache.items() if text not in vectors]
+        self._cache = dict([*latest, *vectors.items()][-_CACHED_SENTENCES:])
+        return torch.stack([vectors[text] for text in texts])
 
     def _compose_batch(self, texts: Sequence[str]) -> Tensor:
         from adequa.learned.reval.network import compose_trees  # noqa: PLC0415  # needs PyTorch
@@ -332,13 +334,12 @@ class TreeLstm(LearnedMetric):
         parsers = parser_settings(settings) or [PARSER]
         check_settings(folder, settings, [*parsers, *keys, "references", "device", "cache"])
         device = settings.get("device", "auto")
-        check_device(device)
         references = settings.get("references", saved["references"])
         check_choice("references", references, get_args(Reduction))
-        cache = settings.get("cache", "true").lower()
-        check_choice("cache", cache, BOOLEANS)
         metric = cls(
-            parser=restore_parser(saved["parser"], folder, settings, cache=BOOLEANS[cache]),
+            parser=restore_parser(
+                saved["parser"], folder, settings, cache=is_cached(folder, settings)
+            ),
             vectors=restore_vectors(
                 saved["vectors"], list(map(settings.get, keys)), folder, device
             ),
@@ -366,66 +367,5 @@ class TreeLstm(LearnedMetric):
 
         weights = dict(arrays)
         self.words_ = read_words(self.vectors, weights.pop(_TABLE, None), folder)
-        if not all(np.isfinite(array).all() for array in weights.values()):
-            raise ValueError("the weights hold something that is no finite number")
         self.network_ = TreeNetwork.from_arrays(TreeShape(**shape), weights)
-        if self.words_.dimension != self.network_.shape.dimension:
-            raise ValueError("the vectors have another dimension than the network")
         self.network_.to(torch_device(self.device))
-
-
-class SentenceCache:
-    """The vectors of the latest sentences, in memory: at most `limit`, the oldest dropped first.
-
-    Multiple threads may use one cache. A copy of it is empty.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._rows: dict[str, int] = {}  # by text, the latest last
-        self._vectors: Tensor | None = None  # one row a text
-        self._lock = Lock()
-
-    def __reduce__(self) -> tuple[type[SentenceCache], tuple[int]]:
-        return SentenceCache, (self.limit,)  # a lock cannot be copied
-
-    def fill(self, vectors: Tensor, texts: Sequence[str]) -> IntArray:
-        """Copy the vectors of cached texts into rows of `vectors`; returns the missing rows."""
-        with self._lock:
-            rows = np.array([self._rows.get(text, -1) for text in texts], dtype=np.int64)
-            hits = np.flatnonzero(rows >= 0)
-            if self._vectors is not None and len(hits):
-                vectors[hits] = self._vectors[rows[hits]]
-            for hit in hits.tolist():
-                self._rows[texts[hit]] = self._rows.pop(texts[hit])
-        return np.flatnonzero(rows < 0)
-
-    def put(self, texts: Sequence[str], vectors: Tensor) -> None:
-        """Store the vectors of distinct texts, or of the last ones if there are too many."""
-        texts, vectors = texts[-self.limit :], vectors[-self.limit :]
-        with self._lock:
-            if self._vectors is None:
-                self._vectors = vectors.new_empty(self.limit, vectors.shape[1])
-            self._vectors[np.array([self._row_for(text) for text in texts], np.int64)] = vectors
-
-    def _row_for(self, text: str) -> int:
-        """Return the row of a text: its own, a free one, or that of the oldest text."""
-        if text in self._rows:  # another thread was faster
-            row = self._rows.pop(text)
-        elif len(self._rows) < self.limit:
-            row = len(self._rows)
-        else:
-            row = self._rows.pop(next(iter(self._rows)))
-        self._rows[text] = row
-        return row
-
-
-def check_device(name: str) -> None:
-    """Raise an error if PyTorch or the device is missing."""
-    try:
-        import torch  # noqa: PLC0415, F401  # an extra, and heavy
-    except ImportError as error:
-        raise AdequaError(
-            "A Tree-LSTM needs PyTorch; install it with: pip install 'adequa[train]'"
-        ) from error
-    torch_device(name)

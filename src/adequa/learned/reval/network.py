@@ -33,7 +33,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import EMPTY, Forest, Levels, sort_into_levels
 from adequa.runtime.batching import batches_by_length
@@ -76,25 +75,12 @@ class TreeShape:
             "b_p": (CLASSES,),
         }
 
-    def check(self) -> None:
-        """Raise an error if a value makes no sense."""
-        if min(self.dimension, self.memory, self.hidden) < 1:
-            raise AdequaError("Word vectors, memory and hidden layer each have 1 or more units.")
-        if self.structure not in {"dependency", "chain"}:
-            raise AdequaError(f'structure is dependency or chain, not "{self.structure}".')
-        for name in ("word_dropout", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise AdequaError(
-                    f"{name} must be at least 0 and below 1, not {getattr(self, name):g}."
-                )
-
 
 class TreeNetwork(nn.Module):
     """A Tree-LSTM over the trees of a batch, and the comparison of their roots."""
 
     def __init__(self, shape: TreeShape, seed: int) -> None:
         super().__init__()
-        shape.check()
         self.shape = shape
         generator, sizes = torch.Generator().manual_seed(seed), shape.weights()
 
@@ -132,8 +118,6 @@ class TreeNetwork(nn.Module):
 
         The words of the trees are rows of the table.
         """
-        if len(levels.vocabulary) and levels.vocabulary[-1] >= len(table):
-            raise ValueError(f"word {levels.vocabulary[-1]} is not in a table of {len(table)}")
         index = _index_tensors(levels, table.device)
         x = self._word_vectors(index["vocabulary"], table)
         wx = functional.linear(x, self.w, self.b)  # W x + b, once for each word of the batch
@@ -193,8 +177,7 @@ class TreeNetwork(nn.Module):
 
     @classmethod
     def from_arrays(cls, shape: TreeShape, arrays: Mapping[str, np.ndarray]) -> TreeNetwork:
-        """Return the network with these weights; they are checked before any memory is used."""
-        _check_weights(shape, arrays)
+        """Return the network with these weights."""
         network = cls(shape, seed=0)
         network.load_state_dict(
             {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
@@ -227,18 +210,6 @@ def _sum_by_parent(values: Tensor, parents: Tensor, count: int) -> Tensor:
     return values.new_zeros(count, values.shape[1]).index_add(0, parents, values)
 
 
-def _check_weights(shape: TreeShape, arrays: Mapping[str, np.ndarray]) -> None:
-    expected = shape.weights()
-    actual = {name: array.shape for name, array in arrays.items()}
-    if expected != actual:
-        names = sorted(
-            name
-            for name in expected.keys() | actual.keys()
-            if expected.get(name) != actual.get(name)
-        )
-        raise ValueError(f"weights of another network: {', '.join(names)}")
-
-
 def expected_similarity(log_p: Tensor) -> Tensor:
     """Return ŷ = rᵀ p̂ with r = 1 … K for each row of log p̂."""
     return log_p.exp() @ torch.arange(1, log_p.shape[1] + 1, dtype=log_p.dtype, device=log_p.device)
@@ -252,11 +223,6 @@ def target_distributions(similarity: npt.ArrayLike) -> npt.NDArray[np.float32]:
            [0. , 0. , 0. , 0. , 1. ]], dtype=float32)
     """
     y: FloatArray = np.asarray(similarity, dtype=np.float64)
-    outside = ~((y >= 1) & (y <= CLASSES))
-    if outside.any():
-        raise AdequaError(
-            f"Similarities are from 1 to {CLASSES}, but one is {y[outside][0]:g}; rescale them."
-        )
     # ⌊y⌋ gets ⌊y⌋ − y + 1 and the next class y − ⌊y⌋: a tent around y.
     p: FloatArray = np.maximum(1 - np.abs(y[:, None] - np.arange(1, CLASSES + 1)), 0)
     return p.astype(np.float32)

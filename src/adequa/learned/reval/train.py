@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.reval.forest import Forest
 from adequa.learned.reval.network import (
@@ -48,15 +47,6 @@ class TreeSettings:
     warm_up: float | None = None
     largest_gradient: float | None = None  # norm that gradients are clipped to
     table_rate: float = 0.1  # factor of the learning rate for word vectors that are tuned
-
-    def check(self) -> None:
-        """Raise an error if a value makes no sense."""
-        if self.optimiser not in get_args(Optimiser):
-            raise AdequaError(f'optimiser is adagrad or adam, not "{self.optimiser}".')
-        if min(self.batch, self.epochs) < 1:
-            raise AdequaError("A training has 1 or more pairs a batch, and 1 or more epochs.")
-        if not self.learning_rate > 0 or not self.penalty >= 0:
-            raise AdequaError("The learning rate is above 0, and the penalty 0 or more.")
 
 
 PAPER = TreeSettings("adagrad", learning_rate=0.05, batch=25, epochs=10, penalty=1e-4)
@@ -134,7 +124,6 @@ def train_trees(
     progress: Progress = NO_PROGRESS,
 ) -> TrainedTrees:
     """Train for all epochs, and return the network of the epoch with the highest criterion."""
-    settings.check()
     device = device or torch.device("cpu")
     model = _TreeModel(
         TreeNetwork(shape, seed).to(device), to_device(data.table, device), tuned=tuned
