@@ -30,13 +30,13 @@ from adequa.cli.progress import print_notes, progress
 from adequa.comparison.settings import (
     ALPHA,
     CONFIDENCE,
-    METRICS,
     RESAMPLES,
     SEED,
     SWAPS,
     ComparisonSettings,
 )
 from adequa.errors import AdequaError
+from adequa.metrics import DEFAULT_METRICS
 from adequa.tables import Format
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 ComparedMetrics = Annotated[
     list[str] | None,
-    metrics_option(METRICS, score_files=True),
+    metrics_option(DEFAULT_METRICS, score_files=True),
 ]
 Report = Annotated[
     str | None,
@@ -189,7 +189,7 @@ def compare_files(
     from adequa.io.read import total_bytes
     from adequa.io.text import lines
 
-    loaded = sources(metrics or METRICS, loading)
+    loaded = sources(metrics or DEFAULT_METRICS, loading)
     loading.check_device()
     words = None if known_words is None else lines(known_words)
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:

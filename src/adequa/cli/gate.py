@@ -20,8 +20,9 @@ from adequa.cli.options import (
 )
 from adequa.cli.output import FormatOption, chosen_format, write, write_result
 from adequa.cli.progress import print_notes
-from adequa.comparison.settings import ALPHA, METRICS, SEED, SWAPS
+from adequa.comparison.settings import ALPHA, SEED, SWAPS
 from adequa.errors import AdequaError
+from adequa.metrics import DEFAULT_METRICS
 from adequa.tables import Format
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _rules(
 
     if path is None:
         return same_rules(
-            metrics or METRICS,
+            metrics or DEFAULT_METRICS,
             max_drop or 0.0,
             ALPHA if alpha is None else alpha,
             swaps=swaps,

@@ -33,7 +33,7 @@ class MetricLoader:
     def __call__(self, specification: str) -> Metric:
         """Load a metric by its name or folder, with settings."""
         metric = self._on_device(specification)
-        if self.megabytes is not None:
+        if self.megabytes is not None and metric.caches_scores:
             from adequa.io.storage import cache_folder
 
             with suppress(RuntimeError):  # there is no home folder
@@ -84,10 +84,11 @@ def reader(
 
     `keep` are further columns of an -i file that the verb needs.
     """
-    from adequa.io.columns import column_mapping
     from adequa.io.read import read_parallel, read_table
 
     if table is not None:
+        from adequa.io.columns import column_mapping
+
         if hypotheses or references or source is not None:
             raise AdequaError("Give either one file with -i, or files with -t and -r; not both.")
         mapping = column_mapping(columns)

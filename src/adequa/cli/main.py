@@ -5,74 +5,110 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from inspect import cleandoc
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from adequa.cli import (
-    analyse,
-    choosing,
-    compare,
-    datasets,
-    export,
-    gate,
-    meta_evaluation,
-    metrics,
-    rank,
-    reproduce,
-    robustness,
-    score,
-    serve,
-    train,
-)
 from adequa.cli.options import Verb
 from adequa.cli.progress import print_message
 from adequa.errors import AdequaError
 from adequa.version import __version__
 
-VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
-    "Score": {"score": score.score},
-    "Compare": {"compare": compare.compare, "gate": gate.gate, "rank": rank.rank},
-    "Choose": {"rerank": choosing.rerank, "mbr": choosing.mbr},
+# The function or group of each verb, as MODULE:NAME in this package, and its summary. A verb is
+# imported when it is run, so that the others cost no time.
+VERBS: dict[str, dict[str, tuple[str, str]]] = {
+    "Score": {
+        "score": ("score:score", "Score translations against references."),
+    },
+    "Compare": {
+        "compare": ("compare:compare", "Compare systems by scores, significance tests and ranks."),
+        "gate": ("gate:gate", "Fail if a new system is significantly worse than the old one."),
+        "rank": ("rank:rank", "Order systems by who beats whom, segment by segment."),
+    },
+    "Choose": {
+        "rerank": ("choosing:rerank", "Order candidate translations by scores against references."),
+        "mbr": ("choosing:mbr", "Choose among candidate translations by minimum Bayes risk."),
+    },
     "Meta-evaluate": {
-        "evaluate": meta_evaluation.evaluate,
-        "differences": meta_evaluation.differences,
-        "analyse": analyse.analyse,
-        "robustness": robustness.robustness,
-        "datasets": datasets.app,
+        "evaluate": (
+            "meta_evaluation:evaluate",
+            "Measure how well metrics agree with human judgements.",
+        ),
+        "differences": (
+            "meta_evaluation:differences",
+            "Count how often people agree with a score difference, by size.",
+        ),
+        "analyse": ("analyse:analyse", "Analyse which good outputs two metrics find or miss."),
+        "robustness": (
+            "robustness:robustness",
+            "Measure how often metrics notice damage to translations.",
+        ),
+        "datasets": ("datasets:app", "List the datasets of human judgements, or get one."),
     },
     "Train": {
-        "train": train.app,
-        "export": export.export,
-        "encoders": train.encoders,
-        "round-trip": export.round_trip,
+        "train": ("train:app", "Train a metric on human judgements of your own."),
+        "export": ("export:export", "Pack a trained pair regressor for use without PyTorch."),
+        "encoders": ("train:encoders", "List the kinds of encoders, or the settings of one."),
+        "round-trip": (
+            "export:round_trip",
+            "Translate sentences to another language and back, to train on.",
+        ),
     },
-    "Serve": {"serve": serve.serve},
-    "More": {"metrics": metrics.metrics, "reproduce": reproduce.reproduce},
+    "Serve": {
+        "serve": ("serve:serve", "Serve an API over HTTP, and a web page at /."),
+    },
+    "More": {
+        "metrics": ("metrics:metrics", "List the metrics, or the settings of one."),
+        "reproduce": (
+            "reproduce:reproduce",
+            "Measure a published table again, side by side with the paper.",
+        ),
+    },
 }
+_TARGETS = {name: target for verbs in VERBS.values() for name, (target, _) in verbs.items()}
 
 
 class Verbs(TyperGroup):
-    """The verbs in groups, each with the whole first sentence of its help."""
+    """The verbs in groups, each imported when it is run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """All verbs, in the order of the help."""
+        return list(_TARGETS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """The command of a verb; None where there is none of this name."""
+        return load_verb(cmd_name) if cmd_name in _TARGETS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the groups; columns are aligned across all of them."""
-        width = max(map(len, self.commands))
+        """Write the groups with whole summaries; columns are aligned across all of them."""
+        width = max(map(len, _TARGETS))
         for title, verbs in VERBS.items():
             with formatter.section(title):
                 formatter.write_dl(
-                    [(name.ljust(width), _summary(self.commands[name].help)) for name in verbs]
+                    [(name.ljust(width), summary) for name, (_, summary) in verbs.items()]
                 )
 
 
-def _summary(help_: str | None) -> str:
-    return " ".join(cleandoc(help_ or "").partition("\n\n")[0].split())
+def load_verb(name: str) -> Any:
+    """Import a verb and return its command."""
+    module, attribute = _TARGETS[name].split(":")
+    verb = getattr(import_module(f"adequa.cli.{module}"), attribute)
+    if isinstance(verb, typer.Typer):
+        command: Any = get_group(verb)
+    else:
+        single = typer.Typer(
+            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+        )
+        single.command(name, cls=Verb)(verb)
+        command = get_command(single)
+    command.name = name
+    return command
 
 
 app = typer.Typer(
@@ -84,12 +120,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verbs in VERBS.values():
-    for _name, _verb in _verbs.items():
-        if isinstance(_verb, typer.Typer):
-            app.add_typer(_verb, name=_name)
-        else:
-            app.command(_name, cls=Verb)(_verb)
 
 
 def _show_version(show: bool) -> None:

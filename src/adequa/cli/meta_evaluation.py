@@ -17,7 +17,7 @@ import typer
 from adequa.cli.inputs import MetricLoader
 from adequa.cli.options import (
     CACHE_SIZE,
-    DEFAULT_METRICS,
+    META_EVALUATION_METRICS,
     CacheSize,
     Confidence,
     DeviceOption,
@@ -241,7 +241,7 @@ def evaluate(
         seed=seed,
     )
     writing = chosen_format(format_, output)
-    metrics = metric or DEFAULT_METRICS
+    metrics = metric or META_EVALUATION_METRICS
     check_files({"-o": output, "--plot": plot}, [dataset, *metrics])
     if plot is not None:
         from adequa.agreement.plots import check_plot
@@ -313,7 +313,7 @@ def differences(
     for name in datasets:
         if datasets.count(name) > 1:
             raise AdequaError(f"{name} is given more than once; its pairs would count twice.")
-    metrics = metric or DEFAULT_METRICS
+    metrics = metric or META_EVALUATION_METRICS
     check_files({"-o": output}, [*datasets, *metrics])
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
     loader = MetricLoader(device, None if no_cache else cache_size)

@@ -106,8 +106,8 @@ def metrics_option(default: Sequence[str], *, score_files: bool = False) -> Any:
     )
 
 
-DEFAULT_METRICS = ("sentbleu", "chrf")  # of verbs that measure metrics by human judgements
-Metrics = Annotated[list[str] | None, metrics_option(DEFAULT_METRICS, score_files=True)]
+META_EVALUATION_METRICS = ("sentbleu", "chrf")  # of verbs that measure metrics by human judgements
+Metrics = Annotated[list[str] | None, metrics_option(META_EVALUATION_METRICS, score_files=True)]
 Hypotheses = Annotated[
     list[str] | None,
     typer.Option(

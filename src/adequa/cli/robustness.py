@@ -23,7 +23,7 @@ from adequa.cli.meta_evaluation import (
 )
 from adequa.cli.options import (
     CACHE_SIZE,
-    DEFAULT_METRICS,
+    META_EVALUATION_METRICS,
     CacheSize,
     Confidence,
     DeviceOption,
@@ -56,7 +56,7 @@ def robustness(
             f" Its better translations are damaged. Default: {DEFAULT_DATASET}, or the files of -t."
         ),
     ] = None,
-    metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
+    metric: Annotated[list[str] | None, metrics_option(META_EVALUATION_METRICS)] = None,
     data: Annotated[
         str | None, typer.Option(hidden=True, help="The dataset, as an option.")
     ] = None,
@@ -127,7 +127,7 @@ def robustness(
     if dataset is not None and data is not None:
         raise AdequaError("Name one dataset, as DATASET or with --data; not both.")
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
-    dataset, metrics = dataset or data, metric or DEFAULT_METRICS
+    dataset, metrics = dataset or data, metric or META_EVALUATION_METRICS
     texts = [named_file(each) for each in hypothesis or ()]
     files = [
         *(path for _, path in texts),

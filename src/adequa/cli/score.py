@@ -30,8 +30,8 @@ from adequa.cli.options import (
 )
 from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
 from adequa.cli.progress import notes_on, print_notes, progress
-from adequa.comparison.settings import METRICS
 from adequa.errors import AdequaError, counted
+from adequa.metrics import DEFAULT_METRICS
 from adequa.progress import Progress
 from adequa.tables import TABLE_FORMATS, Format
 
@@ -92,7 +92,7 @@ def score(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
-    metric: Annotated[list[str] | None, metrics_option(METRICS)] = None,
+    metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
     segments: Annotated[
         bool,
         typer.Option("--segments", help="One score per segment; -o may then also end in .parquet."),
@@ -132,7 +132,7 @@ def score(
             raise AdequaError("A corpus of shards goes with -i, -o and -m; leave out the others.")
         chosen = chosen_format(format_, None)
         scored = _score_shards(
-            input_, output, metric or METRICS, column or [],
+            input_, output, metric or DEFAULT_METRICS, column or [],
             engine=engine, workers=workers, address=address, gpus=gpus, device=device,
             prefix=prefix, max_characters=max_characters, quiet=quiet,
         )  # fmt: skip
@@ -148,7 +148,7 @@ def score(
     loader = MetricLoader(device, None if no_cache else cache_size)
     from adequa.scoring.results import labelled
 
-    metrics = labelled({each: loader(each) for each in metric or METRICS})
+    metrics = labelled({each: loader(each) for each in metric or DEFAULT_METRICS})
     loader.check_device()
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="Train a metric on human judgements of your own.\n\nUse it with `adequa score -m FOLDER`.",
 )
 

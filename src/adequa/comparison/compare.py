@@ -17,7 +17,7 @@ from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
 from adequa.comparison.results import Comparison, Dimension
-from adequa.comparison.settings import METRICS, ComparisonSettings
+from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import (
     AgreementBins,
     compare_metrics,
@@ -26,6 +26,7 @@ from adequa.comparison.significance import (
     too_few_differences,
 )
 from adequa.errors import AdequaError, counted, nearest
+from adequa.metrics import DEFAULT_METRICS
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import (
@@ -51,7 +52,7 @@ _SCORE_KEY = {"system", "segment"}  # columns by which a comparison looks up sco
 def compare(
     systems: Mapping[str, Iterable[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
-    metrics: Specifications = METRICS,
+    metrics: Specifications = DEFAULT_METRICS,
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,

@@ -22,7 +22,6 @@ from adequa.comparison.results import Comparison, MetricComparison
 from adequa.comparison.settings import (
     ALPHA,
     MAX_RESAMPLES,
-    METRICS,
     SEED,
     SWAPS,
     ComparisonSettings,
@@ -31,6 +30,7 @@ from adequa.comparison.significance import count_segments, smallest_p, too_few_d
 from adequa.comparison.text import probability, signed
 from adequa.errors import AdequaError, nearest, printable
 from adequa.io.text import FilePath, read_toml
+from adequa.metrics import DEFAULT_METRICS
 from adequa.statistics.significance import holm
 from adequa.tables import Column, Format, Result, Table, decimal
 
@@ -65,7 +65,7 @@ significantly (p = 0.0333 ≤ 0.05)
     """
     chosen: Specifications
     if rules is None:
-        resolved = metric_sources(metrics or METRICS)
+        resolved = metric_sources(metrics or DEFAULT_METRICS)
         names, level = [each.name for each in resolved], ALPHA if alpha is None else alpha
         chosen, rules = resolved, same_rules(names, max_drop or 0.0, level)
     else:

@@ -11,7 +11,6 @@ from numbers import Integral
 
 from adequa.errors import AdequaError, nearest
 
-METRICS = ("adequa", "bleu", "chrf")  # of `adequa score` too
 SEED = 12345  # sacreBLEU's: the same seed and numbers of resamples give the same resamples
 RESAMPLES = 1000  # of the bootstrap
 SWAPS = 10_000  # of approximate randomisation, as in sacreBLEU; more for many systems

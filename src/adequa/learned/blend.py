@@ -71,6 +71,7 @@ class Blend(LearnedMetric):
         if not self.parts and not self.columns:
             raise AdequaError("A blend needs at least one metric or column of scores.")
         self.needs_whole_corpus = any(part.needs_whole_corpus for part in self.parts)
+        self.caches_scores = any(part.caches_scores for part in self.parts)
         limits = [p.max_references for p in self.parts if p.max_references is not None]
         self.max_references = min(limits, default=None)
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from adequa.metrics.nist import NIST
     from adequa.metrics.sacrebleu_metrics import BLEU, CHRF, TER, SentBLEU
 
+# Of the verbs and functions that score or compare systems.
+DEFAULT_METRICS = ("adequa", "bleu", "chrf")
+
 __all__ = [
     "BLEU",
     "CDER",

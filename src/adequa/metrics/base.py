@@ -94,6 +94,8 @@ class Metric(ABC):
     # True where a segment's statistics depend on the other segments, so that a corpus cannot be
     # scored in batches (NIST's information weights).
     needs_whole_corpus: bool = False
+    # Whether scoring takes so long that scores are cached on disk; see `keep_scores`.
+    caches_scores: bool = False
     # Columns of numbers beside the texts that the metric reads, from the ids of segments.
     columns: tuple[str, ...] = ()
     # Packages whose version may change the score, beside our own.

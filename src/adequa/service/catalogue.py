@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from adequa.comparison.settings import METRICS as DEFAULTS
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.learned.pairwise.metric import PairwiseRanker
+from adequa.metrics import DEFAULT_METRICS
 from adequa.metrics.base import Metric
 from adequa.metrics.edit_rates import TOKENIZERS
 from adequa.metrics.registry import (
@@ -177,7 +177,7 @@ class Catalogue:
     def defaults(self) -> list[str]:
         """The default metrics: those of the command line, if the server has them."""
         scoring = [name for name, entry in self.entries.items() if not entry.only_ranks]
-        return [name for name in DEFAULTS if name in scoring] or scoring[:1]
+        return [name for name in DEFAULT_METRICS if name in scoring] or scoring[:1]
 
     def describe(self) -> list[dict[str, Any]]:
         """All metrics as answered by the API; they are loaded for it."""

@@ -152,6 +152,7 @@ class PackedPair(MeanMetric):
     higher_is_better = True
     range = (0.0, 1.0)
     decimals = DECIMALS
+    caches_scores = True
 
     # Counts over all calls: pairs read in windows, hypotheses not in English, all hypotheses.
     too_long_: int = field(default=0, init=False)
@@ -282,6 +283,7 @@ class Adequa(MeanMetric):
     higher_is_better = True
     range = (0.0, 1.0)
     decimals = DECIMALS
+    caches_scores = True
     choices = {"device": get_args(Device), "references": get_args(Reduction)}  # noqa: RUF012
 
     def __post_init__(self) -> None:
