@@ -29,12 +29,12 @@ from adequa.reproduce.guzman import (
     four_metrics,
     glove,
     glove_matched,
-    preferences,
     syntax,
     usable,
 )
+from adequa.reproduce.scorers import load_preferences
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.preference_tau import tau_wmt12
+from adequa.statistics.preference_tau import tau
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def train_and_test(
     trained = train_network(
         features[0],
         triples,
-        lambda network: float(tau_wmt12(validation.margins(network, features[1]))),
+        lambda network: float(tau("tau-wmt12", validation.margins(network, features[1]))),
         costs=costs_of(row.loss, symmetric=True, tie_penalty=row.tie_penalty),
         settings=TrainingSettings(
             hidden=row.hidden,
@@ -159,7 +159,7 @@ def train_and_test(
     )
     margins = test.margins(trained.network, features[2])
     taus = [
-        float(tau_wmt12(margins[test.language_pairs == pair]))
+        float(tau("tau-wmt12", margins[test.language_pairs == pair]))
         for pair in np.unique(test.language_pairs)
     ]
     return 100 * trained.best.tau, 100 * float(np.mean(taus))
@@ -189,7 +189,7 @@ def main() -> None:
     datasets = (
         Dataset(usable("wmt13-rr")),
         Dataset(usable("wmt14-rr")),
-        Dataset(preferences("wmt12-rr")),
+        Dataset(load_preferences("wmt12-rr")),
     )
     test_taus: dict[str, FloatArray] = {}
     for name in arguments.only or ROWS:

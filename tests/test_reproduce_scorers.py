@@ -17,7 +17,7 @@ from adequa.learned.base import LearnedMetric
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.reproduce import scorers
-from adequa.reproduce.scorers import ModelFiles, leave_one_pair_out, load_encoder, trained_on
+from adequa.reproduce.scorers import leave_one_pair_out, load_encoder, trained_on
 from adequa.segments import FloatArray, Segments
 from judgements import needs_judgements
 from tiny_encoders import write_words
@@ -161,7 +161,7 @@ def test_models_are_in_the_folder_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
-    glove = ModelFiles(("published.txt", "short/words.txt"))
+    glove = ("published.txt", "short/words.txt")
     monkeypatch.delenv("ADEQUA_MODELS", raising=False)
     with pytest.raises(AdequaError) as caught:
         load_encoder("words", glove)
@@ -180,5 +180,5 @@ def test_models_are_in_the_folder_of_the_environment(
     published = load_encoder("words", glove, settings="lowercase=false")
     assert str(tmp_path / "published.txt") in published.specification
     assert "lowercase=false" in published.specification
-    both = load_encoder("words", glove, ModelFiles(("short/words.txt",)))
+    both = load_encoder("words", glove(("short/words.txt",)))
     assert (both.name, both.dimension) == ("published.txt.mean+words.txt.mean", 6)

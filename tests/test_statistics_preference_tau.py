@@ -15,19 +15,11 @@ from adequa.segments import FloatArray, Segments
 from adequa.statistics.preference_tau import (
     PREFERENCE_TAUS,
     contributions,
-    counts,
     preferences_from_ratings,
     tau,
-    tau_darr,
-    tau_wmt12,
-    tau_wmt13,
-    tau_wmt14,
 )
 from judgements import needs_judgements, read_judgements, strict_tau
 
-FUNCTIONS = {
-    "tau-wmt12": tau_wmt12, "tau-wmt13": tau_wmt13, "tau-wmt14": tau_wmt14, "tau-darr": tau_darr
-}  # fmt: skip
 # What the organisers' scripts add for a pair where the metric says better, equal, worse; None is
 # a pair that is left out.
 WMT_TABLES = {
@@ -44,7 +36,7 @@ margins_of_any_sign = arrays(float, st.integers(0, 12), elements=st.integers(-2,
 def test_the_tables_of_wmt(name: str, margins: FloatArray) -> None:
     added = [WMT_TABLES[name][1 - int(np.sign(margin))] for margin in margins]
     counted = [coefficient for coefficient in added if coefficient is not None]
-    found = FUNCTIONS[name](margins)
+    found = tau(name, margins)
     if counted:
         assert found == pytest.approx(sum(counted) / len(counted))
     else:
@@ -53,11 +45,10 @@ def test_the_tables_of_wmt(name: str, margins: FloatArray) -> None:
 
 def test_by_hand() -> None:
     margins = np.array([3.0, 0.1, 2.0, -1.0, 0.0, 0.0])
-    assert counts(margins) == (3.0, 1.0, 2.0)
-    assert tau_wmt12(margins) == 0.0  # (3 - 1 - 2) / 6
-    assert tau_wmt13(margins) == 0.5  # (3 - 1) / 4
-    assert tau_wmt14(margins) == pytest.approx(1 / 3)  # (3 - 1) / 6
-    assert tau_darr(margins) == 0.0  # (3 - 3) / 6
+    assert tau("tau-wmt12", margins) == 0.0  # (3 - 1 - 2) / 6
+    assert tau("tau-wmt13", margins) == 0.5  # (3 - 1) / 4
+    assert tau("tau-wmt14", margins) == pytest.approx(1 / 3)  # (3 - 1) / 6
+    assert tau("tau-darr", margins) == 0.0  # (3 - 3) / 6
 
 
 @pytest.mark.parametrize("name", WMT_TABLES)
@@ -65,26 +56,22 @@ def test_weights_are_counts(name: str) -> None:
     generator = np.random.default_rng(1)
     margins = generator.integers(-2, 3, size=(2, 20)).astype(float)
     weights = generator.integers(0, 3, size=(5, 1, 20)).astype(float)
-    found = np.asarray(tau(PREFERENCE_TAUS[name], margins, weights))
+    found = np.asarray(tau(name, margins, weights))
     for row, weighting in enumerate(weights[:, 0].astype(int)):
         for problem in range(2):
-            again = FUNCTIONS[name](np.repeat(margins[problem], weighting))
+            again = tau(name, np.repeat(margins[problem], weighting))
             assert found[row, problem] == pytest.approx(again)
-    concordant, discordant, ties = counts(margins, weights)
-    np.testing.assert_array_equal(
-        np.asarray(concordant) + discordant + ties, np.repeat(weights.sum(-1), 2, axis=1)
-    )
 
 
 def test_a_resample_is_a_ratio_of_sums() -> None:
     margins = np.array([1.0, 0.0, -1.0, 2.0])
     weights = np.array([[0.0, 2.0, 1.0, 1.0], [4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]])
-    for name, kind in PREFERENCE_TAUS.items():
-        numerators, denominators = contributions(kind, margins)
+    for name in PREFERENCE_TAUS:
+        numerators, denominators = contributions(name, margins)
         with np.errstate(invalid="ignore"):
             expected = (weights @ numerators) / (weights @ denominators)
-        np.testing.assert_allclose(np.asarray(FUNCTIONS[name](margins, weights)), expected)
-    assert np.isnan(np.asarray(tau_wmt13(margins, weights))[2])
+        np.testing.assert_allclose(np.asarray(tau(name, margins, weights)), expected)
+    assert np.isnan(np.asarray(tau("tau-wmt13", margins, weights))[2])
 
 
 @given(
@@ -119,5 +106,5 @@ def test_strict_tau_of_wmt12() -> None:
         for side in ("better", "worse")
     )
     better, worse = (metric.score(side).segments for side in sides)
-    found = tau_wmt12(better - worse)
+    found = tau("tau-wmt12", better - worse)
     assert 100 * float(found) == pytest.approx(strict_tau(metric, rows))

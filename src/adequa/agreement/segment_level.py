@@ -32,7 +32,6 @@ from adequa.statistics.permutation import (
     swap_units,
 )
 from adequa.statistics.preference_tau import (
-    PREFERENCE_TAUS,
     contributions,
     preferences_from_ratings,
 )
@@ -378,8 +377,7 @@ def margins_from_ratings(
 
 def measure_preferences(data: PreferenceMargins, protocol: Protocol) -> PairAgreement:
     """Every metric's tau on one language pair; segments are what is resampled and swapped."""
-    kind = PREFERENCE_TAUS[str(protocol.statistic)]
-    of_preference = [contributions(kind, margins) for margins in data.margins]
+    of_preference = [contributions(str(protocol.statistic), each) for each in data.margins]
     numerators, denominators = (
         np.stack(
             [np.bincount(data.segments, parts[side]).astype(np.float64) for parts in of_preference]

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from adequa.agreement.results import AVERAGE
-from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Preferences
 from adequa.learned.pairwise.data import sample_references, sample_rows
@@ -30,6 +28,7 @@ from adequa.reproduce.scorers import (
     GLOVE_840B,
     METEOR_TABLES,
     SPACY,
+    load_preferences,
     segment_scorer,
     specification,
 )
@@ -57,29 +56,14 @@ def syntax() -> str:
     return specification("syntax:spacy", SPACY, f"features=composed,words={words}")
 
 
-def glove() -> str:
-    """GloVe of 50 dimensions, trained on Wikipedia and Gigaword (WIKI-GW25 of the paper)."""
-    return specification("words", GLOVE_6B)
-
-
-def glove_100() -> str:
-    """GloVe of 100 dimensions from the same texts."""
-    return specification("words", GLOVE_6B_100)
-
-
-def glove_840b() -> str:
-    """GloVe of 300 dimensions, trained on Common Crawl."""
-    return specification("words", GLOVE_840B)
-
-
-def glove_matched() -> str:
-    """Words matched by the GloVe vectors of 50 dimensions."""
-    return specification("word-matching", GLOVE_6B)
-
-
-def e5_matched() -> str:
-    """Words matched in three layers of e5-small."""
-    return specification("matching", E5_SMALL, "layers=5+7+9")
+# GloVe of 50 dimensions, trained on Wikipedia and Gigaword (WIKI-GW25 of the paper), of 100 from
+# the same texts, and of 300 from Common Crawl.
+glove = partial(specification, "words", GLOVE_6B)
+glove_100 = partial(specification, "words", GLOVE_6B_100)
+glove_840b = partial(specification, "words", GLOVE_840B)
+# Words matched by the GloVe vectors of 50 dimensions, and in three layers of e5-small.
+glove_matched = partial(specification, "word-matching", GLOVE_6B)
+e5_matched = partial(specification, "matching", E5_SMALL, "layers=5+7+9")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +123,9 @@ class RankerRecipe:
         return f"{line}; chosen {ranker.chosen_epoch.removesuffix(',')}, tau {tau:.2f} there"
 
 
-@cache
-def preferences(name: str) -> Preferences:
-    """The preferences of a dataset."""
-    judgements = load_dataset(name)
-    if not isinstance(judgements, Preferences):
-        raise AdequaError(f"{name} holds no preferences.")
-    return judgements
-
-
 def usable(name: str, references: int | None = None) -> Preferences:
     """Preferences between different texts, of all or of so many references of a dataset."""
-    sample = preferences(name)
+    sample = load_preferences(name)
     if references is not None:
         sample = sample_references(sample, references, _REFERENCE_SEED)
     return sample.without_identical()
@@ -185,29 +160,17 @@ def _best(*inputs: Input) -> Scorer:
     ).score
 
 
-def _paper(cs: float, de: float, es: float, fr: float, average: float) -> dict[str, float]:
-    return {"cs-en": cs, "de-en": de, "es-en": es, "fr-en": fr, AVERAGE: average}
-
-
-def _row(name: str, label: str, scorer: Scorer, *figures: float) -> PaperRow:
-    """A row of a ranker; of some rows the paper prints the average alone."""
-    paper = {AVERAGE: figures[0]} if len(figures) == 1 else _paper(*figures) if figures else {}
-    return PaperRow(f"pairwise-{name}", label, scorer, paper, cost="hours")
+def _row(name: str, label: str, scorer: Scorer) -> PaperRow:
+    """A row of a ranker."""
+    return PaperRow(f"pairwise-{name}", label, scorer, cost="hours")
 
 
 # In labels, K is the Kendall cost and L+K logistic then Kendall; K0 is without the tie penalty.
 _L_K0: dict[str, Any] = {"loss": "logistic-kendall", "tie_penalty": 0.0}
 _VECTORS = "4metrics + syntax + GloVe"
-_BLEU = PaperRow(
-    "bleu", "BLEU", segment_scorer("sentbleu"), _paper(15.88, 18.56, 18.57, 20.83, 18.46)
-)
-_DEEP = _row(
-    "4metrics-syntax-glove",
-    f"{_VECTORS}, deep",
-    _ranker(four_metrics, syntax, glove),
-    *(26.30, 33.19, 30.38, 28.92, 29.70),
-)
-_GLOVE = _row("glove", "GloVe, deep", _ranker(glove), 14.31, 11.49, 9.24, 4.99, 10.01)
+_BLEU = PaperRow("bleu", "BLEU", segment_scorer("sentbleu"))
+_DEEP = _row("4metrics-syntax-glove", f"{_VECTORS}, deep", _ranker(four_metrics, syntax, glove))
+_GLOVE = _row("glove", "GloVe, deep", _ranker(glove))
 _DEEP_L_K0 = _row(
     "logistic-kendall-no-penalty",
     f"{_VECTORS}, deep, L+K0",
@@ -235,36 +198,17 @@ WMT12 = _table(
     1,
     "",
     _BLEU,
-    PaperRow("nist", "NIST", segment_scorer("nist"), _paper(19.66, 23.09, 20.41, 22.21, 21.34)),
-    PaperRow("ter", "TER", segment_scorer("ter"), _paper(17.80, 25.31, 22.86, 21.05, 21.75)),
-    PaperRow(
-        "meteor", "METEOR", segment_scorer("meteor"), _paper(20.82, 26.79, 23.81, 22.93, 23.59)
-    ),
-    _row("syntax", "syntax, deep", _ranker(syntax), 8.00, 13.03, 12.11, 7.42, 10.14),
+    PaperRow("nist", "NIST", segment_scorer("nist")),
+    PaperRow("ter", "TER", segment_scorer("ter")),
+    PaperRow("meteor", "METEOR", segment_scorer("meteor")),
+    _row("syntax", "syntax, deep", _ranker(syntax)),
     _GLOVE,
-    _row(
-        "4metrics-flat",
-        "4metrics, flat",
-        _ranker(four_metrics, hidden=0),
-        *(23.46, 29.95, 27.49, 27.36, 27.06),
-    ),
-    _row(
-        "4metrics-syntax",
-        "4metrics + syntax, deep",
-        _ranker(four_metrics, syntax),
-        *(26.09, 30.58, 29.30, 28.07, 28.51),
-    ),
-    _row(
-        "4metrics-glove",
-        "4metrics + GloVe, deep",
-        _ranker(four_metrics, glove),
-        *(25.67, 32.50, 29.21, 28.92, 29.07),
-    ),
+    _row("4metrics-flat", "4metrics, flat", _ranker(four_metrics, hidden=0)),
+    _row("4metrics-syntax", "4metrics + syntax, deep", _ranker(four_metrics, syntax)),
+    _row("4metrics-glove", "4metrics + GloVe, deep", _ranker(four_metrics, glove)),
     _DEEP,
     _row(
-        "4metrics-flat-all",
-        "4metrics, flat, all data",
-        _ranker(four_metrics, hidden=0, rows=None),
+        "4metrics-flat-all", "4metrics, flat, all data", _ranker(four_metrics, hidden=0, rows=None)
     ),
     _row(
         "4metrics-syntax-glove-all",
@@ -301,45 +245,24 @@ BLEUCOMP = _table(
     2,
     ": BLEU taken apart",
     _BLEU,
-    _row(
-        "bleucomp-flat",
-        "BLEU components, flat",
-        _ranker("bleucomp", hidden=0),
-        *(18.18, 21.13, 19.79, 19.91, 19.75),
-    ),
-    _row(
-        "bleucomp-syntax",
-        "BLEU components + syntax, deep",
-        _ranker("bleucomp", syntax),
-        *(20.75, 25.32, 24.85, 23.88, 23.70),
-    ),
-    _row(
-        "bleucomp-glove",
-        "BLEU components + GloVe, deep",
-        _ranker("bleucomp", glove),
-        *(22.96, 26.63, 25.99, 24.10, 24.92),
-    ),
+    _row("bleucomp-flat", "BLEU components, flat", _ranker("bleucomp", hidden=0)),
+    _row("bleucomp-syntax", "BLEU components + syntax, deep", _ranker("bleucomp", syntax)),
+    _row("bleucomp-glove", "BLEU components + GloVe, deep", _ranker("bleucomp", glove)),
     _row(
         "bleucomp-syntax-glove",
         "BLEU components + syntax + GloVe, deep",
         _ranker("bleucomp", syntax, glove),
-        *(22.84, 28.92, 27.95, 24.90, 26.15),
     ),
-    _row(
-        "bleu-syntax-glove",
-        "BLEU + syntax + GloVe, deep",
-        _ranker("sentbleu", syntax, glove),
-        *(20.03, 25.95, 27.07, 23.16, 24.05),
-    ),
+    _row("bleu-syntax-glove", "BLEU + syntax + GloVe, deep", _ranker("sentbleu", syntax, glove)),
 )
 VECTORS = _table(
     "vectors",
     3,
     ": semantic vectors",
-    _row("glove", "GloVe, deep", _ranker(glove), 10.01),
+    _GLOVE,
     _row("glove-100", "GloVe 100d, deep", _ranker(glove_100)),
-    _row("glove-840b", "GloVe 840B, deep", _ranker(glove_840b), 11.41),
-    _row("4metrics-syntax-glove", _DEEP.label, _ranker(four_metrics, syntax, glove), 29.70),
+    _row("glove-840b", "GloVe 840B, deep", _ranker(glove_840b)),
+    _DEEP,
     _row(
         "4metrics-syntax-glove-100",
         f"{_VECTORS} 100d, deep",
@@ -349,7 +272,6 @@ VECTORS = _table(
         "4metrics-syntax-glove-840b",
         f"{_VECTORS} 840B, deep",
         _ranker(four_metrics, syntax, glove_840b),
-        29.88,
     ),
 )
 DEPTH = _table(
@@ -360,7 +282,6 @@ DEPTH = _table(
         "4metrics-syntax-glove-flat",
         f"{_VECTORS}, flat",
         _ranker(four_metrics, syntax, glove, hidden=0),
-        *(25.86, 32.06, 30.03, 28.45, 29.10),
     ),
     _DEEP_L_K0,
     _DEEP,
@@ -370,17 +291,11 @@ LOSS = _table(
     5,
     ": costs",
     _DEEP,
-    _row(
-        "kendall",
-        f"{_VECTORS}, deep, K",
-        _ranker(four_metrics, syntax, glove, loss="kendall"),
-        *(27.04, 33.60, 29.48, 28.54, 29.53),
-    ),
+    _row("kendall", f"{_VECTORS}, deep, K", _ranker(four_metrics, syntax, glove, loss="kendall")),
     _row(
         "logistic-kendall",
         f"{_VECTORS}, deep, L+K",
         _ranker(four_metrics, syntax, glove, loss="logistic-kendall"),
-        *(26.90, 33.17, 30.40, 29.21, 29.92),
     ),
     _row(
         "kendall-no-penalty",

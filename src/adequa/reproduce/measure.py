@@ -10,7 +10,6 @@ import gzip
 from collections.abc import Callable, Iterator
 from math import isnan
 from pathlib import Path
-from typing import Any
 
 from adequa.agreement.evaluate import evaluate
 from adequa.agreement.protocol import Protocol
@@ -140,14 +139,7 @@ def row_figures(
     if agreement.pooled is not None:
         columns[POOLED] = agreement.pooled
     for name, column in columns.items():
-        yield PaperFigure(
-            **_measured(table, column),
-            system=row.name,
-            column=name,
-            statistic=table.statistic,
-            paper=row.paper.get(name),
-            scores=path.name,
-        )
+        yield _figure(table, row, name, table.statistic, column, path)
 
 
 def _extra_figures(
@@ -160,23 +152,23 @@ def _extra_figures(
     for name, statistic in extra.columns.items():
         protocol = Protocol(level=extra.level, statistic=statistic, test="none")
         agreement = evaluate(judgements, [str(path)], protocol, selection=extra.selection)
-        yield PaperFigure(
-            **_measured(table, agreement.average),
-            system=row.name,
-            column=name,
-            statistic=statistic,
-            paper=row.paper.get(name),
-            scores=path.name,
-        )
+        yield _figure(table, row, name, statistic, agreement.average, path)
 
 
-def _measured(table: PaperTable, column: AgreementColumn) -> dict[str, Any]:
+def _figure(  # noqa: PLR0917 - what a figure is of
+    table: PaperTable, row: PaperRow, name: str, statistic: str, column: AgreementColumn, path: Path
+) -> PaperFigure:
     """A figure and its interval, rounded to two places more than the table shows."""
     value, low, high = (
         round(table.scale * float(values[0]), table.decimals + 2)
         for values in (column.values, column.low, column.high)
     )
-    return {
-        "measured": None if isnan(value) else value,
-        "interval": None if isnan(low) or isnan(high) else (low, high),
-    }
+    return PaperFigure(
+        system=row.name,
+        column=name,
+        statistic=statistic,
+        paper=row.paper.get(name),
+        measured=None if isnan(value) else value,
+        scores=path.name,
+        interval=None if isnan(low) or isnan(high) else (low, high),
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -18,6 +19,7 @@ from adequa.agreement.results import AVERAGE
 from adequa.agreement.selection import Selection
 from adequa.errors import AdequaError, nearest
 from adequa.io.atomic import atomic_write
+from adequa.io.text import read_toml
 from adequa.judgements import Ids, Judgements
 from adequa.progress import Progress
 from adequa.segments import FloatArray
@@ -47,6 +49,12 @@ def load_table(name: str) -> PaperTable:
     module, _, attribute = TABLES[name].partition(":")
     table: PaperTable = getattr(import_module(module), attribute)
     return table
+
+
+@cache
+def _printed_figures() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    """The figures that the papers print, by table, row and column."""
+    return read_toml(Path(__file__).with_name("figures.toml"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +109,10 @@ class PaperRow:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table measured on one dataset with one statistic, and perhaps extra columns."""
+    """A table measured on one dataset with one statistic, and perhaps extra columns.
+
+    The paper's figures of its rows are in `figures.toml`.
+    """
 
     name: str
     title: str
@@ -114,6 +125,11 @@ class PaperTable:
     decimals: int = 3
     main: str = AVERAGE  # the column that sums up a row
     extra: tuple[ExtraColumns, ...] = ()
+
+    def __post_init__(self) -> None:
+        printed = _printed_figures().get(self.name, {})
+        rows = (replace(row, paper=printed.get(row.name, row.paper)) for row in self.rows)
+        object.__setattr__(self, "rows", tuple(rows))
 
     @property
     def citation(self) -> str:

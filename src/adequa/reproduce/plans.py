@@ -110,21 +110,21 @@ def trained_by_plan(*names: str, shares: tuple[float, ...] = ()) -> Scorer:
 
 
 PREFERENCES = PaperRow(
-    name="pair-mpnet-preferences-ratings",
-    label="pair regressor, mpnet: preferences + ratings",
-    scorer=trained_by_plan("preferences-ratings-3"),
+    "pair-mpnet-preferences-ratings",
+    "pair regressor, mpnet: preferences + ratings",
+    trained_by_plan("preferences-ratings-3"),
     cost="gpu",
 )
 DISTILLED = PaperRow(
-    name="pair-mpnet-distilled",
-    label="pair regressor, mpnet: distilled",
-    scorer=trained_by_plan("distilled"),
+    "pair-mpnet-distilled",
+    "pair regressor, mpnet: distilled",
+    trained_by_plan("distilled"),
     cost="gpu",
 )
 ENSEMBLE = PaperRow(
-    name="pair-mpnet-ensemble",
-    label="pair regressor, mpnet: distilled, with SVR",
-    scorer=trained_by_plan("distilled", "svr-mpnet-layers", shares=(1.0, 0.15)),
+    "pair-mpnet-ensemble",
+    "pair regressor, mpnet: distilled, with SVR",
+    trained_by_plan("distilled", "svr-mpnet-layers", shares=(1.0, 0.15)),
     cost="gpu",
 )
 

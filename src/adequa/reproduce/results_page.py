@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adequa.agreement.plots import check_plot
-from adequa.errors import AdequaError
 from adequa.io.atomic import atomic_write, atomic_write_bytes
 from adequa.reproduce.paper_table import (
     PaperResults,
@@ -128,20 +127,18 @@ def _summary(measured: Sequence[tuple[PageSection, list[PaperResults]]]) -> Tabl
 def _best_rows(results: list[PaperResults]) -> list[str]:
     """The highest figure and its row, in the paper and here."""
     main, decimals = results[0].table.main, results[0].table.decimals
-    papers, ours = [], []
-    for each, row in merged_rows(results):
-        figure = each.figure(row.name, main)
-        if main in row.paper:
-            papers.append((row.paper[main], row.label))
-        if figure is not None and figure.measured is not None:
-            ours.append((figure.measured, row.label))
+    rows = [_plotted(each, row, main) for each, row in merged_rows(results)]
     cells = []
-    for figures in (papers, ours):
-        if figures:
-            value, label = max(reversed(figures), key=itemgetter(0))
-            cells += [decimal(value, decimals), label]
-        else:
-            cells += [MISSING, MISSING]
+    for figures in (
+        [(row.paper, row.label) for row in rows],
+        [(row.ours, row.label) for row in rows],
+    ):
+        value, label = max(
+            ((value, label) for value, label in reversed(figures) if value is not None),
+            key=itemgetter(0),
+            default=(None, MISSING),
+        )
+        cells += [MISSING if value is None else decimal(value, decimals), label]
     return cells
 
 
@@ -151,8 +148,9 @@ def _section(section: PageSection, results: list[PaperResults], folder: Path) ->
     yield from _origins(results)
     prose = folder / f"{section.name}.md"
     if prose.is_file():
-        yield f"\n{_read_text(prose)}"
-    for table in [side_by_side(results)] if section.merged else _tables(results):
+        yield f"\n{prose.read_text(encoding='utf-8')}"
+    tables = (table for each in results for table in each.tables())
+    for table in [side_by_side(results)] if section.merged else tables:
         yield f"\n{table.to_markdown()}"
     plot = plot_path(section, folder)
     if plot.is_file():
@@ -172,18 +170,6 @@ def _origins(results: list[PaperResults]) -> Iterator[str]:
         commands.setdefault(key, []).append(f"`adequa reproduce {each.table.name}`")
     for (dataset, statistic), verbs in commands.items():
         yield f"Dataset `{dataset}`, statistic `{statistic}`: {', '.join(verbs)}.\n"
-
-
-def _tables(results: list[PaperResults]) -> Iterator[Table]:
-    for each in results:
-        yield from each.tables()
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AdequaError(f"{path} cannot be read: {error}.") from error
 
 
 # Plots: a panel for each test set, with the paper's figures and ours as dots.

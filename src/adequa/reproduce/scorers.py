@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from adequa.encoders.base import Encoder, PairEncoder, cached
 from adequa.encoders.registry import load_encoders
 from adequa.encoders.transformer_files import MODELS, SHORT_NAMES
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, RatedSystems, Ratings, identified, joined
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified, joined
 from adequa.learned.base import LearnedMetric
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.metrics.base import Metric
@@ -96,33 +97,23 @@ def ranked_system_scorer(load: Callable[[], Metric]) -> Scorer:
 
 def system_scorer_by_name(name: str) -> Scorer:
     """Scores rated systems with the metric of this name."""
-    return system_scorer(lambda: load_metric(name))
+    return system_scorer(partial(load_metric, name))
 
 
 # Encoders and other models.
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """A file or folder of weights and the names it may have; the first is the published one."""
+# A file or folder of weights and the names it may have; the first is the published one.
+ModelFiles: TypeAlias = tuple[str, ...]
 
-    names: tuple[str, ...]
-
-
-def _transformer(name: str) -> ModelFiles:
-    return ModelFiles((name, SHORT_NAMES[name]))
-
-
-MPNET = _transformer("all-mpnet-base-v2")
-MINILM = _transformer("all-MiniLM-L6-v2")
-GLOVE_840B = ModelFiles(
-    ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt"),
-)
-GLOVE_6B = ModelFiles(("glove.6B.50d.txt",))
-GLOVE_6B_100 = ModelFiles(("glove.6B.100d.txt",))
-E5_SMALL = ModelFiles(("e5-small-v1", "e5-small"))
-SPACY = ModelFiles(("spacy-en-md", "en_core_web_md"))
-METEOR_TABLES = ModelFiles(("meteor",))
+MPNET = ("all-mpnet-base-v2", SHORT_NAMES["all-mpnet-base-v2"])
+MINILM = ("all-MiniLM-L6-v2", SHORT_NAMES["all-MiniLM-L6-v2"])
+GLOVE_840B = ("glove.840B.300d.txt", "glove-840b-300d-common/glove.840B.300d_filtered.txt")
+GLOVE_6B = ("glove.6B.50d.txt",)
+GLOVE_6B_100 = ("glove.6B.100d.txt",)
+E5_SMALL = ("e5-small-v1", "e5-small")
+SPACY = ("spacy-en-md", "en_core_web_md")
+METEOR_TABLES = ("meteor",)
 
 
 def load_encoder(kind: str, *models: ModelFiles, settings: str = "") -> Encoder | PairEncoder:
@@ -135,14 +126,14 @@ def specification(kind: str, model: ModelFiles, settings: str = "") -> str:
     folder = os.environ.get(MODELS)
     if not folder:
         raise AdequaError(
-            f"This row is measured with {model.names[0]}: name the folder that holds it in the "
+            f"This row is measured with {model[0]}: name the folder that holds it in the "
             f"environment variable {MODELS}."
         )
-    for name in model.names:
+    for name in model:
         path = Path(folder) / name
         if path.exists():
             return ",".join(filter(None, [f"{kind}:{path}", settings]))
-    raise AdequaError(f"There is no {model.names[0]} in {folder}, the folder that {MODELS} names.")
+    raise AdequaError(f"There is no {model[0]} in {folder}, the folder that {MODELS} names.")
 
 
 # Metrics trained for a table.
@@ -234,6 +225,15 @@ def with_suffix(progress: Progress, suffix: str) -> Progress:
 def load_ratings(name: str) -> Ratings:
     """The ratings of a dataset."""
     return _ratings(load_dataset(name))
+
+
+@cache
+def load_preferences(name: str) -> Preferences:
+    """The preferences of a dataset."""
+    judgements = load_dataset(name)
+    if not isinstance(judgements, Preferences):
+        raise AdequaError(f"{name} holds no preferences.")
+    return judgements
 
 
 def _ratings(judgements: object) -> Ratings:

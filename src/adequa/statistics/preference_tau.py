@@ -11,127 +11,54 @@ Preferences come as margins, metric(better) - metric(worse), of a metric for whi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-
 import numpy as np
 
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.arrays import Values, ones_unless, ratio, total, value
+from adequa.statistics.arrays import Values, ones_unless, ratio, total
+
+# What a concordant pair, a metric's tie and a discordant pair add to numerator and denominator.
+PREFERENCE_TAUS = {
+    # The strict tau of WMT11 and WMT12, (C - D - T) / (C + D + T): a metric's tie counts against it
+    # (Callison-Burch et al., 2012, Findings of the 2012 Workshop on Statistical Machine
+    # Translation; equation 5 of Guzmán et al., 2015, Pairwise Neural Machine Translation
+    # Evaluation).
+    "tau-wmt12": ((1, -1, -1), (1, 1, 1)),
+    # WMT13, (C - D) / (C + D): ties are left out, so that tying the hard pairs is rewarded
+    # (Macháček and Bojar, 2013, Results of the WMT13 Metrics Shared Task).
+    "tau-wmt13": ((1, 0, -1), (1, 0, 1)),
+    # WMT14 to WMT16, (C - D) / (C + D + T): a tie is half right (Macháček and Bojar, 2014).
+    "tau-wmt14": ((1, 0, -1), (1, 1, 1)),
+    # WMT17 to WMT20, (C - D) / (C + D) with T counted in D: the number of tau-wmt12, on pairs of
+    # ratings a good distance apart in place of people's rankings (Bojar, Graham and Kamran, 2017,
+    # Results of the WMT17 Metrics Shared Task; Ma, Bojar and Graham, 2018, Results of the WMT18
+    # Metrics Shared Task).
+    "tau-darr": ((1, -1, -1), (1, 1, 1)),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Tau:
-    """What a concordant pair, a metric's tie and a discordant pair add to each side of the bar."""
-
-    numerator: tuple[int, int, int]
-    denominator: tuple[int, int, int]
-
-
-PREFERENCE_TAUS: Mapping[str, Tau] = MappingProxyType(
-    {
-        "tau-wmt12": Tau(numerator=(1, -1, -1), denominator=(1, 1, 1)),
-        "tau-wmt13": Tau(numerator=(1, 0, -1), denominator=(1, 0, 1)),
-        "tau-wmt14": Tau(numerator=(1, 0, -1), denominator=(1, 1, 1)),
-        "tau-darr": Tau(numerator=(1, -1, -1), denominator=(1, 1, 1)),
-    }
-)
-
-
-def tau(kind: Tau, margins: FloatArray, weights: FloatArray | None = None) -> Values:
+def tau(name: str, margins: FloatArray, weights: FloatArray | None = None) -> Values:
     """The sum of numerators over the sum of denominators; NaN where the latter is zero.
 
-    >>> tau(PREFERENCE_TAUS["tau-wmt14"], np.array([0.3, 0.1, 0.0, -0.2]))
-    0.25
+    >>> margins = np.array([0.3, 0.1, 0.0, -0.2])
+    >>> [round(tau(name, margins), 3) for name in PREFERENCE_TAUS]
+    [0.0, 0.333, 0.25, 0.0]
     """
     weights = ones_unless(weights, margins.shape[-1])
-    numerators, denominators = contributions(kind, margins)
+    numerators, denominators = contributions(name, margins)
     return ratio(total(weights, numerators), total(weights, denominators))
 
 
-def contributions(kind: Tau, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
+def contributions(name: str, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What every preference adds to the numerator and the denominator.
 
     The tau of any resample of preferences is a ratio of sums of these.
 
-    >>> contributions(PREFERENCE_TAUS["tau-wmt13"], np.array([0.3, 0.0, -0.2]))
+    >>> contributions("tau-wmt13", np.array([0.3, 0.0, -0.2]))
     (array([ 1.,  0., -1.]), array([1., 0., 1.]))
     """
     outcome = 1 - np.sign(margins).astype(np.intp)  # 0 concordant, 1 tie, 2 discordant
-    numerator = np.array(kind.numerator, dtype=np.float64)
-    denominator = np.array(kind.denominator, dtype=np.float64)
+    numerator, denominator = np.array(PREFERENCE_TAUS[name], dtype=np.float64)
     return numerator[outcome], denominator[outcome]
-
-
-def counts(margins: FloatArray, weights: FloatArray | None = None) -> tuple[Values, Values, Values]:
-    """Concordant pairs, discordant pairs, and the metric's ties.
-
-    >>> counts(np.array([0.3, 0.1, 0.0, -0.2]))
-    (2.0, 1.0, 1.0)
-    """
-    weights = ones_unless(weights, margins.shape[-1])
-    concordant, discordant, ties = (
-        value(total(weights, outcome.astype(np.float64)))
-        for outcome in (margins > 0, margins < 0, margins == 0)
-    )
-    return concordant, discordant, ties
-
-
-def tau_wmt12(margins: FloatArray, weights: FloatArray | None = None) -> Values:
-    """The strict tau of WMT11 and WMT12: a metric's tie counts against it.
-
-    tau = (C - D - T) / (C + D + T)
-
-    Callison-Burch et al., 2012, Findings of the 2012 Workshop on Statistical Machine Translation;
-    equation 5 of Guzmán et al., 2015, Pairwise Neural Machine Translation Evaluation.
-
-    >>> tau_wmt12(np.array([0.3, 0.1, 0.0, -0.2]))
-    0.0
-    """
-    return tau(PREFERENCE_TAUS["tau-wmt12"], margins, weights)
-
-
-def tau_wmt13(margins: FloatArray, weights: FloatArray | None = None) -> Values:
-    """The tau of WMT13: a metric's ties are left out, so that tying the hard pairs is rewarded.
-
-    tau = (C - D) / (C + D), NaN where the metric ties all pairs.
-
-    Macháček and Bojar, 2013, Results of the WMT13 Metrics Shared Task.
-
-    >>> round(tau_wmt13(np.array([0.3, 0.1, 0.0, -0.2])), 3)
-    0.333
-    """
-    return tau(PREFERENCE_TAUS["tau-wmt13"], margins, weights)
-
-
-def tau_wmt14(margins: FloatArray, weights: FloatArray | None = None) -> Values:
-    """The tau of WMT14 to WMT16: a metric's tie is half right, in the denominator only.
-
-    tau = (C - D) / (C + D + T)
-
-    Macháček and Bojar, 2014, Results of the WMT14 Metrics Shared Task.
-
-    >>> tau_wmt14(np.array([0.3, 0.1, 0.0, -0.2]))
-    0.25
-    """
-    return tau(PREFERENCE_TAUS["tau-wmt14"], margins, weights)
-
-
-def tau_darr(margins: FloatArray, weights: FloatArray | None = None) -> Values:
-    """The tau of WMT17 to WMT20 on DARR: a metric's tie is discordant.
-
-    tau = (C - D) / (C + D), with T counted in D. On the same pairs that is the number of
-    `tau_wmt12`; what differs is where the pairs come from: ratings a good distance apart
-    (`preferences_from_ratings`) in place of people's rankings.
-
-    Bojar, Graham and Kamran, 2017, Results of the WMT17 Metrics Shared Task; Ma, Bojar and Graham,
-    2018, Results of the WMT18 Metrics Shared Task.
-
-    >>> tau_darr(np.array([0.3, 0.1, 0.0, -0.2]))
-    0.0
-    """
-    return tau(PREFERENCE_TAUS["tau-darr"], margins, weights)
 
 
 def preferences_from_ratings(

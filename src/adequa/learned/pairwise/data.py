@@ -18,7 +18,7 @@ from adequa.learned.folds import reference_groups, split_off
 from adequa.learned.pairwise.inputs import RankerInputs, Scored
 from adequa.learned.pairwise.network import Features, Triples
 from adequa.segments import FloatArray, IntArray, Segments
-from adequa.statistics.preference_tau import tau_wmt12
+from adequa.statistics.preference_tau import tau
 
 Pairs: TypeAlias = tuple[IntArray, IntArray]  # rows of the better hypotheses and of the worse ones
 Corpus: TypeAlias = tuple[str, str]  # dataset and language pair
@@ -66,7 +66,7 @@ class TrainingData:
         return {
             str(pair): {
                 "rows": int((pairs == pair).sum()),
-                "tau": float(tau_wmt12(margins[pairs == pair])),
+                "tau": float(tau("tau-wmt12", margins[pairs == pair])),
             }
             for pair in np.unique(pairs)
         }

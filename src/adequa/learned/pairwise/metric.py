@@ -59,7 +59,7 @@ from adequa.metrics.registry import check_settings
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments
-from adequa.statistics.preference_tau import tau_wmt12
+from adequa.statistics.preference_tau import tau
 from adequa.tables import Column, Table, decimal
 from adequa.version import __version__
 
@@ -142,7 +142,9 @@ class PairwiseRanker(LearnedMetric):
         progress.stage(f"Learning from {len(triples):,} preferences")
 
         def validate(network: PairwiseNetwork) -> float:
-            return float(tau_wmt12(self._margins(network, texts, features, *validation_pairs)))
+            return float(
+                tau("tau-wmt12", self._margins(network, texts, features, *validation_pairs))
+            )
 
         def epoch_done(epoch: Epoch) -> None:
             progress.step(epoch.epoch, self.epochs)
