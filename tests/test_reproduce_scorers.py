@@ -180,5 +180,5 @@ def test_models_are_in_the_folder_of_the_environment(
     published = load_encoder("words", glove, settings="lowercase=false")
     assert str(tmp_path / "published.txt") in published.specification
     assert "lowercase=false" in published.specification
-    both = load_encoder("words", glove(("short/words.txt",)))
+    both = load_encoder("words", glove, ("short/words.txt",))
     assert (both.name, both.dimension) == ("published.txt.mean+words.txt.mean", 6)
