@@ -128,19 +128,6 @@ def test_failures_of_the_network(
     assert error(download.fetch, "wmt15-da") == (
         f"{address}/short.tgz broke off after 4 of 9 bytes; try again."
     )
-    known(monkeypatch, replace(wmt15, archives=("file:///etc/hosts",)))
-    assert error(download.fetch, "wmt15-da") == (
-        "file:///etc/hosts is no address that can be fetched: it needs http or https."
-    )
-    assert not kept_files()
-
-
-def test_what_is_too_large_is_not_kept(
-    wmt15: Dataset, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(download, "_LIMIT", 3)
-    files["/da15.tgz"] = b"four"
-    assert "is larger than" in error(download.fetch, "wmt15-da")
     assert not kept_files()
 
 

@@ -159,7 +159,7 @@ def test_one_of_several_metrics() -> None:
         (
             "s.tsv",
             "lp\tscore\nde-en\t1\nde-en\n",
-            "s.tsv, line 3 has 1 cell, but the header names 2.",
+            "s.tsv, line 3 has 1 cell, but the first line has 2.",
         ),
         ("s.tsv", "lp\tscore\n", "s.tsv has a header and no scores."),
         ("s.tsv", "lp\tlp\tscore\n", "s.tsv has two columns of one name: lp, lp, score."),

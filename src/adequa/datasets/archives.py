@@ -8,7 +8,6 @@ describe. None of these functions has been run on an original here: there was no
 
 from __future__ import annotations
 
-import csv
 import io
 import lzma
 import re
@@ -19,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -30,7 +29,6 @@ from adequa.io.rankings import SystemOutputs, outputs_by_pair, preferences_from_
 from adequa.io.text import unreadable
 from adequa.judgements import FileRows, Preferences, Ratings
 
-_LIMIT = 1 << 30  # bytes of one member; what unpacks to more is no file of texts
 # The zipfile module says RuntimeError of encrypted members, and NotImplementedError of methods.
 _DAMAGED = (
     tarfile.TarError,
@@ -54,11 +52,12 @@ def members(
     With `inside`, the files are those of the archives within the archive that it selects.
     """
     try:
-        if inside is None:
-            yield from _members(archive, is_selected)
-        else:
-            for _, content in _members(archive, inside):
-                yield from _members(io.BytesIO(content), is_selected)
+        with archive.open("rb") as opened:
+            if inside is None:
+                yield from _members(opened, is_selected)
+            else:
+                for _, content in _members(opened, inside):
+                    yield from _members(io.BytesIO(content), is_selected)
     except _DAMAGED as error:
         raise AdequaError(
             f"{archive} is not a whole archive: it is damaged, encrypted, cut short, or none at "
@@ -80,30 +79,18 @@ def text_lines(place: str, content: bytes) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _members(
-    archive: Path | io.BytesIO, is_selected: Callable[[str], bool]
-) -> Iterator[tuple[str, bytes]]:
+def _members(archive: BinaryIO, is_selected: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
             for entry in opened.infolist():
                 if not entry.is_dir() and is_selected(entry.filename):
-                    _refuse_size(entry.filename, entry.file_size)
                     yield entry.filename, opened.read(entry)
         return
-    by_path, by_stream = (archive, None) if isinstance(archive, Path) else (None, archive)
-    if by_stream is not None:
-        by_stream.seek(0)
-    with tarfile.open(by_path, "r:*", fileobj=by_stream) as tar:
+    archive.seek(0)
+    with tarfile.open(fileobj=archive, mode="r:*") as tar:
         for member in tar:
-            if member.isfile() and is_selected(member.name):
-                _refuse_size(member.name, member.size)
-                content = tar.extractfile(member)
-                yield member.name, content.read() if content is not None else b""
-
-
-def _refuse_size(name: str, size: int) -> None:
-    if size > _LIMIT:
-        raise AdequaError(f"{name} in the archive is larger than {_LIMIT >> 30} GiB.")
+            if is_selected(member.name) and (content := tar.extractfile(member)) is not None:
+                yield member.name, content.read()
 
 
 Converter: TypeAlias = Callable[[Dataset, Sequence[Path]], Ratings | Preferences]
@@ -182,9 +169,9 @@ def rankings(entry: Dataset, archives: Sequence[Path]) -> Ratings | Preferences:
     """RR: CSV files of rankings in one archive, the submitted texts in the other."""
     judged, submitted = archives
     parts = [
-        preferences_from_rankings(f"{judged}: {name}", csv.reader(lines))
+        preferences_from_rankings(place, text_lines(place, content))
         for name, content in members(judged, _is_ranking)
-        for lines in [text_lines(f"{judged}: {name}", content)]
+        for place in [f"{judged}: {name}"]
     ]
     if not parts:
         raise AdequaError(f"{judged} holds no CSV file of rankings.")

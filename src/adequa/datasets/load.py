@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
 from adequa.datasets.registry import DATASETS, Dataset, dataset
-from adequa.errors import AdequaError, counted
-from adequa.io.judgements import judgements_of, read_judgements
+from adequa.errors import AdequaError
+from adequa.io.delimited import tsv_table
+from adequa.io.judgements import judgements_of, read_judgements, whole_columns
 from adequa.io.rankings import outputs_by_pair, segments_of
 from adequa.io.text import STDIN, Advance, FilePath
 from adequa.judgements import Judgements, RatedSystems, Ratings
@@ -77,17 +78,10 @@ def _is_text_or_scores(name: str) -> bool:
 
 
 def _ratings(place: str, lines: list[str]) -> Ratings:
-    header, *rows = (line.split("\t") for line in lines or [""])
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise AdequaError(
-                f"{place}, line {number} has {counted(len(row), 'cell')}, "
-                f"but the header names {len(header)}."
-            )
-    if not {"lp", "system", "score"} <= set(header):
+    header, *rows = lines or [""]
+    if not {"lp", "system", "score"} <= {*header.split("\t")}:
         raise AdequaError(f"{place} needs the columns lp, system and score.")
-    columns = {name: [row[at] for row in rows] for at, name in enumerate(header)}
-    ratings = judgements_of(place, columns)
+    ratings = judgements_of(place, whole_columns(tsv_table(place, header, rows)))
     if not isinstance(ratings, Ratings):
         raise AdequaError(f"{place} holds preferences, where the scores of systems should be.")
     return ratings

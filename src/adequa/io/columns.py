@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import Advance, FilePath
+from adequa.io.text import Advance
 from adequa.segments import COLUMN_NAMES, Segments, joined_references
 
 Values = TypeVar("Values")
@@ -178,10 +177,6 @@ class OpenTable:
     column_names: tuple[str, ...]
     chunks: Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]
     ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
-
-
-# Opens a table, as a context manager that closes its file.
-Opener: TypeAlias = Callable[[FilePath, Advance], AbstractContextManager[OpenTable]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ Every sentence that is read is a tree: it has one root, and the heads lead there
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Any, TypeAlias
+from itertools import groupby, repeat, takewhile
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -138,16 +139,21 @@ class ParsedSentences:
 
 def read_conllu(path: FilePath, *, advance: Advance = ignore) -> ParsedSentences:
     """The sentences of a CoNLL-U file, plain or compressed; `-` is standard input."""
-    parser = _ConlluParser(display_name(path))
-    for number, line in enumerate(lines(path, advance=advance), start=1):
-        if line.startswith("#"):
-            parser.comment(line)
-        elif line.strip():
-            parser.token(number, line)
-        else:
-            parser.end()
-    parser.end()
-    return parser.sentences()
+    name = display_name(path)
+    words: list[_Word] = []
+    starts, texts = [0], []
+    numbered = enumerate(lines(path, advance=advance), start=1)
+    for is_blank, block in groupby(numbered, lambda each: not each[1].strip()):
+        text = None if is_blank else _read_sentence(name, list(block), words)
+        if text is not None:
+            texts.append(text)
+            starts.append(len(words))
+    parents = np.array([word.parent for word in words], dtype=np.int32)
+    fault = first_fault(parents, np.array(starts, dtype=np.intp))
+    if fault is not None:
+        raise AdequaError(f"{name}, line {words[fault.at].line}: {fault.sentence}")
+    forms = tuple(word.form for word in words)
+    return ParsedSentences(name, forms, parents, np.array(starts, dtype=np.intp), tuple(texts))
 
 
 def write_conllu(
@@ -177,111 +183,65 @@ def _block(place: str, text: str, words: Sequence[str], parents: Sequence[int]) 
                 "line ends in them."
             )
         rows.append(f"{number}\t{word}\t_\t_\t_\t_\t{parent + 1}\t_\t_\t_")
-    block = "\n".join([*rows, "", ""])
-    try:
-        block.encode()
-    except UnicodeEncodeError as half:
-        raise AdequaError(
-            f"{place}: {half.object[half.start]!a} is half a character (a surrogate), which UTF-8 "
-            "does not have; correct the text."
-        ) from half
-    return block
+    return "\n".join([*rows, "", ""])
 
 
-class _ConlluParser:
-    """What was read of a file so far."""
+class _Word(NamedTuple):
+    form: str
+    parent: int
+    line: int
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._interned: dict[str, str] = {}  # each word once
-        self._words: list[str] = []
-        self._parents: list[int] = []
-        self._lines: list[int] = []
-        self._starts = [0]
-        self._texts: list[str] = []
-        self._begin()
 
-    def _begin(self) -> None:
-        self._text: str | None = None
-        self._is_named = False
-        self._surface: list[str] = []  # words as they are written, so multiword tokens whole
-        self._written_to = 0  # the last word of the latest multiword token
-        self._multiword_line = 0
-
-    def comment(self, line: str) -> None:
-        """Take note of the text of the sentence that follows."""
-        if len(self._words) > self._starts[-1]:
-            return  # not where a comment belongs
-        text = _TEXT.fullmatch(line)
-        if text:
-            self._text = text[1].strip()
-        self._is_named = self._is_named or bool(_SENTENCE_ID.match(line))
-
-    def token(self, number: int, line: str) -> None:
-        """Take a line of ten columns."""
+def _read_sentence(name: str, block: list[tuple[int, str]], words: list[_Word]) -> str | None:
+    """Add the words of numbered lines; return the text, or None where they are no sentence."""
+    comments = [line for _, line in takewhile(lambda each: each[1].startswith("#"), block)]
+    first = len(words)
+    surface: list[str] = []  # words as they are written, so multiword tokens whole
+    written_to = 0  # the last word of the latest multiword token
+    for number, line in block:
         columns = line.split("\t")
-        if len(columns) != _COLUMNS:
-            raise self._fault(
-                number,
-                f"CoNLL-U has {_COLUMNS} columns, separated by tabs, but here "
-                + (f"are {len(columns)}." if len(columns) > 1 else "are no tabs."),
-            )
-        if _EMPTY_NODE.fullmatch(columns[_ID]):
-            return
-        if not columns[_FORM]:
-            raise self._fault(number, "the second column, FORM, is empty; it should be a word.")
-        multiword = _MULTIWORD.fullmatch(columns[_ID])
-        if multiword:
-            self._surface.append(columns[_FORM])
-            self._written_to, self._multiword_line = int(multiword[1]), number
-        else:
-            self._word(number, columns[_ID], columns[_FORM], columns[_HEAD])
+        if line.startswith("#") or _EMPTY_NODE.fullmatch(columns[_ID]):
+            continue
+        expected = len(words) - first + 1
+        try:
+            _check_token(columns, expected)
+        except AdequaError as error:
+            raise AdequaError(f"{name}, line {number}: {error}") from error
+        form = sys.intern(columns[_FORM])
+        if multiword := _MULTIWORD.fullmatch(columns[_ID]):
+            surface.append(form)
+            written_to = int(multiword[1])
+            continue
+        words.append(_Word(form, int(columns[_HEAD]) - 1, number))
+        if expected > written_to:
+            surface.append(form)
+    text = next((match[1].strip() for match in map(_TEXT.fullmatch, comments) if match), None)
+    if text is None and (len(words) > first or any(map(_SENTENCE_ID.match, comments))):
+        return " ".join(surface)
+    return text
 
-    def _word(self, number: int, written: str, form: str, head: str) -> None:
-        expected = len(self._words) - self._starts[-1] + 1
-        if not _NUMBER.fullmatch(written) or int(written) != expected:
-            raise self._fault(
-                number,
-                f"the first column, ID, is {_quoted(written)} where {expected} was expected; words "
-                "are numbered from 1, and an empty line ends a sentence.",
-            )
-        if not _NUMBER.fullmatch(head):
-            raise self._fault(
-                number,
-                f"the seventh column, HEAD, is {_quoted(head)}; it should be the number of a word "
-                "of the sentence, or 0 for the root.",
-            )
-        self._words.append(self._interned.setdefault(form, form))
-        self._parents.append(int(head) - 1)
-        self._lines.append(number)
-        if expected > self._written_to:
-            self._surface.append(form)
 
-    def end(self) -> None:
-        """End a sentence, if one has begun."""
-        has_words = len(self._words) > self._starts[-1]
-        if self._surface and not has_words:
-            raise self._fault(
-                self._multiword_line,
-                f'the multiword token "{self._surface[-1]}" has no words; they should stand on the '
-                "lines after it.",
-            )
-        if has_words or self._text is not None or self._is_named:
-            self._starts.append(len(self._words))
-            self._texts.append(" ".join(self._surface) if self._text is None else self._text)
-        self._begin()
-
-    def sentences(self) -> ParsedSentences:
-        """All that was read."""
-        parents = np.array(self._parents, dtype=np.int32)
-        starts = np.array(self._starts, dtype=np.intp)
-        fault = first_fault(parents, starts)
-        if fault is not None:
-            raise self._fault(self._lines[fault.at], fault.sentence)
-        return ParsedSentences(self._name, tuple(self._words), parents, starts, tuple(self._texts))
-
-    def _fault(self, number: int, sentence: str) -> AdequaError:
-        return AdequaError(f"{self._name}, line {number}: {sentence}")
+def _check_token(columns: Sequence[str], expected: int) -> None:
+    """Raise unless a line is a multiword token, or the word of the expected number."""
+    if len(columns) != _COLUMNS:
+        raise AdequaError(
+            f"CoNLL-U has {_COLUMNS} columns, separated by tabs, but here "
+            + (f"are {len(columns)}." if len(columns) > 1 else "are no tabs.")
+        )
+    if not columns[_FORM]:
+        raise AdequaError("the second column, FORM, is empty; it should be a word.")
+    if _MULTIWORD.fullmatch(columns[_ID]):
+        return
+    if columns[_ID] != str(expected):
+        raise AdequaError(
+            f"the first column, ID, is {_quoted(columns[_ID])} where {expected} was expected; "
+            "words are numbered from 1, and an empty line ends a sentence."
+        )
+    if not _NUMBER.fullmatch(columns[_HEAD]):
+        raise AdequaError(
+            f"the seventh column, HEAD, is {_quoted(columns[_HEAD])}; it should be the number of a "
+            "word of the sentence, or 0 for the root."
+        )
 
 
 def _quoted(cell: str) -> str:

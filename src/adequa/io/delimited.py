@@ -9,85 +9,65 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
-from typing import Any, TypeGuard
+from functools import partial
+from itertools import chain, count, islice
+from typing import Any, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, counted
 from adequa.io.columns import Chunk, OpenTable, places
-from adequa.io.text import Advance, FilePath, display_name, first_and_rest
+from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text_format
+
+Columns: TypeAlias = tuple[str, ...] | None  # to read; None for all
+Place: TypeAlias = Callable[[int], str]  # the file and the line of a row
+Row = TypeVar("Row")
 
 
 @contextmanager
-def open_tsv(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
-    """Open a TSV file as a table."""
-    yield _tsv_table(display_name(path), *first_and_rest(path, advance=advance))
+def open_text_table(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+    """Open a TSV, JSONL or JSON file as a table.
 
-
-@contextmanager
-def open_jsonl(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
-    """Open a file with one object a line as a table."""
-    yield _jsonl_table(display_name(path), *first_and_rest(path, advance=advance))
-
-
-@contextmanager
-def open_json_list(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
-    """Open a file that is one list of objects as a table; it is read as a whole."""
-    yield _json_table(display_name(path), *first_and_rest(path, advance=advance))
-
-
-@contextmanager
-def open_stream(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
-    """Open standard input or a pipe, which is TSV, JSONL or JSON by its first character."""
+    Standard input and pipes have no suffix: their first character tells the format.
+    """
     first, rest = first_and_rest(path, advance=advance)
-    tables = {"{": _jsonl_table, "[": _json_table}
-    yield tables.get(first.lstrip()[:1], _tsv_table)(display_name(path), first, rest)
+    by_suffix = {".tsv": tsv_table, ".jsonl": _jsonl_table, ".json": _json_table}
+    by_character = {"{": _jsonl_table, "[": _json_table}
+    streamed = by_character.get(first.lstrip()[:1], tsv_table)
+    table = by_suffix.get(text_format(path), streamed)
+    yield table(display_name(path), first, rest)
 
 
-def _tsv_table(name: str, header: str, rows: Iterator[str]) -> OpenTable:
+def tsv_table(name: str, header: str, rows: Iterable[str]) -> OpenTable:
+    """A table from its header and its other lines."""
     column_names = tuple(header.split("\t"))
 
-    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
-        selected = column_names if columns is None else columns
-        first_line = 2
-        while part := list(islice(rows, size)):
-            yield _tsv_chunk(column_names, selected, part, places(name, "line", first_line))
-            first_line += len(part)
+    def chunk(lines: Sequence[str], columns: Columns, place: Place) -> Chunk:
+        cells = [line.split("\t") for line in lines]
+        if set(map(len, cells)) != {len(column_names)}:
+            row = next(row for row, line in enumerate(cells) if len(line) != len(column_names))
+            raise AdequaError(
+                f"{place(row)} has {counted(len(cells[row]), 'cell')}, "
+                f"but the header names {len(column_names)}."
+            )
+        by_column = dict(zip(column_names, zip(*cells, strict=True), strict=True))
+        return Chunk({column: by_column[column] for column in columns or column_names}, place)
 
-    return OpenTable(name, column_names, chunks)
-
-
-def _tsv_chunk(
-    header: tuple[str, ...],
-    columns: tuple[str, ...],
-    lines: list[str],
-    place: Callable[[int], str],
-) -> Chunk:
-    cells = [line.split("\t") for line in lines]
-    if set(map(len, cells)) != {len(header)}:
-        row = next(row for row, line in enumerate(cells) if len(line) != len(header))
-        raise AdequaError(
-            f"{place(row)} has {counted(len(cells[row]), 'cell')}, "
-            f"but the header names {len(header)}."
-        )
-    by_column = dict(zip(header, zip(*cells, strict=True), strict=True))
-    return Chunk({column: by_column[column] for column in columns}, place)
+    return OpenTable(name, column_names, _in_chunks(rows, places(name, "line", 2), chunk))
 
 
 def _jsonl_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
-    rows = chain([first], rest)
-    column_names = tuple(_objects([_parsed(first, f"{name}, line 1")], places(name, "line", 1))[0])
+    place = places(name, "line", 1)
+    column_names = tuple(parsed_lines([first], place)[0])
 
-    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
-        first_line = 1
-        while part := list(islice(rows, size)):
-            place = places(name, "line", first_line)
-            yield _json_chunk(_parsed_lines(part, place), columns, column_names, place)
-            first_line += len(part)
+    def chunk(lines: Sequence[str], columns: Columns, place: Place) -> Chunk:
+        return _json_chunk(parsed_lines(lines, place), columns, column_names, place)
 
-    return OpenTable(name, column_names, chunks, ragged=True)
+    return OpenTable(
+        name, column_names, _in_chunks(chain([first], rest), place, chunk), ragged=True
+    )
 
 
 def _json_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
+    """A file that is one list of objects, which is read as a whole."""
     text = "\n".join([first, *rest])
     if not text.strip():
         raise AdequaError(f"{name} is empty: there is nothing to score.")
@@ -99,33 +79,50 @@ def _json_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
         )
     if not rows:
         raise AdequaError(f"{name} has no rows: there is nothing to score.")
-    column_names = tuple(_objects(rows[:1], places(name, "item", 1))[0])
+    place = places(name, "item", 1)
+    column_names = tuple(_objects(rows[:1], place)[0])
 
-    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
-        for start in range(0, len(rows), size):
-            place = places(name, "item", start + 1)
-            yield _json_chunk(rows[start : start + size], columns, column_names, place)
+    def chunk(part: Sequence[object], columns: Columns, place: Place) -> Chunk:
+        return _json_chunk(_objects(part, place), columns, column_names, place)
 
-    return OpenTable(name, column_names, chunks, ragged=True)
+    return OpenTable(name, column_names, _in_chunks(rows, place, chunk), ragged=True)
+
+
+def _in_chunks(
+    rows: Iterable[Row],
+    place: Place,
+    chunk: Callable[[Sequence[Row], Columns, Place], Chunk],
+) -> Callable[[Columns, int], Iterator[Chunk]]:
+    """The `chunks` of a table from its rows; `place` names each by its index."""
+    left = iter(rows)
+
+    def chunks(columns: Columns, size: int) -> Iterator[Chunk]:
+        for start in count(step=size):
+            part = list(islice(left, size))
+            if not part:
+                return
+            yield chunk(part, columns, partial(_shifted, place, start))
+
+    return chunks
+
+
+def _shifted(place: Place, start: int, row: int) -> str:
+    return place(start + row)
 
 
 _decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
 
 
-def parsed_lines(part: Sequence[str], place: Callable[[int], str]) -> list[dict[str, Any]]:
+def parsed_lines(part: Sequence[str], place: Place) -> Sequence[dict[str, Any]]:
     """The objects of lines, one each; `place(i)` names the file and the number of line i."""
-    return list(_objects(_parsed_lines(part, place), place)) if part else []
-
-
-def _parsed_lines(part: Sequence[str], place: Callable[[int], str]) -> list[object]:
     try:
         decoded = [_decode(line) for line in part]
     except (ValueError, RecursionError):
         decoded = []
     if decoded and all(end == len(line) for line, (_, end) in zip(part, decoded, strict=True)):
-        return [value for value, _ in decoded]
+        return _objects([value for value, _ in decoded], place)
     # Something is wrong, or there are spaces around an object: the slow way knows what and where.
-    return [_parsed(line, place(row)) for row, line in enumerate(part)]
+    return _objects([_parsed(line, place(row)) for row, line in enumerate(part)], place)
 
 
 def _parsed(text: str, place: str) -> object:
@@ -144,24 +141,19 @@ def _parsed(text: str, place: str) -> object:
         raise AdequaError(f"{place} cannot be read as JSON: {reason}.") from error
 
 
-def _objects(rows: Sequence[object], place: Callable[[int], str]) -> Sequence[dict[str, object]]:
-    if not _all_objects(rows):
-        index = next(index for index, row in enumerate(rows) if not isinstance(row, dict))
-        raise AdequaError(f"{place(index)} is not a JSON object with mt and ref.")
+def _objects(rows: Sequence[Any], place: Place) -> Sequence[dict[str, Any]]:
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise AdequaError(f"{place(index)} is not a JSON object with mt and ref.")
     return rows
 
 
-def _all_objects(rows: Sequence[object]) -> TypeGuard[Sequence[dict[str, object]]]:
-    return set(map(type, rows)) == {dict}
-
-
 def _json_chunk(
-    rows: Sequence[object],
-    columns: tuple[str, ...] | None,
+    objects: Sequence[dict[str, Any]],
+    columns: Columns,
     first_row: tuple[str, ...],
-    place: Callable[[int], str],
+    place: Place,
 ) -> Chunk:
-    objects = _objects(rows, place)
     if columns is None:
         columns = tuple(dict.fromkeys(chain(first_row, chain.from_iterable(objects))))
     return Chunk(

@@ -51,11 +51,10 @@ def read_judgements(path: FilePath, *, advance: Advance | None = None) -> Rating
             f"end in {', '.join(TABLES)}, or .csv for rankings of WMT."
         )
     with open_table(path, advance or ignore) as table:
-        columns = _whole_columns(table)
-    return judgements_of(table.name, columns)
+        return judgements_of(table.name, whole_columns(table))
 
 
-def _whole_columns(table: OpenTable) -> dict[str, list[object]]:
+def whole_columns(table: OpenTable) -> dict[str, list[object]]:
     """Every column of a table; a row that lacks one has None in it, and equal texts are one."""
     refuse_equal_names(table)
     interned: dict[str, str] = {}

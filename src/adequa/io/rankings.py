@@ -217,7 +217,7 @@ def _line(texts: Lines | None, number: int) -> str | None:
 
 RankedSystem: TypeAlias = tuple[str, int]  # a system and its rank
 
-_SYSTEM = re.compile(r"system(\d+)(id|rank)")
+_SYSTEM = re.compile(r"system\d+id")
 
 
 class Preference(NamedTuple):
@@ -231,18 +231,6 @@ class Preference(NamedTuple):
     worse_system: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The positions of the cells of a line."""
-
-    width: int
-    languages: tuple[int, int]
-    segment: int
-    judge: int | None
-    ranking: int | None  # pairs of one ranking stand in several lines from 2015 on
-    systems: tuple[tuple[int, int], ...]  # name and rank
-
-
 def read_wmt_rankings(
     path: FilePath, *, outputs: FilePath | None = None, advance: Advance | None = None
 ) -> Preferences:
@@ -252,41 +240,41 @@ def read_wmt_rankings(
     LP/source.txt; without it there are ids only.
     """
     name = display_name(path)
-    rows = csv.reader(lines(path, advance=advance or ignore))
-    preferences = preferences_from_rankings(name, rows)
+    preferences = preferences_from_rankings(name, lines(path, advance=advance or ignore))
     if outputs is None:
         return preferences
     return with_texts(name, preferences, read_system_outputs(outputs))
 
 
-def preferences_from_rankings(name: str, rows: Iterator[list[str]]) -> Preferences:
-    """Preferences from the cells of such a file, the header first."""
-    header = _header(name, next(rows, []))
+def preferences_from_rankings(name: str, rows: Iterable[str]) -> Preferences:
+    """Preferences from the lines of such a file, the header first."""
+    reader = csv.DictReader(rows)
+    names = reader.fieldnames = [cell.strip().lower() for cell in reader.fieldnames or ()]
+    segment = "srcindex" if "srcindex" in names else "segmentid"
+    systems = _system_columns(name, names, segment)
     preferences: list[Preference] = []
     ties: Counter[tuple[str, str, str]] = Counter()
     unused: Counter[str] = Counter()
-    for number, row in enumerate(rows, 1):
-        problem = _problem(header, row)
-        if problem:
-            unused[problem] += 1
+    for number, row in enumerate(reader, 1):
+        ranked = _ranked(row, ("srclang", "trglang", segment), systems)
+        if isinstance(ranked, str):
+            unused[ranked] += 1
             continue
-        pair = language_pair("-".join(row[cell] for cell in header.languages))
-        judge = "" if header.judge is None else row[header.judge]
-        ranking = str(number) if header.ranking is None else row[header.ranking]
-        for better, worse, tied in _compared(_ranked(header, row)):
+        pair = language_pair(f"{row['srclang']}-{row['trglang']}")
+        # Pairs of one ranking stand in several lines from 2015 on.
+        ids = pair, row[segment].strip(), row.get("judgeid", ""), row.get("rankingid", str(number))
+        for better, worse, tied in _compared(ranked):
             if tied:
                 ties[pair, min(better, worse), max(better, worse)] += 1
             else:
-                ids_of_row = (pair, row[header.segment].strip(), judge, ranking)
-                preferences.append(Preference(*ids_of_row, better, worse))
+                preferences.append(Preference(*ids, better, worse))
     if not preferences:
         reasons = ", ".join(f"{reason} ({times})" for reason, times in unused.items())
         raise AdequaError(f"{name} holds no preference: {reasons or 'there are only ties'}.")
-    columns = zip(*preferences, strict=True)
-    ids = dict(zip(Preference._fields, columns, strict=True))
+    columns = dict(zip(Preference._fields, zip(*preferences, strict=True), strict=True))
     count = len(preferences)
     return Preferences(
-        ids={field: column for field, column in ids.items() if any(column)},
+        ids={field: column for field, column in columns.items() if any(column)},
         ties=dict(ties),
         file_rows=FileRows(np.arange(count), count, dict(unused)),
     )
@@ -301,55 +289,38 @@ def joined_systems(name: str) -> str:
     return "+".join(part.strip() for part in name.split(","))
 
 
-def _header(name: str, cells: Sequence[str]) -> _Header:
-    position = {cell.strip().lower(): number for number, cell in enumerate(cells)}
-    systems: dict[str, dict[str, int]] = {}
-    for cell, number in position.items():
-        if match := _SYSTEM.fullmatch(cell):
-            systems.setdefault(match[1], {})[match[2]] = number
-    segment = position.get("srcindex", position.get("segmentid"))
-    both = tuple((at["id"], at["rank"]) for at in systems.values() if len(at) == 2)  # noqa: PLR2004
-    lacking = [
-        written
-        for written, is_present in (
-            ("srclang", "srclang" in position),
-            ("trglang", "trglang" in position),
-            ("srcIndex", segment is not None),
-            ("system1Id, system1rank, system2Id, system2rank", len(both) > 1),
-        )
-        if not is_present
+def _system_columns(name: str, names: Sequence[str], segment: str) -> list[tuple[str, str]]:
+    """The columns of name and rank of every system; raise where a header lacks some."""
+    systems = [
+        (each, rank)
+        for each in names
+        if _SYSTEM.fullmatch(each) and (rank := f"{each.removesuffix('id')}rank") in names
     ]
-    if lacking or segment is None:
+    required = {"srclang": "srclang", "trglang": "trglang", segment: "srcIndex"}
+    lacking = [written for column, written in required.items() if column not in names]
+    if len(systems) < _SIDES:
+        lacking.append("system1Id, system1rank, system2Id, system2rank")
+    if lacking:
         raise AdequaError(
             f"{name} does not begin with the header of WMT rankings: {', '.join(lacking)} lacking."
         )
-    return _Header(
-        width=len(cells),
-        languages=(position["srclang"], position["trglang"]),
-        segment=segment,
-        judge=position.get("judgeid"),
-        ranking=position.get("rankingid"),
-        systems=both,
-    )
+    return systems
 
 
-def _problem(header: _Header, row: Sequence[str]) -> str:
-    """Why a line cannot be used; empty where it can."""
-    if len(row) != header.width:
+def _ranked(
+    row: Mapping[str, str], required: Iterable[str], systems: Iterable[tuple[str, str]]
+) -> list[RankedSystem] | str:
+    """The systems that have a rank (-1 or nothing is none), or why a line cannot be used."""
+    if None in row or None in row.values():  # as DictReader marks cells without name or value
         return "ranking with too few or too many cells"
-    if not all(row[cell].strip() for cell in (*header.languages, header.segment)):
+    if not all(row[column].strip() for column in required):
         return "ranking without language or segment"
     try:
-        ranked = _ranked(header, row)
+        ranks = [(_system(row[name]), int(row[rank].strip() or -1)) for name, rank in systems]
     except ValueError:
         return "rank is not a whole number"
-    return "" if len(ranked) > 1 else "fewer than two systems ranked"
-
-
-def _ranked(header: _Header, row: Sequence[str]) -> list[RankedSystem]:
-    """The systems that have a rank: -1 or nothing says that the judge gave none."""
-    ranks = [(_system(row[name]), int(row[rank].strip() or -1)) for name, rank in header.systems]
-    return [(system, rank) for system, rank in ranks if system and rank > 0]
+    ranked = [(system, rank) for system, rank in ranks if system and rank > 0]
+    return ranked if len(ranked) > 1 else "fewer than two systems ranked"
 
 
 def _system(cell: str) -> str:

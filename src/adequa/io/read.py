@@ -7,10 +7,9 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from adequa.errors import AdequaError
 from adequa.io.text import (
@@ -28,17 +27,11 @@ from adequa.io.text import (
 from adequa.segments import Segments, joined_references
 
 if TYPE_CHECKING:
-    from adequa.io.columns import Opener, OpenTable, ReadOptions
+    from adequa.io.columns import OpenTable, ReadOptions
     from adequa.io.wmt import MarkedUp
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
-TABLES = {
-    ".tsv": "adequa.io.delimited:open_tsv",
-    ".jsonl": "adequa.io.delimited:open_jsonl",
-    ".json": "adequa.io.delimited:open_json_list",
-    ".parquet": "adequa.io.parquet:open_parquet",
-}
-_STREAM = "adequa.io.delimited:open_stream"
+TABLES = (".tsv", ".jsonl", ".json", ".parquet")
 # All formats that hold everything in one file: tables, and WMT mark-up.
 _MARKED_UP = (".xml", ".sgm", ".sgml")
 READERS = (*TABLES, *_MARKED_UP)
@@ -78,9 +71,13 @@ def read_table(
 
 def open_table(path: FilePath, advance: Advance) -> AbstractContextManager[OpenTable]:
     """Open a file of one of the formats in `TABLES`."""
-    opener = _STREAM if _is_stream(path) else TABLES[format_suffix(path)]
-    module, function = opener.split(":")
-    return cast("Opener", getattr(import_module(module), function))(path, advance)
+    if format_suffix(path) == ".parquet":
+        from adequa.io.parquet import open_parquet  # noqa: PLC0415  # an extra
+
+        return open_parquet(path, advance)
+    from adequa.io.delimited import open_text_table  # noqa: PLC0415  # tables only
+
+    return open_text_table(path, advance)
 
 
 def format_suffix(path: FilePath) -> str:

@@ -70,28 +70,24 @@ class ScoreFile:
 
 def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
     """Scores from a file; `metric` chooses where a file of the WMT metrics task holds several."""
-    rows = _rows(path)
+    file_name, name = display_name(path), stem(path)
+    lines_ = _rows(path)
+    place, first = next(lines_)
+    header = tuple(cell.strip().lower() for cell in first)
     layouts = _wmt_layouts(path)
+    rows: Iterable[PlacedCells] = _equally_wide(len(first), lines_)
     if layouts is not None:
-        return _wmt_scores(path, rows, layouts, metric)
-    first_line, first = next(rows)
-    has_header = any(cell in {"score", *_SIDES} for cell in map(_column, first))
-    if not has_header and not any(map(_is_number, first)):
-        raise AdequaError(
-            f'{first_line} has neither scores nor a header with "score". A score file holds one '
-            "score a line (better and worse, two columns, for preferences), or begins with a "
-            "header such as lp, system, segment, score, with tabs in between."
-        )
-    header = tuple(map(_column, first))
-    if has_header and "metric" in header:
-        return _one_metric(display_name(path), header, rows, metric)
-    if metric is not None:
-        raise AdequaError(
-            f"{display_name(path)} holds one metric, so that there is no {metric} to choose in it."
-        )
-    if has_header:
-        return _headed_scores(display_name(path), stem(path), header, rows)
-    return _scores_by_row(stem(path), chain([(first_line, first)], rows))
+        name = name.removesuffix(".seg").removesuffix(".sys")
+        header, rows = _wmt_rows(layouts, place, first, rows)
+    elif not {"score", *_SIDES} & {*header}:
+        if metric is not None:
+            raise _one_metric_only(file_name, metric)
+        return _scores_by_row(name, chain([(place, first)], lines_))
+    if "metric" in header:
+        name, header, rows = _one_metric(file_name, header, rows, metric)
+    elif metric is not None:
+        raise _one_metric_only(file_name, metric)
+    return _headed_scores(file_name, name, header, rows)
 
 
 def _rows(path: FilePath) -> Iterator[PlacedCells]:
@@ -103,8 +99,19 @@ def _rows(path: FilePath) -> Iterator[PlacedCells]:
         raise AdequaError(f"{name} is empty: there are no scores in it.")
 
 
-def _column(cell: str) -> str:
-    return cell.strip().lower()
+def _equally_wide(width: int, rows: Iterable[PlacedCells]) -> Iterator[PlacedCells]:
+    for place, cells in rows:
+        if len(cells) != width:
+            raise AdequaError(
+                f"{place} has {counted(len(cells), 'cell')}, but the first line has {width}."
+            )
+        yield place, cells
+
+
+def _one_metric_only(file_name: str, metric: str) -> AdequaError:
+    return AdequaError(
+        f"{file_name} holds one metric, so that there is no {metric} to choose in it."
+    )
 
 
 def _is_number(cell: str) -> bool:
@@ -130,6 +137,12 @@ def _score(cell: str, place: str) -> float:
 def _scores_by_row(name: str, rows: Iterable[PlacedCells]) -> ScoreFile:
     scores: list[list[float]] = []
     for place, cells in rows:
+        if not scores and not any(map(_is_number, cells)):
+            raise AdequaError(
+                f'{place} has neither scores nor a header with "score". A score file holds one '
+                "score a line (better and worse, two columns, for preferences), or begins with a "
+                "header such as lp, system, segment, score, with tabs in between."
+            )
         if len(cells) > len(_SIDES) or (scores and len(cells) != len(scores[0])):
             expected = f"{len(scores[0])}" if scores else "1, or 2 for better and worse"
             raise AdequaError(
@@ -154,28 +167,18 @@ def _headed_scores(
     scored = ("score",) if "score" in header else _SIDES
     if not set(scored) <= set(header):
         raise AdequaError(f'{file_name} has only one of the columns "better" and "worse".')
-    identified = tuple(column for column in header if column not in scored)
-    ids: list[tuple[str, ...]] = []
-    scores: list[list[float]] = []
-    places: list[str] = []
-    for place, cells in rows:
-        if len(cells) != len(header):
-            raise AdequaError(
-                f"{place} has {counted(len(cells), 'cell')}, but the header names {len(header)}."
-            )
-        row = dict(zip(header, cells, strict=True))
-        ids.append(_identifiers(row, identified))
-        scores.append([_score(row[column], place) for column in scored])
-        places.append(place)
-    if not scores:
+    placed = list(rows)
+    if not placed:
         raise AdequaError(f"{file_name} has a header and no scores.")
-    _refuse_contradictions(places, identified, ids, scores)
-    columns = dict(zip(identified, zip(*ids, strict=True), strict=True)) if identified else {}
-    return ScoreFile(name, columns, _array(scores))
-
-
-def _identifiers(row: Mapping[str, str], identified: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_identifier(column, row[column]) for column in identified)
+    places = [place for place, _ in placed]
+    columns = dict(zip(header, zip(*(cells for _, cells in placed), strict=True), strict=True))
+    scores = [list(map(_score, columns.pop(column), places)) for column in scored]
+    ids = {
+        column: tuple(_identifier(column, cell) for cell in cells)
+        for column, cells in columns.items()
+    }
+    _refuse_contradictions(places, ids, scores)
+    return ScoreFile(name, ids, _array(list(zip(*scores, strict=True))))
 
 
 def _identifier(column: str, cell: str) -> str:
@@ -185,19 +188,14 @@ def _identifier(column: str, cell: str) -> str:
 
 
 def _refuse_contradictions(
-    places: Sequence[str],
-    identified: Sequence[str],
-    ids: Sequence[tuple[str, ...]],
-    scores: Sequence[Sequence[float]],
+    places: Sequence[str], ids: Mapping[str, tuple[str, ...]], scores: Sequence[Sequence[float]]
 ) -> None:
     """The same ids may come again, as judgements do, but not with another score."""
-    if not identified:
-        return
     first_rows: dict[tuple[str, ...], int] = {}
-    for row, key in enumerate(ids):
+    for row, key in enumerate(zip(*ids.values(), strict=True)):
         first = first_rows.setdefault(key, row)
-        if scores[first] != scores[row]:
-            what = ", ".join(map(" ".join, zip(identified, key, strict=True)))
+        if any(column[first] != column[row] for column in scores):
+            what = ", ".join(map(" ".join, zip(ids, key, strict=True)))
             line = places[first].split()[-1]
             raise AdequaError(
                 f"{places[row]} has another score for {what} than line {line}. Add the column that "
@@ -213,101 +211,57 @@ def _wmt_layouts(path: FilePath) -> tuple[tuple[str, ...], ...] | None:
     )
 
 
-def _wmt_layout(
-    place: str, cells: Sequence[str], layouts: Sequence[tuple[str, ...]]
-) -> tuple[str, ...]:
-    """The layout of a file, from its first line."""
-    segments = "segment" in layouts[-1]
-    for layout in layouts:
-        score = len(layout) - 1
-        fits = len(cells) == len(layout) or len(cells) == len(layout) + len(_FLAGS)
-        if fits and _is_number(cells[score]) and (not segments or _is_segment(layout, cells)):
-            return layout
-    raise AdequaError(
-        f"{place} has {counted(len(cells), 'cell')} between tabs, and no score where a file of "
-        f"this kind has it; the columns are {', '.join(layouts[1])}, or in newer years "
-        f"{', '.join(layouts[-1])}."
-    )
-
-
-def _is_segment(layout: tuple[str, ...], cells: Sequence[str]) -> bool:
-    """Whether what should be a segment's number is one, where there is any."""
-    return "segment" not in layout or cells[layout.index("segment")].strip().isdecimal()
-
-
-def _wmt_scores(
-    path: FilePath,
-    rows: Iterator[PlacedCells],
+def _wmt_rows(
     layouts: Sequence[tuple[str, ...]],
-    metric: str | None,
-) -> ScoreFile:
-    first_place, first = next(rows)
-    columns = _wmt_layout(first_place, first, layouts)
-    if columns[0] == "system":
-        return _mt_metrics_eval_scores(path, chain([(first_place, first)], rows), layouts)
-    cut = ((place, cells[: len(columns)]) for place, cells in _even(len(first), rows))
-    return _one_metric(
-        display_name(path), columns, chain([(first_place, first[: len(columns)])], cut), metric
-    )
+    place: str,
+    first: list[str],
+    rows: Iterable[PlacedCells],
+) -> tuple[tuple[str, ...], Iterator[PlacedCells]]:
+    """The columns of a file of the WMT metrics task, which has no header, and its rows."""
+    layout = next((each for each in layouts if _fits(each, first)), None)
+    if layout is None:
+        raise AdequaError(
+            f"{place} has {counted(len(first), 'cell')} between tabs, and no score where a file of "
+            f"this kind has it; the columns are {', '.join(layouts[1])}, or in newer years "
+            f"{', '.join(layouts[-1])}."
+        )
+    width = len(layout)
+    cut = ((place, cells[:width]) for place, cells in chain([(place, first)], rows))
+    if layout == layouts[0] and "segment" in layouts[-1]:
+        return ("system", "segment", "score"), _numbered(cut)
+    return layout, cut
 
 
-def _even(width: int, rows: Iterable[PlacedCells]) -> Iterator[PlacedCells]:
-    """Lines with as many cells as the first."""
-    for place, cells in rows:
-        if len(cells) != width:
-            raise AdequaError(
-                f"{place} has {counted(len(cells), 'cell')} between tabs, "
-                f"but the first line has {width}."
-            )
-        yield place, cells
+def _fits(layout: tuple[str, ...], cells: Sequence[str]) -> bool:
+    """Whether a line has as many cells, and numbers where a layout has them."""
+    if len(cells) not in {len(layout), len(layout) + len(_FLAGS)}:
+        return False
+    row = dict(zip(layout, cells, strict=False))
+    return _is_number(row["score"]) and row.get("segment", "1").strip().isdecimal()
+
+
+def _numbered(rows: Iterable[PlacedCells]) -> Iterator[PlacedCells]:
+    """Lines of system and score with the segment between: a system's come in order, from 1."""
+    seen: Counter[str] = Counter()
+    for place, (system, score) in rows:
+        seen[system] += 1
+        yield place, [system, str(seen[system]), score]
 
 
 def _one_metric(
     file_name: str, header: tuple[str, ...], rows: Iterable[PlacedCells], metric: str | None
-) -> ScoreFile:
-    """The scores of one metric from a file with a column of them."""
+) -> tuple[str, tuple[str, ...], list[PlacedCells]]:
+    """The name, the other columns and the rows of one metric, from a file with a column of them."""
     index = header.index("metric")
     by_metric: dict[str, list[PlacedCells]] = {}
     for place, cells in rows:
-        if len(cells) <= index:
-            raise AdequaError(
-                f"{place} has {counted(len(cells), 'cell')}, but the header names {len(header)}."
-            )
-        rest = cells[:index] + cells[index + 1 :]
-        by_metric.setdefault(cells[index].strip(), []).append((place, rest))
-    chosen = _chosen_metric(file_name, tuple(by_metric), metric)
-    return _headed_scores(
-        file_name, chosen, header[:index] + header[index + 1 :], by_metric[chosen]
-    )
-
-
-def _mt_metrics_eval_scores(
-    path: FilePath,
-    rows: Iterable[PlacedCells],
-    layouts: Sequence[tuple[str, ...]],
-) -> ScoreFile:
-    """A system and a score a line; the segments of a system are numbered as they come, from 1."""
-    name = stem(path).removesuffix(".seg").removesuffix(".sys")
-    if "segment" not in layouts[-1]:
-        return _headed_scores(display_name(path), name, ("system", "score"), rows)
-    seen: Counter[str] = Counter()
-
-    def numbered() -> Iterator[PlacedCells]:
-        for place, cells in rows:
-            seen[cells[0]] += 1
-            yield place, [cells[0], str(seen[cells[0]]), *cells[1:]]
-
-    return _headed_scores(display_name(path), name, ("system", "segment", "score"), numbered())
-
-
-def _chosen_metric(file_name: str, metrics: Sequence[str], metric: str | None) -> str:
-    if metric is not None and metric in metrics:
-        return metric
-    holds = f"{file_name} holds scores of {', '.join(metrics)}"
-    if metric is not None:
-        raise AdequaError(f'{holds}, but none of "{metric}".{nearest(metric, metrics)}')
-    if not metrics:
+        by_metric.setdefault(cells.pop(index).strip(), []).append((place, cells))
+    if not by_metric:
         raise AdequaError(f"{file_name} has a header and no scores.")
-    if len(metrics) > 1:
+    holds = f"{file_name} holds scores of {', '.join(by_metric)}"
+    if metric is None and len(by_metric) > 1:
         raise AdequaError(f"{holds}; choose one with {file_name}:metric=NAME.")
-    return metrics[0]
+    chosen = next(iter(by_metric)) if metric is None else metric
+    if chosen not in by_metric:
+        raise AdequaError(f'{holds}, but none of "{chosen}".{nearest(chosen, by_metric)}')
+    return chosen, header[:index] + header[index + 1 :], by_metric[chosen]

@@ -254,7 +254,7 @@ class JsonlShard(OpenShard):
     def _advance(self, count: int) -> None:
         self._bytes_read += count
 
-    def _objects(self, lines: Sequence[str], first: int) -> list[dict[str, Any]]:
+    def _objects(self, lines: Sequence[str], first: int) -> Sequence[dict[str, Any]]:
         return parsed_lines(lines, places(self._shard.name, "line", first))
 
     def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:

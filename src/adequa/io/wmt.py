@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
+from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from adequa.errors import AdequaError
@@ -31,7 +32,6 @@ class MarkedText(NamedTuple):
     by: str  # the system or the translator; empty where the file does not say
     key: SegmentKey
     text: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,11 @@ def read_marked_up(path: FilePath, *, advance: Advance) -> MarkedUp:
 def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
     keys: dict[SegmentKey, None] = {}
     parts: dict[TextKind, dict[str, dict[SegmentKey, str]]] = {}
-    for part, by, key, text, line in marked_texts:
+    for part, by, key, text in marked_texts:
         texts = parts.setdefault(part, {}).setdefault(by, {})
         if key in texts:
             whose = f' of "{by}"' if by else ""
-            raise AdequaError(
-                f"{name}, line {line}: {describe_segment(key)}{whose} is here a second time."
-            )
+            raise AdequaError(f"{name}, {describe_segment(key)}{whose} is here a second time.")
         keys[key] = None
         texts[key] = text
     if not keys:
@@ -113,7 +111,12 @@ _SGM_PARTS: Mapping[str, TextKind] = {
     "refset": "references",
     "tstset": "hypotheses",
 }
-_TAG = re.compile(r"<(/?)(srcset|refset|tstset|doc|seg)\b([^<>]*)>", re.IGNORECASE)
+_SET = re.compile(r"<(srcset|refset|tstset)\b([^<>]*)>", re.IGNORECASE)
+_DOCUMENT = re.compile(r"<doc\b([^<>]*)>([^<]*(?:<(?!/?doc\b)[^<]*)*)</doc\s*>", re.IGNORECASE)
+_SEGMENT = re.compile(
+    r"<seg\b([^<>]*)>([^<]*(?:<(?!/?(?:seg|doc)\b)[^<]*)*)</seg\s*>", re.IGNORECASE
+)
+_SEGMENT_TAG = re.compile(r"</?seg\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _XML_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -125,49 +128,27 @@ def _sgm_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
     The files look like XML, but have bare `&` and `<` in the text, and attributes in either case
     and with or without quotes, so that no XML parser reads them.
     """
-    name = display_name(path)
     text = "\n".join(lines(path, advance=advance))
-
-    def error(line: int, sentence: str) -> AdequaError:
-        return AdequaError(f"{name}, line {line}: {sentence}")
-
-    part: TextKind | None = None
-    set_attributes: dict[str, str] = {}
-    document: dict[str, str] | None = None
-    open_segment: re.Match[str] | None = None
-    position = 0  # of the segment in its document, for files that do not number them
-    line, opened_on, counted_to = 1, 1, 0
-    for tag in _TAG.finditer(text):
-        line, counted_to = line + text.count("\n", counted_to, tag.start()), tag.start()
-        closing, element = bool(tag[1]), tag[2].lower()
-        if element == "seg" and closing:
-            if open_segment is None or document is None or part is None:
-                raise error(line, "</seg> closes a segment that was never opened.")
-            by = _by(part, document, set_attributes)
-            segment = _attributes(open_segment[3]).get("id", str(position))
-            yield MarkedText(
-                part,
-                by,
-                (document.get("docid", document.get("id", "")), segment),
-                _plain(text[open_segment.end() : tag.start()]),
-                opened_on,
+    sets = [*_SET.finditer(text)]
+    ends = [*(opening.start() for opening in sets[1:]), len(text)]
+    complete: set[int] = set()  # where the tags of whole segments begin
+    for opening, end in zip(sets, ends, strict=False):
+        part, of_set = _SGM_PARTS[opening[1].lower()], _attributes(opening[2])
+        for document in _DOCUMENT.finditer(text, opening.end(), end):
+            of_document = _attributes(document[1])
+            by = _by(part, of_document, of_set)
+            name = of_document.get("docid", of_document.get("id", ""))
+            for number, segment in enumerate(_SEGMENT.finditer(text, *document.span(2)), 1):
+                complete |= {segment.start(), segment.end(2)}
+                key = name, _attributes(segment[1]).get("id", str(number))
+                yield MarkedText(part, by, key, _plain(segment[2]))
+    for tag in _SEGMENT_TAG.finditer(text):
+        if tag.start() not in complete:
+            line = text.count("\n", 0, tag.start()) + 1
+            raise AdequaError(
+                f"{display_name(path)}, line {line}: {tag[0]}> is no part of a whole segment in a "
+                "<doc> of a <srcset>, <refset> or <tstset>; the file may be cut short."
             )
-            open_segment = None
-        elif open_segment is not None:
-            raise error(opened_on, "the segment that begins here is not closed.")
-        elif element == "seg":
-            if document is None or part is None:
-                raise error(line, "a segment outside of <doc> and of a set of documents.")
-            open_segment, opened_on, position = tag, line, position + 1
-        elif element == "doc":
-            document, position = (None if closing else _attributes(tag[3])), 0
-        else:
-            part = None if closing else _SGM_PARTS[element]
-            set_attributes = _attributes(tag[3])
-    if open_segment is not None:
-        raise error(opened_on, "the segment that begins here is not closed.")
-    if document is not None:
-        raise error(text.count("\n") + 1, "the file ends inside a document; it may be cut short.")
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -211,76 +192,21 @@ _BY = {"src": "", "ref": "translator", "hyp": "system"}
 def _xml_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
     """Every segment of an .xml file (from 2021), in the order of the file."""
     name = display_name(path)
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    scanner = _XmlScanner(name, parser)
     try:
-        for block in byte_blocks(path, advance=advance):
-            parser.Parse(block, False)
-            yield from scanner.drained()
-        parser.Parse(b"", True)
-    except expat.ExpatError as error:
+        root = ET.fromstring(b"".join(byte_blocks(path, advance=advance)))  # noqa: S314  # expat bounds entities
+    except ET.ParseError as error:
         reason = expat.ErrorString(error.code) or "not well-formed"
-        raise AdequaError(f"{name}, line {error.lineno}: broken XML ({reason}).") from error
+        raise AdequaError(f"{name}, line {error.position[0]}: broken XML ({reason}).") from error
     except (LookupError, ValueError) as error:  # from the codec that the file asks for
         raise AdequaError(f"{name} has an encoding that cannot be read: {error}.") from error
-    yield from scanner.drained()
-
-
-class _XmlScanner:
-    """The state between the events of the parser: the position, and the texts read so far."""
-
-    def __init__(self, name: str, parser: expat.XMLParserType) -> None:
-        self._name = name
-        self._parser = parser
-        self._texts_read: list[MarkedText] = []
-        self._document: str | None = None
-        self._side: tuple[TextKind, str] | None = None
-        self._segment: tuple[SegmentKey, int] | None = None
-        self._position = 0
-        self._text: list[str] = []
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        parser.EntityDeclHandler = self._refuse_entity
-
-    def drained(self) -> list[MarkedText]:
-        """The texts read since the last call."""
-        texts, self._texts_read = self._texts_read, []
-        return texts
-
-    def _start(self, element: str, attributes: dict[str, str]) -> None:
-        if element == "doc":
+    for document in root.iter("doc"):
+        if "testsuite" in document.attrib:
             # Test suites ride along in WMT's files, mostly without references; sacreBLEU leaves
             # them out too.
-            self._document = None if "testsuite" in attributes else attributes.get("id", "")
-        elif element in _XML_PARTS:
-            self._side = (_XML_PARTS[element], attributes.get(_BY[element], ""))
-            self._position = 0
-        elif element == "seg" and self._document is not None and self._side is not None:
-            self._position += 1
-            key = (self._document, attributes.get("id", str(self._position)))
-            self._segment = (key, self._parser.CurrentLineNumber)
-            self._text = []
-
-    def _characters(self, text: str) -> None:
-        if self._segment is not None:
-            self._text.append(text)
-
-    def _end(self, element: str) -> None:
-        if element == "doc":
-            self._document = None
-        elif element in _XML_PARTS:
-            self._side = None
-        elif element == "seg" and self._segment is not None and self._side is not None:
-            key, line = self._segment
-            text = "".join(self._text).strip()
-            self._texts_read.append(MarkedText(*self._side, key, text, line))
-            self._segment = None
-
-    def _refuse_entity(self, *declaration: object) -> None:
-        # A few entities that name each other are enough to fill any memory.
-        raise AdequaError(
-            f"{self._name}, line {self._parser.CurrentLineNumber}: the file declares the entity "
-            f'"{declaration[0]}"; WMT files have none, and it is not read.'
-        )
+            continue
+        for side in document.iter():
+            if side.tag in _XML_PARTS:
+                part, by = _XML_PARTS[side.tag], side.get(_BY[side.tag], "")
+                for number, segment in enumerate(side.iter("seg"), 1):
+                    key = document.get("id", ""), segment.get("id", str(number))
+                    yield MarkedText(part, by, key, "".join(segment.itertext()).strip())
