@@ -246,11 +246,6 @@ def test_resuming_with_patience_ends_in_equal_weights(
     assert weights(restarted) == weights(whole)
 
 
-def test_the_last_step_is_always_evaluated() -> None:
-    with pytest.raises(ValueError, match="evaluated after its last step"):
-        trial(linear(), 4, evaluate_after={2})
-
-
 def test_a_stage_resumes_weights_and_optimiser_of_the_best() -> None:
     """Adagrad's sums continue: the result is that of one longer run with the same steps."""
     model = linear()
@@ -296,16 +291,6 @@ def test_outputs_that_are_not_finite_are_a_sentence() -> None:
         AdequaError, match="^The criterion of one was no number any more by step 4;"
     ):
         train(model, [Stage("one", (trial(model, criteria=[np.nan, 1.0]),))])
-
-
-def test_a_checkpoint_of_another_network_is_a_sentence(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, "plan")
-    model = linear()
-    stage = Stage("one", (trial(model),))
-    train(model, [stage], checkpoints=checkpoints, seconds_between_checkpoints=0.0)
-    other = torch.nn.Linear(2, 2)
-    with pytest.raises(AdequaError, match="of another network"):
-        train(other, [stage], checkpoints=checkpoints)
 
 
 def test_average_is_the_mean() -> None:

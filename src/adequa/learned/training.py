@@ -93,10 +93,6 @@ class Trial:
     settings: str = ""
     advice: str = "train with a smaller learning rate, or a longer warmup"
 
-    def __post_init__(self) -> None:
-        if self.steps not in self.evaluate_after:
-            raise ValueError("a trial is evaluated after its last step")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
@@ -378,22 +374,15 @@ class _Best:
     step: int = 0
     optimizer: Weights = field(default_factory=dict)  # where the next stage resumes from it
 
-    def facts(self) -> dict[str, Any]:
-        """All but the tensors, as JSON has it."""
-        criterion = self.evaluation.criterion
-        return {
-            "criterion": None if np.isinf(criterion) else criterion,
-            "figures": dict(self.evaluation.figures),
-            "trial": self.trial,
-            "step": self.step,
-        }
+    def facts(self) -> list[Any]:
+        """All but the tensors."""
+        return [self.evaluation.criterion, dict(self.evaluation.figures), self.trial, self.step]
 
     @classmethod
-    def restored(cls, facts: Mapping[str, Any], weights: Weights, optimizer: Weights) -> _Best:
+    def restored(cls, facts: Sequence[Any], weights: Weights, optimizer: Weights) -> _Best:
         """From `facts` and tensors."""
-        criterion = -np.inf if facts["criterion"] is None else facts["criterion"]
-        evaluation = Evaluation(criterion, facts["figures"])
-        return cls(weights, evaluation, facts["trial"], facts["step"], optimizer)
+        criterion, figures, trial, step = facts
+        return cls(weights, Evaluation(criterion, figures), trial, step, optimizer)
 
 
 @dataclass(slots=True)
@@ -475,7 +464,7 @@ class _State:
             "step": self.step,
             "best": self.best.facts(),
             "best_before": None if is_same else self.best_before.facts(),
-            "highest": None if np.isinf(self.highest) else self.highest,
+            "highest": self.highest,
             "evaluations_since_rise": self.evaluations_since_rise,
             "chosen": self.chosen,
             "diverged": self.diverged,
@@ -491,16 +480,6 @@ def _restored(network: nn.Module, checkpoints: Checkpoints | None) -> _State:
     """The state of the latest checkpoint, with its weights in the network; a new one without."""
     if checkpoints is None or (snapshot := checkpoints.latest()) is None:
         return _State()
-    try:
-        return _from_snapshot(network, snapshot)
-    except (KeyError, RuntimeError, TypeError) as error:
-        raise AdequaError(
-            f"The checkpoint in {checkpoints.folder} is of another network, or of another version "
-            "of adequa; delete it to begin anew."
-        ) from error
-
-
-def _from_snapshot(network: nn.Module, snapshot: Snapshot) -> _State:
     facts = snapshot.facts
     network.load_state_dict(snapshot.tensors["network"])
     device = next(network.parameters()).device
@@ -518,7 +497,7 @@ def _from_snapshot(network: nn.Module, snapshot: Snapshot) -> _State:
         initial=tensors("initial"),
         best=best,
         best_before=best if facts["best_before"] is None else restored_best("best_before"),
-        highest=-np.inf if facts["highest"] is None else facts["highest"],
+        highest=facts["highest"],
         evaluations_since_rise=facts["evaluations_since_rise"],
         chosen=facts["chosen"],
         diverged=[(stage, trial) for stage, trial in facts["diverged"]],

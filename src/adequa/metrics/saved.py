@@ -139,9 +139,10 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
     try:
         metric = metric_class.load(description, _arrays(folder, description), folder, **settings)
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
         raise AdequaError(
             f"{folder} is a damaged metric: its settings or weights are not those of "
-            f"{description.kind} ({error})."
+            f"{description.kind} ({reason})."
         ) from error
     if not isinstance(metric, Metric):
         raise TypeError(f"{target} loads no metric")

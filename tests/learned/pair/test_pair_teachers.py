@@ -68,33 +68,10 @@ def test_a_teacher_is_asked_once(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["of-someone-else.npy"]
 
 
-@pytest.mark.parametrize("content", ["", "half", "pickle", "short", "type", "nan"])
-def test_what_cannot_be_read_is_asked_for_again(tmp_path: Path, content: str) -> None:
-    found = teaching(tmp_path)(("chrf",), TEXTS)
-    (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    arrays: dict[str, Any] = {
-        "pickle": np.array([{}] * 12), "short": CHRF[1:], "type": CHRF.astype(int),
-        "nan": np.full(12, np.nan),
-    }  # fmt: skip
-    if content in arrays:
-        np.save(path, arrays[content], allow_pickle=True)
-    else:
-        path.write_bytes(whole[: len(whole) // 2] if content else b"")
-    assert teaching(tmp_path)(("chrf",), TEXTS).tobytes() == found.tobytes()
-    assert path.read_bytes() == whole
-
-
 def test_a_teacher_that_says_the_same_of_all() -> None:
     same = Segments(("the cat",) * 3, (("a dog",),) * 3)
     with pytest.raises(AdequaError, match="chrf says the same of every text"):
         teaching(None)(("chrf",), same)
-
-
-def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(AdequaError, match="cannot be written"):
-        teaching(tmp_path / "file" / "kept")(("chrf",), TEXTS)
 
 
 class Together(Processes):

@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from adequa.errors import AdequaError
-
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import tiny_training as tiny  # noqa: E402  # it needs PyTorch
 from adequa.learned import training  # noqa: E402
 from adequa.learned.checkpoints import Checkpoints, training_into  # noqa: E402
-from adequa.learned.pair.network import Head, PairNetwork  # noqa: E402
+from adequa.learned.pair.network import PairNetwork  # noqa: E402
 from adequa.learned.pair.train import PairStage  # noqa: E402
 from adequa.learned.training import Outcome, TrainingProgress  # noqa: E402
-from tiny_transformer import tiny_network  # noqa: E402
 
 HERE = Path(__file__).parents[2]
 
@@ -145,23 +142,6 @@ def test_killed_without_notice(tmp_path: Path, whole: tuple[PairNetwork, Outcome
         )
     assert_same(found, whole)
     assert len(list(tmp_path.iterdir())) == 1  # of what was half written nothing is left
-
-
-def test_a_checkpoint_of_another_network_is_a_sentence(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, "plan")
-    tiny.trained(tiny.hard_stages(), checkpoints)
-    other = PairNetwork(tiny_network(), Head(hidden_layers=1, units=3), seed=0)
-    with pytest.raises(AdequaError, match="another network"):
-        tiny.trained(tiny.hard_stages(), checkpoints, start=other)
-
-
-def test_facts_that_are_lacking_are_a_sentence(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, "plan")
-    tiny.trained(tiny.hard_stages(), checkpoints)
-    state = next(tmp_path.iterdir()) / "state.json"
-    state.write_text(state.read_text().replace('"averaged"', '"other"'))
-    with pytest.raises(AdequaError, match="delete it to begin anew"):
-        tiny.trained(tiny.hard_stages(), checkpoints)
 
 
 def test_a_stop_leaves_random_numbers_as_they_were(tmp_path: Path) -> None:

@@ -90,30 +90,18 @@ def select_precision(precision: str, device: torch.device) -> Precision:
     return "bf16" if precision == "bf16" else "fp32"
 
 
-def check_training_memory(
-    network: nn.Module, device: torch.device, additional_weights: int = 0
-) -> None:
-    """Raise if the weights and the training state of the weights cannot fit into memory.
-
-    `additional_weights` are those of parts that are not built yet, such as a head.
-    """
-    weights = sum(p.numel() for p in network.parameters()) + additional_weights
+def check_training_memory(network: nn.Module, device: torch.device) -> None:
+    """Raise if the weights and the training state of the weights cannot fit into memory."""
+    weights = sum(p.numel() for p in network.parameters())
     bytes_per_weight = 4 * _NUMBERS_PER_WEIGHT
     available = _total_memory(device)
-    if weights * bytes_per_weight <= available:
-        return
-    fitting = max(available // bytes_per_weight - additional_weights, 0)
-    advice = (
-        f"an encoder of up to {fitting / 1e6:,.0f} million weights would fit"
-        if additional_weights < weights / 2
-        else f"{additional_weights / 1e6:,.0f} million are of the head, which may have fewer units "
-        "and layers"
-    )
-    raise AdequaError(
-        f"Training {weights / 1e6:,.0f} million weights takes "
-        f"{weights * bytes_per_weight / _GIBIBYTE:.1f} GiB and more, and {device} has "
-        f"{available / _GIBIBYTE:.1f} GiB; {advice}."
-    )
+    if weights * bytes_per_weight > available:
+        raise AdequaError(
+            f"Training {weights / 1e6:,.0f} million weights takes "
+            f"{weights * bytes_per_weight / _GIBIBYTE:.1f} GiB and more, and {device} has "
+            f"{available / _GIBIBYTE:.1f} GiB; an encoder of up to "
+            f"{available / bytes_per_weight / 1e6:,.0f} million weights would fit."
+        )
 
 
 def _total_memory(device: torch.device) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from adequa.encoders.surface import SURFACE
-from adequa.encoders.transformer import check_pooling, longest_input, pooled_layers
+from adequa.encoders.transformer import longest_input
 from adequa.encoders.transformer_files import (
     declared,
     digests,
@@ -64,7 +64,7 @@ def new_model(
 ) -> PairModel:
     """The encoder of a folder with an untrained head; `max_length` 0 is the encoder's limit.
 
-    Raise before the head is built if a device has too little memory to train the model.
+    Raise if a device has too little memory to train the model.
     """
     encoder_folder = declared(folder, pooled=False)
     with isolated_randomness(torch.device("cpu")):
@@ -77,7 +77,7 @@ def new_model(
             f"max_length must be between {shortest} and {longest} for {folder}, not {max_length}."
         )
     if device is not None:
-        check_training_memory(encoder, device, head_size(head, encoder.config))
+        check_training_memory(encoder, device)
     return PairModel(
         network=PairNetwork(encoder, head, seed),
         tokenizer=tokenizer,
@@ -97,17 +97,6 @@ def plan_head(plan: Plan) -> Head:
         dropout=plan.dropout,
         surface=len(SURFACE) if plan.surface else 0,
     )
-
-
-def head_size(head: Head, config: Any) -> int:
-    """Number of weights of a head that is not built yet and may not fit into memory."""
-    check_pooling(head.pooling)
-    layers = pooled_layers(head.pooling, head.layers, int(config.num_hidden_layers), "the encoder")
-    inputs = int(config.hidden_size) * len(layers)
-    if not head.hidden_layers:
-        return inputs + 1 + head.surface
-    between = (head.hidden_layers - 1) * (head.units + 1) * head.units
-    return (inputs + 1) * head.units + between + head.units + 1 + head.surface
 
 
 def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> InitialModel:

@@ -40,7 +40,6 @@ from adequa.encoders.transformer_files import (
     quiet,
     writing_weights,
 )
-from adequa.errors import AdequaError
 from adequa.learned.device import to_device
 from adequa.learned.pair.devices import Precision, without_cudnn_attention
 from adequa.learned.training import isolated_randomness, seed_torch
@@ -67,14 +66,6 @@ class Head:
     dropout: float = 0.1
     surface: int = 0  # number of surface features
 
-    def check(self) -> None:
-        """Raise if a setting is invalid."""
-        check_pooling(self.pooling)
-        if not 0 <= self.dropout < 1:
-            raise AdequaError(f"dropout must be at least 0 and below 1, not {self.dropout:g}.")
-        if self.hidden_layers < 0 or self.units < 1:
-            raise AdequaError("A head has 0 or more hidden layers, each of 1 or more units.")
-
 
 class PairNetwork(nn.Module):
     """A transformer encoder with a regression head: one score per pair."""
@@ -86,7 +77,7 @@ class PairNetwork(nn.Module):
 
     def __init__(self, encoder: Any, head: Head, seed: int) -> None:
         super().__init__()
-        head.check()
+        check_pooling(head.pooling)
         config = encoder.config
         self.encoder = encoder
         self.pooling = head.pooling
@@ -159,15 +150,11 @@ class PairNetwork(nn.Module):
 
     def load_head(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Load the arrays that `head_arrays` returned."""
-        own = {
-            name: tuple(tensor.shape)
-            for name, tensor in self.state_dict().items()
-            if not name.startswith(ENCODER_PREFIX)
-        }
-        if own != {name: array.shape for name, array in arrays.items()}:
-            raise ValueError(f"a head of {', '.join(sorted(own))} is not {', '.join(arrays)}")
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-        self.load_state_dict(tensors, strict=False)
+        keys = self.load_state_dict(tensors, strict=False)
+        missing = [name for name in keys.missing_keys if not name.startswith(ENCODER_PREFIX)]
+        if missing or keys.unexpected_keys:
+            raise ValueError(f"weights of another head: {', '.join([*missing, *arrays])}")
 
     def fit_surface_scale(self, surface: npt.NDArray[np.float32]) -> None:
         """Set mean and standard deviation of surface features to those of the training data."""

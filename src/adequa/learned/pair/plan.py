@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from itertools import product
-from math import log10
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from adequa.damage.registry import trained_kinds
@@ -143,7 +142,7 @@ class Plan:
     pooling: Text = UNSET
     layers: Text = UNSET
     hidden_layers: SmallCount = UNSET
-    units: PositiveCount = UNSET
+    units: Annotated[int, Field(strict=True, ge=1, le=16_384)] = UNSET
     dropout: Probability = UNSET
     surface: Switch = UNSET  # features of case, punctuation and spacing beside the encoder
     encoder_dropout: Probability = UNSET  # inside the encoder; unset: as in its configuration
@@ -243,12 +242,6 @@ _TABLES: Mapping[str, type[Any]] = {
     "beside": SourcePlan,
     "development": DevelopmentPlan,
 }
-_TYPE_WORDS = {
-    "string": "a text",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-}
 
 
 def _sentence(detail: ErrorDetails, origin: str) -> str:
@@ -268,16 +261,8 @@ def _sentence(detail: ErrorDetails, origin: str) -> str:
         case "too_short":
             return f"{setting} has no value."
         case _:
-            return f"{setting} should be {_expected(_schemas()[keys[-1]], detail['input'])}."
-
-
-def _expected(schema: Mapping[str, Any], value: Any) -> str:
-    """What a value should be, by its JSON schema, and what it is instead."""
-    if not _has_type(value, schema["type"]):
-        return f"{_TYPE_WORDS[schema['type']]}, not {value!r}"
-    if "enum" in schema:
-        return f"one of {', '.join(filter(None, schema['enum']))}, not {value!r}"
-    return f"{_range(schema, value)}, not {_formatted(value)}"
+            expected = detail["msg"].removeprefix("Input ")
+            return f"{setting} {expected}, not {detail['input']!r}."
 
 
 def _location(path: Sequence[str | int], origin: str) -> str:
@@ -295,50 +280,6 @@ def _location(path: Sequence[str | int], origin: str) -> str:
             words += f" {key + 1}"
         previous = key
     return words
-
-
-@cache
-def _schemas() -> dict[str, dict[str, Any]]:
-    """JSON schema of the values of each key; a key has the same bounds in all tables."""
-    schema = _adapter().json_schema()
-    tables = [schema, *schema["$defs"].values()]
-    return {
-        key: values.get("items", values)
-        for table in tables
-        for key, values in table["properties"].items()
-    }
-
-
-def _has_type(value: object, name: str) -> bool:
-    """Whether a value has a type of JSON schema; a whole number also counts as a number."""
-    types = {"string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float)}
-    return isinstance(value, types[name]) and (name == "boolean" or not isinstance(value, bool))
-
-
-def _range(schema: Mapping[str, Any], value: float) -> str:
-    """The bounds of a number in words."""
-    least = schema.get("minimum", schema.get("exclusiveMinimum"))
-    if "exclusiveMaximum" in schema:
-        return f"at least {least:g} and below {schema['exclusiveMaximum']:g}"
-    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        return f"above {least:g}"
-    most = schema.get("maximum")
-    if most is None or (most == _LARGEST and value <= most):
-        return f"from {least:g}"
-    return f"from {least:g} to {_formatted(most)}"
-
-
-def _formatted(number: int | float) -> str:
-    """A number for people, however large it is.
-
-    >>> _formatted(0.5), _formatted(32_768), _formatted(10**9), _formatted(-(10**400))
-    ('0.5', '32,768', '1,000,000,000', 'a number of about 401 digits')
-    """
-    if isinstance(number, float):
-        return f"{number:g}"
-    digits = int(number.bit_length() * log10(2)) + 1
-    readable = 25
-    return f"{number:,}" if digits < readable else f"a number of about {digits} digits"
 
 
 # Named plans: what a few flags of the command line stand for.

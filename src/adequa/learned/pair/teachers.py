@@ -63,13 +63,48 @@ class Teachers:
             self.progress.stage(f"{metric.name} scores {len(rows):,} texts to teach")
             return metric.score(segments.select(rows.tolist())).segments
 
-        cached = _read_scores(path, len(segments)) if path is not None else None
-        # A metric that needs the whole corpus scores all texts in one process.
-        shard = _all_in_first if metric.needs_whole_corpus else _shard
-        scores = _shared_scores(self.processes, cached, len(segments), score, shard)
+        # Written whole or not at all, under a name that tells teacher and texts.
+        cached = np.load(path) if path is not None and path.is_file() else None
+        scores = self._shared_scores(
+            cached, len(segments), score, in_one_process=metric.needs_whole_corpus
+        )
         if path is not None and cached is None and self.processes.is_first:
-            _write_scores(path, scores)
+            buffer = io.BytesIO()
+            np.save(buffer, scores)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write_bytes(path, buffer.getvalue())
         return scores
+
+    def _shared_scores(
+        self,
+        cached: FloatArray | None,
+        count: int,
+        score: Callable[[IntArray], FloatArray],
+        *,
+        in_one_process: bool,
+    ) -> FloatArray:
+        """The cached scores of the first process, or scores that all processes compute together."""
+        processes, rows = self.processes, np.arange(count)
+        if processes.count == 1:
+            return score(rows) if cached is None else cached
+        import torch  # noqa: PLC0415  # an extra, and heavy
+
+        scores = torch.zeros(count, dtype=torch.float64, device=processes.device)
+        is_cached = torch.tensor([cached is not None], dtype=torch.uint8, device=processes.device)
+        processes.broadcast([is_cached])  # the others may see another folder
+        if is_cached.item():
+            if cached is not None:
+                scores += torch.from_numpy(cached).to(scores)
+            processes.broadcast([scores])
+            return np.asarray(scores.cpu().numpy())
+        own = processes.shard(rows)
+        if in_one_process:
+            own = rows if processes.is_first else rows[:0]
+        if len(own):
+            index = torch.from_numpy(own).to(scores.device)
+            scores[index] = torch.from_numpy(score(own)).to(scores)
+        processes.all_reduce([scores])
+        return np.asarray(scores.cpu().numpy())
 
 
 def clear_teacher_cache(folder: Path) -> None:
@@ -78,65 +113,8 @@ def clear_teacher_cache(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _shared_scores(
-    processes: Processes,
-    cached: FloatArray | None,
-    count: int,
-    score: Callable[[IntArray], FloatArray],
-    shard: Callable[[Processes, IntArray], IntArray],
-) -> FloatArray:
-    """The cached scores of the first process, or scores that all processes compute together."""
-    if processes.count == 1:
-        return score(np.arange(count)) if cached is None else cached
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    scores = torch.zeros(count, dtype=torch.float64, device=processes.device)
-    is_cached = torch.tensor([cached is not None], dtype=torch.uint8, device=processes.device)
-    processes.broadcast([is_cached])  # the others may see another folder
-    if is_cached.item():
-        if cached is not None:
-            scores += torch.from_numpy(cached).to(scores)
-        processes.broadcast([scores])
-    else:
-        own = shard(processes, np.arange(count))
-        if len(own):
-            rows = torch.from_numpy(own).to(scores.device)
-            scores[rows] = torch.from_numpy(score(own)).to(scores)
-        processes.all_reduce([scores])
-    return np.asarray(scores.cpu().numpy())
-
-
-def _shard(processes: Processes, rows: IntArray) -> IntArray:
-    return processes.shard(rows)
-
-
-def _all_in_first(processes: Processes, rows: IntArray) -> IntArray:
-    return rows if processes.is_first else rows[:0]
-
-
 def _digest(signature: str, segments: Segments) -> str:
     digest = hashlib.sha256(signature.encode("utf-8", "surrogatepass"))
     for hypothesis, references in zip(segments.hypotheses, segments.references, strict=True):
         digest.update(f"{(hypothesis, references)!r}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
-
-
-def _read_scores(path: Path, count: int) -> FloatArray | None:
-    """The scores in a cache file; None if it is missing or damaged."""
-    try:
-        scores = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    is_array = isinstance(scores, np.ndarray) and scores.dtype == np.float64
-    is_valid = is_array and scores.shape == (count,) and bool(np.isfinite(scores).all())
-    return scores if is_valid else None
-
-
-def _write_scores(path: Path, scores: FloatArray) -> None:
-    buffer = io.BytesIO()
-    np.save(buffer, scores, allow_pickle=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AdequaError(f"{path.parent} cannot be written: {error.strerror or error}.") from error
-    atomic_write_bytes(path, buffer.getvalue())
