@@ -226,7 +226,7 @@ def test_the_average_is_over_language_pairs() -> None:
     human, metrics, *_ = judged()
     rows = np.arange(len(human))
     parts = [pearson_differences(human, metrics, rows, 50, [SEED, i]) for i in range(3)]
-    together = average(parts)
+    together = average(parts, np.ones(3))
     assert together.observed == pytest.approx(parts[0].observed)
     assert together.resampled == pytest.approx(np.mean([p.resampled for p in parts], axis=0))
     assert not np.array_equal(parts[0].resampled, parts[1].resampled)

@@ -20,7 +20,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from io import BytesIO, StringIO
 from itertools import chain
@@ -393,6 +393,25 @@ def json_lines(table: Table) -> Iterator[str]:
     for index, row in enumerate(table.rows):
         yield (",\n    " if index else "\n    ") + _json([_finite(cell) for cell in row])
     yield f'\n  ],\n  "notes": {_json(table.notes)}\n}}\n'
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: arrays as lists, dataclasses as dictionaries, NaN and inf as None.
+
+    >>> plain({"low": float("nan"), "bounds": (0.5, float("inf"))})
+    {'low': None, 'bounds': [0.5, None]}
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {plain(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if hasattr(value, "tolist"):  # arrays and numbers of numpy
+        return plain(value.tolist())
+    return _finite(value)
 
 
 def _json(value: object) -> str:

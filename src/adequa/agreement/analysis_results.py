@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
 from importlib import resources
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adequa.agreement.output_words import marked_parts
 from adequa.agreement.results import MetricInfo
 from adequa.errors import AdequaError, printable
-from adequa.tables import Cell, Column, Format, Result, Table, html_text
+from adequa.tables import Cell, Column, Format, Result, Table, html_text, plain
 
 if TYPE_CHECKING:
     from adequa.agreement.error_analysis import AnalysisSettings
@@ -78,10 +77,7 @@ class AnalysisPart:
             "analysed": self.analysed,
             "top_of_metrics": list(self.high),
             "found": [self.hits(0), self.hits(1)],
-            "verdicts": {
-                verdict.value: {name: _number(value) for name, value in asdict(profile).items()}
-                for verdict, profile in self.profiles.items()
-            },
+            "verdicts": plain(self.profiles),
         }
 
 
@@ -107,10 +103,10 @@ class AnalysedOutput:
 
     def to_dict(self) -> dict[str, Any]:
         """Every field; unknown words only with a vocabulary."""
-        cells = asdict(self) | {"verdict": self.verdict.value}
+        content: dict[str, Any] = plain(self)
         if self.unknown is None:
-            del cells["unknown"]
-        return cells
+            del content["unknown"]
+        return content
 
     def lines(self, names: Sequence[str]) -> Iterator[str]:
         """Scores, percentiles and texts for a terminal."""
@@ -147,7 +143,7 @@ class Analysis(Result):
     p_value: float  # of McNemar's exact test of the one-sided finds, all parts together
     rows: tuple[AnalysedOutput, ...]  # by language pair, the highest human score first
     notes: tuple[str, ...] = ()
-    listed: tuple[AnalysisVerdict, ...] = field(default=())  # whose outputs text and JSON contain
+    listed: tuple[AnalysisVerdict, ...] = ()  # whose outputs text and JSON contain
     limit: int = 10  # outputs of each of these
 
     @property
@@ -199,9 +195,9 @@ class Analysis(Result):
         """Settings, every count, and the outputs of `with_listing`."""
         content: dict[str, Any] = {
             "dataset": self.dataset,
-            "settings": asdict(self.settings),
+            "settings": plain(self.settings),
             "selection": self.selection,
-            "metrics": [asdict(metric) for metric in self.metrics],
+            "metrics": plain(self.metrics),
             "vocabularies": list(self.vocabularies),
             "low_overlap_below": self.bound,
             "p_value": self.p_value,
@@ -322,10 +318,6 @@ class Analysis(Result):
         yield "|".join(filter(None, (signed, self.selection)))
         yield first.signature
         yield second.signature
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or isnan(value) else value
 
 
 def check_listing(path: str | Path) -> None:

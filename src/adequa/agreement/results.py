@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
@@ -17,7 +16,7 @@ from adequa.statistics.permutation import Differences, average, p_values
 from adequa.statistics.preference_tau import PREFERENCE_TAUS
 from adequa.statistics.resampling import interval
 from adequa.statistics.significance import holm, ranks
-from adequa.tables import BEST, MISSING, Cell, Column, Result, Table
+from adequa.tables import BEST, MISSING, Column, Result, Table, plain
 from adequa.tables import interval as interval_text
 
 AVERAGE = "average"
@@ -135,57 +134,66 @@ class Agreement(Result):
 
     def long_table(self) -> Table:
         """One row a metric and language pair, with the interval and the rank."""
+        numbers = ("value", "low", "high", "rank", "threshold")
         columns = (
             Column("metric"),
             Column("lp"),
             Column("items", "integer"),
-            *(Column(name, "number") for name in ("value", "low", "high")),
-            Column("rank", "integer"),
-            Column("threshold", "number"),
+            *(Column(name, "integer" if name == "rank" else "number") for name in numbers),
         )
-        rows: list[list[Cell]] = []
-        for each in self.all_columns:
-            for k in self.order:
-                figures = (each.values, each.low, each.high, each.ranks, each.thresholds)
-                undefined = isnan(each.values[k])
-                numbers = (None if f is None or undefined else f[k].item() for f in figures)
-                rows.append([self.metrics[k].name, each.name, each.items, *numbers])
+        rows = [
+            [figures["metric"], each.name, each.items, *(figures[name] for name in numbers)]
+            for each in self.all_columns
+            for figures in self._figures(each)
+        ]
         return Table(columns, rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Metrics from best to worst, and columns with every figure behind them."""
         return {
             "dataset": self.dataset,
-            "protocol": asdict(self.protocol),
+            "protocol": plain(self.protocol),
             "selection": self.selection,
-            "metrics": [asdict(self.metrics[k]) for k in self.order],
+            "metrics": [plain(self.metrics[k]) for k in self.order],
             "columns": [self._column_dict(each) for each in self.all_columns],
             "notes": list(self.notes),
         }
 
     def _column_dict(self, column: AgreementColumn) -> dict[str, Any]:
-        figures = []
-        for k in self.order:
-            undefined = column.ranks is None or isnan(column.values[k])
-            figure: dict[str, Any] = {
-                "metric": self.metrics[k].name,
-                "value": _number(column.values[k]),
-                "low": _number(column.low[k]),
-                "high": _number(column.high[k]),
-                "rank": None if column.ranks is None or undefined else int(column.ranks[k]),
-            }
-            if column.thresholds is not None:
-                figure["threshold"] = _number(column.thresholds[k])
+        figures = self._figures(column)
+        for k, figure in zip(self.order, figures, strict=True):
+            if column.thresholds is None:
+                del figure["threshold"]
             if column.reasons[k]:
                 figure["reason"] = column.reasons[k]
-            figures.append(figure)
+        matrices = {"p_values": column.p_values, "adjusted": column.adjusted}
+        ordered = np.ix_(self.order, self.order)
         return {
             "name": column.name,
             "items": column.items,
             "figures": figures,
-            "p_values": _matrix(column.p_values, self.order),
-            "adjusted": _matrix(column.adjusted, self.order),
+            **{name: None if m is None else plain(m[ordered]) for name, m in matrices.items()},
         }
+
+    def _figures(self, column: AgreementColumn) -> list[dict[str, Any]]:
+        """Every figure of each metric, best first; None where it is undefined."""
+        arrays = {
+            "value": column.values,
+            "low": column.low,
+            "high": column.high,
+            "rank": column.ranks,
+            "threshold": column.thresholds,
+        }
+        return [
+            {
+                "metric": self.metrics[k].name,
+                **{
+                    name: None if array is None or isnan(column.values[k]) else plain(array[k])
+                    for name, array in arrays.items()
+                },
+            }
+            for k in self.order
+        ]
 
     def _rank(self, metric: int) -> str:
         if self.average.ranks is None or isnan(self.average.values[metric]):
@@ -235,36 +243,30 @@ class Agreement(Result):
             yield f"{self.metrics[k].name}: scores tie up to a difference of {at}"
 
 
-def _number(value: float) -> float | None:
-    return None if isnan(value) else float(value)
-
-
-def _matrix(values: FloatArray | None, order: Sequence[int]) -> list[list[float | None]] | None:
-    if values is None:
-        return None
-    return [[_number(values[a, b]) for b in order] for a in order]
-
-
 def column(pair: PairAgreement, protocol: Protocol) -> AgreementColumn:
     """A language pair's figures with intervals, p-values and ranks."""
     tested = pair.p_values if pair.differences is None else p_values(pair.differences)
-    low, high, undefined = _intervals(pair.samples, protocol)
-    return _tested(
-        AgreementColumn(
-            name=pair.name,
-            items=pair.items,
-            values=pair.values,
-            low=low,
-            high=high,
-            undefined_resamples=undefined,
-            p_values=tested,
-            thresholds=pair.thresholds,
-            reasons=tuple(
-                reason if isnan(value) else ""
-                for reason, value in zip(pair.reasons, pair.values, strict=True)
-            ),
+    adjusted = None if tested is None or len(pair.values) == 1 else holm(tested)
+    intervals = [interval(sample, protocol.confidence) for sample in pair.samples]
+    # A metric without a value has no resamples with one: another note says so.
+    undefined = [each.undefined for each in intervals if each.undefined < pair.samples.shape[1]]
+    return AgreementColumn(
+        name=pair.name,
+        items=pair.items,
+        values=pair.values,
+        low=np.array([each.low for each in intervals]),
+        high=np.array([each.high for each in intervals]),
+        p_values=tested,
+        adjusted=adjusted,
+        ranks=None
+        if adjusted is None
+        else ranks(pair.values, adjusted, protocol.alpha, protocol.clusters),
+        thresholds=pair.thresholds,
+        reasons=tuple(
+            reason if isnan(value) else ""
+            for reason, value in zip(pair.reasons, pair.values, strict=True)
         ),
-        protocol,
+        undefined_resamples=max(undefined, default=0),
     )
 
 
@@ -274,9 +276,7 @@ def macro_average(parts: Sequence[PairAgreement], protocol: Protocol) -> Agreeme
     Resamples are averaged draw by draw: language pairs are drawn independently. A test without
     resamples (Williams') has no average.
     """
-    differences = [part.differences for part in parts if part.differences is not None]
-    tested = p_values(average(differences)) if differences else None
-    return _mean(AVERAGE, parts, np.ones(len(parts)), tested, protocol)
+    return column(_mean(AVERAGE, parts, np.ones(len(parts))), protocol)
 
 
 def pooled_accuracy(parts: Sequence[PairAgreement], protocol: Protocol) -> AgreementColumn:
@@ -285,74 +285,24 @@ def pooled_accuracy(parts: Sequence[PairAgreement], protocol: Protocol) -> Agree
     A language pair of S systems has S (S - 1) / 2 of them, and weighs as much in every resample
     too; one of a single system has none, and no accuracy.
     """
-    compared = [part for part in parts if part.items > 1]
-    if not compared:
-        return replace(macro_average(parts, protocol), name=POOLED)
-    pairs = np.array([part.items * (part.items - 1) / 2 for part in compared])
-    pooled = _mean(POOLED, compared, pairs, _pooled_test(compared, pairs), protocol)
-    return replace(pooled, items=sum(part.items for part in parts))
+    compared = [part for part in parts if part.items > 1] or parts
+    pairs = np.array([max(part.items * (part.items - 1) / 2, 1) for part in compared])
+    pooled = replace(_mean(POOLED, compared, pairs), items=sum(part.items for part in parts))
+    return column(pooled, protocol)
 
 
-def _pooled_test(parts: Sequence[PairAgreement], pairs: FloatArray) -> FloatArray | None:
+def _mean(name: str, parts: Sequence[PairAgreement], weights: FloatArray) -> PairAgreement:
+    """The weighted mean over language pairs."""
     differences = [part.differences for part in parts if part.differences is not None]
-    if not differences:
-        return None
-    weights = pairs / pairs.sum()
-    # Added up one by one: all of them, weighted, would be as large as all parts together.
-    observed = (w * each.observed for w, each in zip(weights, differences, strict=True))
-    resampled = (w * each.resampled for w, each in zip(weights, differences, strict=True))
-    return p_values(Differences(reduce(np.add, observed), reduce(np.add, resampled)))
-
-
-def _mean(
-    name: str,
-    parts: Sequence[PairAgreement],
-    weights: FloatArray,
-    tested: FloatArray | None,
-    protocol: Protocol,
-) -> AgreementColumn:
-    """The weighted mean over language pairs, with the p-values of a test of it."""
-    samples = np.average([part.samples for part in parts], axis=0, weights=weights)
-    low, high, undefined = _intervals(samples, protocol)
-    values = np.average([part.values for part in parts], axis=0, weights=weights)
-    return _tested(
-        AgreementColumn(
-            name=name,
-            items=sum(part.items for part in parts),
-            values=values,
-            low=low,
-            high=high,
-            undefined_resamples=undefined,
-            p_values=tested,
-            reasons=tuple(_undefined_in(parts, metric) for metric in range(len(values))),
-        ),
-        protocol,
-    )
-
-
-def _undefined_in(parts: Sequence[PairAgreement], metric: int) -> str:
-    names = [part.name for part in parts if np.isnan(part.values[metric])]
-    return f"it is undefined for {', '.join(names)}" if names else ""
-
-
-def _intervals(samples: FloatArray, protocol: Protocol) -> tuple[FloatArray, FloatArray, int]:
-    """The bounds of each metric, and how many resamples were undefined for the worst of them."""
-    if not samples.shape[1]:
-        nothing = np.full(len(samples), np.nan)
-        return nothing, nothing, 0
-    intervals = [interval(sample, protocol.confidence) for sample in samples]
-    low, high = np.array([(each.low, each.high) for each in intervals]).T
-    # A metric without a value has no resamples with one: another note says so.
-    undefined = [each.undefined for each in intervals if each.undefined < samples.shape[1]]
-    return low, high, max(undefined, default=0)
-
-
-def _tested(figures: AgreementColumn, protocol: Protocol) -> AgreementColumn:
-    if figures.p_values is None or len(figures.values) == 1:
-        return figures
-    adjusted = holm(figures.p_values)
-    return replace(
-        figures,
-        adjusted=adjusted,
-        ranks=ranks(figures.values, adjusted, protocol.alpha, protocol.clusters),
+    undefined = [
+        [part.name for part in parts if isnan(part.values[metric])]
+        for metric in range(len(parts[0].values))
+    ]
+    return PairAgreement(
+        name=name,
+        items=sum(part.items for part in parts),
+        values=np.average([part.values for part in parts], axis=0, weights=weights),
+        samples=np.average([part.samples for part in parts], axis=0, weights=weights),
+        differences=average(differences, weights) if differences else None,
+        reasons=tuple(f"it is undefined for {', '.join(names)}" for names in undefined),
     )

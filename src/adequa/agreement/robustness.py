@@ -8,7 +8,7 @@ same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ from adequa.judgements import all_rows, identified
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 from adequa.statistics.significance import mean_share_interval
-from adequa.tables import BEST, Cell, Column, Format, Result, Table
+from adequa.tables import BEST, Cell, Column, Format, Result, Table, plain
 from adequa.tables import interval as interval_text
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -75,13 +75,19 @@ class WinRates:
         """Pairs of a text and its damaged version."""
         return self.figures[0].pairs
 
-    def attributes(self, section: str) -> dict[str, Any]:
-        """What all kinds have in common; empty or false where they differ."""
+    def to_dict(self, section: str, metrics: Sequence[MetricInfo]) -> dict[str, Any]:
+        """What all kinds have in common (empty or false where they differ), and all figures."""
         groups = {kind.group for kind in self.kinds}
         return {
+            "name": self.name,
             "group": groups.pop() if section in {"group", "kind"} else "",
             "critical": all(kind.critical for kind in self.kinds),
             "held_out": all(kind.is_test_only for kind in self.kinds),
+            "kinds": len(self.kinds),
+            "figures": [
+                {"metric": metric.name, **plain(figure)}
+                for metric, figure in zip(metrics, self.figures, strict=True)
+            ],
         }
 
 
@@ -159,10 +165,9 @@ class Robustness(Result):
         rows: list[list[Cell]] = []
         for section, rates in self.sections.items():
             for each in rates:
-                attributes = each.attributes(section).values()
-                for metric, figure in zip(self.metrics, each.figures, strict=True):
-                    numbers = (getattr(figure, name) for name in _FIGURES)
-                    rows.append([metric.name, section, each.name, *attributes, *numbers])
+                name, *attributes, _, figures = each.to_dict(section, self.metrics).values()
+                for metric, *numbers in map(dict.values, figures):
+                    rows.append([metric, section, name, *attributes, *numbers])
         return Table(columns, rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,28 +175,17 @@ class Robustness(Result):
         names = [metric.name for metric in self.metrics]
         content: dict[str, Any] = {
             "dataset": self.dataset,
-            "settings": asdict(self.settings) | {"confidence": self.confidence},
+            "settings": plain(self.settings) | {"confidence": self.confidence},
             "texts": self.texts,
-            "metrics": [asdict(metric) for metric in self.metrics],
+            "metrics": plain(self.metrics),
         }
         for section, rates in self.sections.items():
-            content[section] = [
-                {
-                    "name": each.name,
-                    **each.attributes(section),
-                    "kinds": len(each.kinds),
-                    "figures": [
-                        {"metric": name, **asdict(figure)}
-                        for name, figure in zip(names, each.figures, strict=True)
-                    ],
-                }
-                for each in rates
-            ]
+            content[section] = [each.to_dict(section, self.metrics) for each in rates]
         if self.examples_per_kind:
             content["examples"] = [
-                asdict(example)
+                plain(example)
                 | {
-                    "scores": dict(zip(names, example.scores, strict=True)),
+                    "scores": dict(zip(names, plain(example.scores), strict=True)),
                     "won": dict(zip(names, example.won, strict=True)),
                 }
                 for example in self._first_examples()

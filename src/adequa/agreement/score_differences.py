@@ -9,7 +9,7 @@ the side with the higher score.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import inf, isfinite, nan
 from typing import Any, TypeAlias
@@ -42,7 +42,7 @@ from adequa.judgements import (
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, check_finite
 from adequa.statistics.significance import wilson_intervals
-from adequa.tables import MISSING, Cell, Column, Result, Table
+from adequa.tables import MISSING, Cell, Column, Result, Table, plain
 
 SHARES = (0.75, 0.9, 0.95)  # fractions of agreement that thresholds are reported for
 FEWEST = 30  # pairs that a threshold rests on: the largest few agree by chance
@@ -97,9 +97,8 @@ class Bin:
 
     def to_dict(self) -> dict[str, float | None]:
         """Bounds and figures; None for what is infinite or undefined."""
-        figures = {"from": self.low, "to": self.high}
-        figures |= {name: getattr(self, name) for name in _FIGURES}
-        return {name: value if isfinite(value) else None for name, value in figures.items()}
+        content: dict[str, float | None] = plain(self)
+        return {"from": content.pop("low"), "to": content.pop("high"), **content}
 
     @property
     def bounds(self) -> str:
@@ -168,17 +167,17 @@ class ScoreDifferences(Result):
         return {
             "datasets": list(self.datasets),
             "level": self.level,
-            "settings": asdict(self.settings),
+            "settings": plain(self.settings),
             "selection": self.selection,
             "pairs": self.pairs,
             "metrics": [
                 {
-                    **asdict(metric),
+                    **plain(metric),
                     "tied": sizes.tied,
                     "undecided": sizes.undecided,
                     "bins": [each.to_dict() for each in sizes.bins],
                     "all": sizes.total.to_dict(),
-                    "thresholds": [asdict(threshold) for threshold in sizes.thresholds],
+                    "thresholds": plain(sizes.thresholds),
                 }
                 for metric, sizes in zip(self.metrics, self.by_size, strict=True)
             ],

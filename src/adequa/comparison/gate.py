@@ -8,7 +8,7 @@ Holm's correction keeps the false alarms of all rules together at alpha.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from math import ceil, isfinite, isnan
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -32,7 +32,7 @@ from adequa.errors import AdequaError, nearest, printable
 from adequa.io.text import FilePath, read_toml
 from adequa.metrics import DEFAULT_METRICS
 from adequa.statistics.significance import holm
-from adequa.tables import Column, Format, Result, Table, decimal
+from adequa.tables import Column, Format, Result, Table, decimal, plain
 
 FAIL = ("any", "all")
 
@@ -410,11 +410,8 @@ class GateResult(Result):
 
 
 def _check_dict(check: Check) -> dict[str, Any]:
-    values = {**asdict(check), "regression": check.is_regression, "reason": check.reason}
-    return {
-        name: None if isinstance(value, float) and not isfinite(value) else value
-        for name, value in values.items()
-    }
+    content: dict[str, Any] = plain(check)
+    return content | {"regression": check.is_regression, "reason": check.reason}
 
 
 def _check_cells(check: Check) -> tuple[str, ...]:

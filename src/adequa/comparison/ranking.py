@@ -32,7 +32,7 @@ from adequa.segments import FloatArray, Segments
 from adequa.statistics.paired import Done, randomisation
 from adequa.statistics.resampling import bootstrap_chunks, interval
 from adequa.statistics.standings import bradley_terry
-from adequa.tables import MISSING, Column, LazyRows, Result, Row, Table
+from adequa.tables import MISSING, Column, LazyRows, Result, Row, Table, plain
 
 TIE = 0.5
 MIN_SYSTEMS = 2
@@ -90,10 +90,6 @@ class Estimate:
     low: float
     high: float
 
-    def to_dict(self) -> dict[str, float]:
-        """Value and bounds, ready for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Result):
@@ -109,11 +105,6 @@ class Ranking(Result):
     segments: FloatArray
     settings: ComparisonSettings
     signature: str = ""
-
-    @property
-    def confidence(self) -> float:
-        """Confidence of the intervals."""
-        return self.settings.confidence
 
     def tables(self) -> tuple[Table, ...]:
         """The systems in order, and how likely each is better than each other one."""
@@ -181,7 +172,7 @@ class Ranking(Result):
         """Everything, ready for JSON; `segments` adds the scores of segments."""
         return {
             "signature": self.signature,
-            "confidence": self.confidence,
+            "confidence": self.settings.confidence,
             "systems": [self._system_dict(row, segments) for row in range(len(self.systems))],
         }
 
@@ -190,8 +181,8 @@ class Ranking(Result):
         content: dict[str, Any] = {
             "rank": self.ranks[row],
             "system": self.systems[row],
-            "expected_wins": self.expected_wins[row].to_dict(),
-            "strength": self.strengths[row].to_dict(),
+            "expected_wins": plain(self.expected_wins[row]),
+            "strength": plain(self.strengths[row]),
             "better_than": {name: value for other, (name, value) in others if other != row},
         }
         if segments:

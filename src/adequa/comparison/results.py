@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adequa.comparison.settings import ComparisonSettings
 from adequa.segments import FloatArray, IntArray
-from adequa.tables import Column, Format, LazyRows, Result, Row, Table
+from adequa.tables import Column, Format, LazyRows, Result, Row, Table, plain
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -90,15 +89,8 @@ class SystemPair:
             "significant": self.significant,
         }
         for column in _PAIR_NUMBERS:
-            value = getattr(self, column.name)
-            content[column.name] = value if isinstance(value, int) else finite(value)
-        content["people"] = None
-        if self.people is not None:
-            content["people"] = {
-                name: finite(value) if isinstance(value, float) else value
-                for name, value in asdict(self.people).items()
-            }
-        return content
+            content[column.name] = plain(getattr(self, column.name))
+        return content | {"people": plain(self.people)}
 
 
 _PAIR_NUMBERS = (
@@ -165,10 +157,10 @@ class MetricComparison:
         """The metric's scores and pairs with the names of systems, ready for JSON."""
         columns = {
             "name": names,
-            "score": finite_list(self.scores),
-            "low": finite_list(self.low),
-            "high": finite_list(self.high),
-            "rank": self.ranks.tolist(),
+            "score": plain(self.scores),
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "rank": plain(self.ranks),
         }
         return {
             "name": self.name,
@@ -355,7 +347,7 @@ class Comparison(Result):
             "systems": list(self.systems),
             "baseline": self.systems[0],
             "segment_count": len(self.outputs),
-            "settings": asdict(self.settings),
+            "settings": plain(self.settings),
             "metrics": [metric.to_dict(self.systems) for metric in self.metrics],
             "buckets": [
                 {
@@ -389,9 +381,9 @@ class Comparison(Result):
                 "systems": _records(
                     {
                         "name": self.systems,
-                        "score": finite_list(part.scores),
-                        "difference_low": finite_list(part.low),
-                        "difference_high": finite_list(part.high),
+                        "score": plain(part.scores),
+                        "difference_low": plain(part.low),
+                        "difference_high": plain(part.high),
                     }
                 ),
             }
@@ -439,20 +431,6 @@ class Comparison(Result):
                 values = pair.to_dict(self.systems)
                 people = values.pop("people") or {}
                 yield (metric.name, *values.values(), people.get("share"), people.get("pairs"))
-
-
-def finite(value: float) -> float | None:
-    """A number for JSON, which has no infinite ones.
-
-    >>> finite(float("nan")), finite(1.5)
-    (None, 1.5)
-    """
-    return float(value) if isfinite(value) else None
-
-
-def finite_list(values: FloatArray) -> list[float | None]:
-    """Numbers for JSON, which has no infinite ones."""
-    return [finite(value) for value in values.tolist()]
 
 
 def _records(columns: Mapping[str, Collection[object]]) -> list[dict[str, Any]]:

@@ -240,20 +240,21 @@ def p_values(differences: Differences) -> FloatArray:
     return np.asarray(p)
 
 
-def average(parts: Sequence[Differences]) -> Differences:
-    """The differences of a macro average: over language pairs, each with masks of its own.
+def average(parts: Sequence[Differences], weights: FloatArray) -> Differences:
+    """The differences of a weighted mean over language pairs, each with masks of its own.
 
     Give each language pair its own seed, such as `[seed, position]`.
 
     >>> one = Differences(np.array([[0.0]]), np.array([[[0.0, 1.0]]]))
     >>> two = Differences(np.array([[1.0]]), np.array([[[1.0, 3.0]]]))
-    >>> average([one, two]).resampled
+    >>> average([one, two], np.ones(2)).resampled
     array([[[0.5, 2. ]]])
     """
     # Added up one by one: a stack of them would be as large as all parts together.
+    weighted = list(zip(weights / weights.sum(), parts, strict=True))
     return Differences(
-        np.asarray(reduce(np.add, (part.observed for part in parts)) / len(parts)),
-        np.asarray(reduce(np.add, (part.resampled for part in parts)) / len(parts)),
+        reduce(np.add, (weight * part.observed for weight, part in weighted)),
+        reduce(np.add, (weight * part.resampled for weight, part in weighted)),
     )
 
 
