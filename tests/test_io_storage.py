@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,9 +57,9 @@ def test_patterns_stand_for_what_glob_finds(tree: Path, parts: list[str], last: 
         assert [path for path in sorted(PATHS) if is_match(path.split("/"), parts)] == expected
 
 
-def test_hidden_names_where_they_are_asked_for(tree: Path) -> None:
-    found = LocalStorage().glob(f"{tree}/**/*", hidden=True)
-    assert [path[len(f"{tree}/") :] for path, size in found if size is not None] == sorted(PATHS)
+def test_hidden_names_are_among_all_files_of_a_folder(tree: Path) -> None:
+    files = [path for path, size in LocalStorage().walk(str(tree)) if size is not None]
+    assert sorted(path[len(f"{tree}/") :] for path in files) == sorted(PATHS)
 
 
 def test_paths_stay_as_they_are_written(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,10 +105,6 @@ def test_matches_that_are_no_files(tmp_path: Path) -> None:
             names = [shard.name for shard in find_shards(scheme + given_)]
             assert names == ["a.parquet", "b.parquet/part-0.parquet"]
         assert len(find_shards(f"{scheme}{where}/*.parquet/*.parquet")) == 1
-    (where / "c.jsonl").symlink_to("nowhere")
-    for given_ in (str(where), f"{where}/*.jsonl", f"{where}/c.jsonl", f"file://{where}"):
-        with pytest.raises(AdequaError, match=r"c\.jsonl is no file that can be read, but some"):
-            find_shards(given_)
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
@@ -125,14 +119,6 @@ def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path, scheme: str) -> 
     path.unlink()
     (shard,) = find_shards(f"{scheme}{path}")
     assert shard.name == "x1/a1.jsonl"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
-    (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).touch()
-    for given_ in (str(tmp_path), f"{tmp_path}/*.jsonl", f"file://{tmp_path}"):
-        with pytest.raises(AdequaError, match=r"caf.udce9\.jsonl: the name of this file is not UT"):
-            find_shards(given_)
 
 
 def test_file_systems_of_pyarrow_where_a_package_is_missing(

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from adequa.errors import AdequaError
 from adequa.io.columns import Chunk, NotUtf8, OpenTable, places
-from adequa.io.shards import UNIT_BYTES, UNIT_ROWS, NewColumns, OpenShard, Shard, ShardWriter, Unit
+from adequa.io.shards import UNIT_BYTES, UNIT_ROWS, NewColumns, Unit
 from adequa.io.text import Advance, FilePath, display_name, uncompressed_name, unreadable
 
 
@@ -20,15 +20,21 @@ def open_parquet(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
     name = display_name(path)
     if uncompressed_name(path) != Path(path).name:
         raise AdequaError(f"{name}: Parquet is compressed by itself; unpack the file first.")
-    parquet = imported_parquet(name)
     with ExitStack() as opened:
-        with failures_in_words(name):
-            stream = opened.enter_context(Path(path).open("rb"))
-            # Without the buffer size, and with pre_buffer, whole row groups would be held.
-            file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
-            file_bytes = Path(path).stat().st_size
-        column_names = tuple(file.schema_arrow.names)
-        yield OpenTable(name, column_names, _chunks(file, name, file_bytes, advance))
+        file = parquet_file(name, lambda: opened.enter_context(Path(path).open("rb")))
+        yield OpenTable(
+            name,
+            tuple(file.schema_arrow.names),
+            _chunks(file, name, Path(path).stat().st_size, advance),
+        )
+
+
+def parquet_file(name: str, stream: Callable[[], BinaryIO]) -> Any:
+    """A Parquet file that is open for reading."""
+    parquet = imported_parquet(name)
+    with failures_in_words(name):
+        # Without the buffer size, and with pre_buffer, whole row groups would be held.
+        return parquet.ParquetFile(stream(), buffer_size=1 << 20, pre_buffer=False)
 
 
 def imported_parquet(name: str) -> Any:
@@ -86,22 +92,13 @@ _SIGNATURE = b"signature"  # of a column of scores, in the metadata of its field
 _DEFAULT_CODEC = "snappy"  # of a shard without rows, which has no codec to follow
 
 
-@contextmanager
-def open_parquet_shard(stream: BinaryIO, shard: Shard) -> Iterator[ParquetShard]:
-    """A shard of Parquet."""
-    parquet = imported_parquet(shard.name)
-    with failures_in_words(shard.name):
-        # Without the buffer size, and with pre_buffer, whole row groups would be held.
-        file = parquet.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
-    yield ParquetShard(file, shard.name)
-
-
-class ParquetShard(OpenShard):
+class ParquetShard:
     """An open shard of Parquet."""
 
-    def __init__(self, file: Any, name: str) -> None:
-        self._file, self._name = file, name
-        self.table = OpenTable(name, tuple(file.schema_arrow.names), lambda *_: iter(()))
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._file, self._name = parquet_file(name, lambda: stream), name
+        names = tuple(self._file.schema_arrow.names)
+        self.table = OpenTable(name, names, lambda *_: iter(()))
 
     @property
     def schema(self) -> Any:
@@ -123,6 +120,7 @@ class ParquetShard(OpenShard):
                 )
 
     def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
+        """All rows in units; of these columns also the values."""
         import pyarrow as pa  # noqa: PLC0415  # installed, as the file is open
 
         total, done = max(int(self._file.metadata.num_rows), 1), 0
@@ -141,14 +139,15 @@ class ParquetShard(OpenShard):
                 size = max(1, min(UNIT_ROWS, math.floor(UNIT_BYTES / 8 / each)))
                 yield from self._file.iter_batches(batch_size=size, row_groups=[group])
 
-    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ShardWriter:
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ParquetWriter:
+        """A writer with the columns of scores, their signatures, and the column of reasons."""
         import pyarrow as pa  # noqa: PLC0415
 
         schema = self.schema
         for name, signature in new.items():
             about = {_SIGNATURE: signature.encode()}
             schema = schema.append(pa.field(name, pa.float64(), metadata=about))
-        return _ParquetWriter(
+        return ParquetWriter(
             sink, schema.append(pa.field(reason, pa.string())), self._codec(), self._name
         )
 
@@ -160,12 +159,15 @@ class ParquetShard(OpenShard):
         return "none" if codec == "uncompressed" else codec
 
 
-class _ParquetWriter(ShardWriter):
+class ParquetWriter:
+    """Writes units with new columns, each as a row group."""
+
     def __init__(self, sink: BinaryIO, schema: Any, codec: str, name: str) -> None:
         self._schema = schema
         self._writer = imported_parquet(name).ParquetWriter(sink, schema, compression=codec)
 
     def write(self, unit: Unit, new: NewColumns) -> None:
+        """Write one unit with its new columns."""
         import pyarrow as pa  # noqa: PLC0415
 
         added = [pa.array(scores, from_pandas=True) for scores in new.scores.values()]
@@ -174,10 +176,8 @@ class _ParquetWriter(ShardWriter):
         self._writer.write_table(rows, row_group_size=unit.count)
 
     def close(self) -> None:
+        """Write what comes at the end."""
         self._writer.close()
-
-    def drop(self) -> None:
-        self._writer.is_open = False  # or pyarrow would close it, into a file that is gone
 
 
 def _values(column: Any) -> list[Any]:

@@ -10,14 +10,12 @@ import gzip
 import json
 import lzma
 import math
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from adequa.errors import AdequaError
 from adequa.io.columns import Chunk, OpenTable, places
@@ -28,12 +26,18 @@ from adequa.io.storage import (
     fixed_root,
     is_match,
     is_pattern,
-    literal,
+    location,
     parts_below,
     storage_of,
 )
 from adequa.io.text import stream_lines, text_format
 from adequa.segments import FloatArray
+
+if TYPE_CHECKING:
+    from adequa.io.parquet import ParquetShard, ParquetWriter
+
+    OpenShard: TypeAlias = "JsonlShard | ParquetShard"
+    ShardWriter: TypeAlias = "JsonlWriter | ParquetWriter"
 
 FORMATS = (".parquet", ".jsonl")
 _NOT_DATA = ("_", ".")  # first letters of names that writers of datasets reserve
@@ -54,60 +58,46 @@ def find_shards(inputs: str) -> list[Shard]:
         raise AdequaError("The input is empty; name shards, as a pattern, a folder or a file.")
     storage, inner = storage_of(inputs)
     if storage.is_folder(inner):
-        root, entries = inner.rstrip("/"), _in_folder(storage, inner.rstrip("/"))
-    elif _is_file_name(storage, inner):
-        root, entries = inner.rpartition("/")[0], storage.glob(literal(inner))
-    else:
-        if ".." in PurePosixPath(inner).parts[len(PurePosixPath(fixed_root(inner)).parts) :]:
-            raise AdequaError(f"{inputs}: a pattern cannot go up again (..) behind its first *.")
+        root = inner.rstrip("/")
+        entries = [entry for entry in storage.walk(root or "/") if _is_shard(entry.path, root)]
+    elif _is_pattern(storage, inner):
         root, entries = fixed_root(inner), storage.glob(inner)
-        _refuse_folders(storage, entries)
-    files = _files(storage, entries)
-    if not files:
+        _refuse_folders(entries)
+    else:
+        root = inner.rpartition("/")[0]
+        entries = [PathEntry(inner, storage.size(inner))] if storage.exists(inner) else []
+    shards = [
+        Shard(storage.address(path), _checked_name(path, root), size)
+        for path, size in sorted(entries)
+        if size is not None
+    ]
+    if not shards:
         what = "matches nothing" if is_pattern(inputs) else "is not there, or holds no shards"
         raise AdequaError(f"{inputs} {what}; shards are files that end in {' or '.join(FORMATS)}.")
-    shards = [Shard(storage.address(path), _checked_name(path, root), size) for path, size in files]
-    _refuse_equal_files(storage, (path for path, _ in files))
+    _refuse_equal_files(storage, (path for path, size in sorted(entries) if size is not None))
     return shards
 
 
-def _is_file_name(storage: Storage, path: str) -> bool:
-    """Whether what looks like a pattern is the name of a file."""
-    return is_pattern(path) and storage.exists(path)
+def _is_pattern(storage: Storage, path: str) -> bool:
+    """Whether a path is a pattern, and not the name of a file that looks like one."""
+    return is_pattern(path) and not storage.exists(path)
 
 
-def _in_folder(storage: Storage, folder: str) -> list[PathEntry]:
-    """Everything in a folder that is named like a shard, less what is reserved."""
-    return [
-        entry
-        for entry in storage.glob(f"{literal(folder)}/**/*")
-        if _has_shard_suffix(entry.path)
-        and _is_data(PurePosixPath(entry.path).relative_to(folder or "/"))
-    ]
+def _is_shard(path: str, folder: str) -> bool:
+    """Whether a file below a folder is named like a shard, and not like what is reserved."""
+    return _has_shard_suffix(path) and _is_data(PurePosixPath(path[len(folder) + 1 :]))
 
 
-def _refuse_folders(storage: Storage, entries: Sequence[PathEntry]) -> None:
+def _refuse_folders(entries: Sequence[PathEntry]) -> None:
     """Raise where a pattern matches a folder that is named like a shard, but none of its files."""
     files = [path for path, size in entries if size is not None]
-    entered = {folder for path in files for folder in PurePosixPath(path).parents}
+    entered = {str(folder) for path in files for folder in PurePosixPath(path).parents}
     for path, size in entries:
-        missed = size is None and _has_shard_suffix(path) and PurePosixPath(path) not in entered
-        if missed and storage.is_folder(path):
+        if size is None and _has_shard_suffix(path) and path not in entered:
             raise AdequaError(
                 f"{path} is a folder, and a pattern takes in files alone; give a pattern for the "
                 "files in it, or the folder above it."
             )
-
-
-def _files(storage: Storage, entries: Sequence[PathEntry]) -> list[tuple[str, int]]:
-    """The files among entries; raise for a broken link that is named like a shard."""
-    for path, size in entries:
-        if size is None and _has_shard_suffix(path) and not storage.is_folder(path):
-            raise AdequaError(
-                f"{path} is no file that can be read, but something else or a link that leads "
-                "nowhere; remove it, or leave it out of the pattern."
-            )
-    return [(path, size) for path, size in entries if size is not None]
 
 
 def _refuse_equal_files(storage: Storage, paths: Iterable[str]) -> None:
@@ -125,10 +115,10 @@ def _refuse_equal_files(storage: Storage, paths: Iterable[str]) -> None:
 def shard_matcher(inputs: str) -> Callable[[tuple[str, PurePosixPath]], bool]:
     """A test whether a file, by its `location`, would be among the shards of `inputs`."""
     storage, inner = storage_of(inputs)
-    if _is_file_name(storage, inner) and not storage.is_folder(inner):
-        only = PurePosixPath(storage.resolved(inner))
-        return lambda file: file == (storage.kind, only)
     whole_folder = storage.is_folder(inner)
+    if not whole_folder and not _is_pattern(storage, inner):
+        only = location(inputs)
+        return lambda file: file == only
     root = inner if whole_folder else fixed_root(inner)
     folder, pattern = PurePosixPath(storage.resolved(root)), parts_below(inner, root)
 
@@ -157,11 +147,6 @@ def _checked_name(path: str, root: str) -> str:
             f"{path} is no shard: the names of shards end in {' or '.join(FORMATS)}, "
             "JSONL also in .jsonl.gz or .jsonl.xz."
         )
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        escaped = path.encode("utf-8", "backslashreplace").decode()
-        raise AdequaError(f"{escaped}: the name of this file is not UTF-8; rename it.") from error
     return name
 
 
@@ -189,57 +174,19 @@ class NewColumns:
     reasons: Sequence[str | None]
 
 
-class ShardWriter(ABC):
-    """Writes units with new columns one after the other."""
-
-    @abstractmethod
-    def write(self, unit: Unit, new: NewColumns) -> None:
-        """Write one unit."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Write what comes at the end."""
-
-    def drop(self) -> None:  # noqa: B027  # most have nothing to release
-        """Stop, and write nothing any more."""
-
-
-class OpenShard(ABC):
-    """A shard that is open for reading, once."""
-
-    table: OpenTable  # its name and its columns; the rows are read by units
-
-    @abstractmethod
-    def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
-        """All rows in units; of these columns also the values."""
-
-    @abstractmethod
-    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ShardWriter:
-        """A writer of the same format.
-
-        `new` are the columns of scores with their signatures, and `reason` is the column that says
-        why a row has none.
-        """
-
-
-def open_shard(stream: BinaryIO, shard: Shard) -> AbstractContextManager[OpenShard]:
+def open_shard(stream: BinaryIO, shard: Shard) -> OpenShard:
     """Open a shard of either format, from its bytes."""
     if text_format(shard.name) == ".parquet":
-        from adequa.io.parquet import open_parquet_shard  # noqa: PLC0415  # it imports this file
+        from adequa.io.parquet import ParquetShard  # noqa: PLC0415  # it imports this file
 
-        return open_parquet_shard(stream, shard)
-    return _open_jsonl_shard(stream, shard)
+        return ParquetShard(stream, shard.name)
+    return JsonlShard(stream, shard)
 
 
 _HEAD_ROWS = 100  # rows in which the columns are looked for
 
 
-@contextmanager
-def _open_jsonl_shard(stream: BinaryIO, shard: Shard) -> Iterator[OpenShard]:
-    yield JsonlShard(stream, shard)
-
-
-class JsonlShard(OpenShard):
+class JsonlShard:
     """An open shard of JSONL. Its columns are those of its first rows; others may come later."""
 
     def __init__(self, stream: BinaryIO, shard: Shard) -> None:
@@ -258,6 +205,7 @@ class JsonlShard(OpenShard):
         return parsed_lines(lines, places(self._shard.name, "line", first))
 
     def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
+        """All rows in units; of these columns also the values."""
         rows = 0
         for lines in self._in_units():
             objects = self._objects(lines, rows + 1)
@@ -285,8 +233,13 @@ class JsonlShard(OpenShard):
             yield self._head.popleft()
         yield from self._lines
 
-    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> ShardWriter:
-        return _JsonlWriter(sink, self._shard.name, (*new, reason))
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> JsonlWriter:
+        """A writer of the same format.
+
+        `new` are the columns of scores with their signatures, and `reason` is the column that says
+        why a row has none.
+        """
+        return JsonlWriter(sink, self._shard.name, (*new, reason))
 
 
 def _head(lines: Iterator[str]) -> Iterator[str]:
@@ -299,7 +252,7 @@ def _head(lines: Iterator[str]) -> Iterator[str]:
             return
 
 
-class _JsonlWriter(ShardWriter):
+class JsonlWriter:
     """Writes every line as it was read, with more fields at its end."""
 
     def __init__(self, sink: BinaryIO, name: str, columns: tuple[str, ...]) -> None:
@@ -315,6 +268,7 @@ class _JsonlWriter(ShardWriter):
                 self._file = sink
 
     def write(self, unit: Unit, new: NewColumns) -> None:
+        """Write one unit with its new columns."""
         keys = [json.dumps(name, ensure_ascii=False) for name in new.scores]
         columns = [scores.tolist() for scores in new.scores.values()]
         lines = []
@@ -334,6 +288,7 @@ class _JsonlWriter(ShardWriter):
         self._file.write("".join(lines).encode())
 
     def close(self) -> None:
+        """Write what comes at the end."""
         if isinstance(self._file, gzip.GzipFile | lzma.LZMAFile):
             self._file.close()
 

@@ -47,15 +47,6 @@ def is_pattern(path: str) -> bool:
     return bool(set(path) & set(_MAGIC))
 
 
-def literal(path: str) -> str:
-    """A pattern that matches this path only.
-
-    >>> literal("a[1].jsonl")
-    'a[[]1].jsonl'
-    """
-    return "".join(f"[{letter}]" if letter in _MAGIC else letter for letter in path)
-
-
 def fixed_root(pattern: str) -> str:
     """The deepest folder of a pattern that all matches share.
 
@@ -79,33 +70,31 @@ def parts_below(path: str, root: str) -> tuple[str, ...]:
     return PurePosixPath(below).parts + (("",) if below.endswith("/") else ())
 
 
-def is_match(path: Sequence[str], pattern: Sequence[str], *, hidden: bool = False) -> bool:
+def is_match(path: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether the parts of a path match those of a pattern, by the rules of `glob`.
 
-    A `*` matches no leading dot unless `hidden`. fsspec's own patterns have no such rule.
+    A `*` matches no leading dot. fsspec's own patterns have no such rule.
 
     >>> is_match(("a", "b.jsonl"), ("**",)), is_match(("a", ".b.jsonl"), ("a", "*"))
     (True, False)
     """
     if not pattern or not path:
         return not pattern and not path
-    visible = hidden or not path[0].startswith(".")
+    visible = not path[0].startswith(".")
     if all(part == _FOLDERS for part in pattern):
-        return hidden or not any(part.startswith(".") for part in path)
+        return not any(part.startswith(".") for part in path)
     if pattern[0] == _FOLDERS:
-        return is_match(path, pattern[1:], hidden=hidden) or (
-            visible and is_match(path[1:], pattern, hidden=hidden)
-        )
+        return is_match(path, pattern[1:]) or (visible and is_match(path[1:], pattern))
     if not (visible or pattern[0].startswith(".")) or not fnmatchcase(path[0], pattern[0]):
         return False
-    return is_match(path[1:], pattern[1:], hidden=hidden)
+    return is_match(path[1:], pattern[1:])
 
 
 class PathEntry(NamedTuple):
     """A path in a storage."""
 
     path: str
-    size: int | None  # bytes; None for folders, and for links that lead nowhere
+    size: int | None  # bytes; None for folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +182,11 @@ class Storage:
     def _delete(self, path: str) -> None:
         self._files.rm(path)
 
-    def _entry(self, path: str) -> PathEntry | None:
-        return PathEntry(path, self._files.size(path)) if self._files.isfile(path) else None
+    def size(self, path: str) -> int:
+        """The size of a file in bytes."""
+        return int(self._files.size(path))
 
-    def _walk(self, root: str, depth: int | None) -> Iterator[PathEntry]:
+    def walk(self, root: str, depth: int | None = None) -> Iterator[PathEntry]:
         """Everything below a folder, at most `depth` levels down."""
         entries = self._files.find(root, maxdepth=depth, withdirs=True, detail=True)
         for path, entry in entries.items():
@@ -212,19 +202,12 @@ class Storage:
     def _rename(self, path: str, target: str) -> None:
         self._files.mv(path, target)
 
-    def glob(self, pattern: str, *, hidden: bool = False) -> list[PathEntry]:
-        """All paths that match a pattern, sorted; with `hidden`, `*` matches a leading dot too."""
-        if not is_pattern(pattern):
-            entry = self._entry(pattern)
-            return [] if entry is None else [entry]
+    def glob(self, pattern: str) -> list[PathEntry]:
+        """All paths that match a pattern, sorted."""
         root = fixed_root(pattern)
         parts = parts_below(pattern, root)
-        entries = self._walk(root, None if _FOLDERS in parts else len(parts))
-        return sorted(
-            entry
-            for entry in entries
-            if is_match(parts_below(entry.path, root), parts, hidden=hidden)
-        )
+        entries = self.walk(root, None if _FOLDERS in parts else len(parts))
+        return sorted(entry for entry in entries if is_match(parts_below(entry.path, root), parts))
 
     def content(self, path: str) -> Content | None:
         """Size and digest of a file, or None where there is none."""
@@ -303,17 +286,22 @@ class LocalStorage(Storage):
     def _delete(self, path: str) -> None:
         Path(path).unlink(missing_ok=True)
 
-    def _entry(self, path: str) -> PathEntry | None:
-        return PathEntry(path, _local_size(path)) if os.path.lexists(path) else None
+    def size(self, path: str) -> int:
+        return Path(path).stat().st_size if Path(path).exists() else 0  # a link that leads nowhere
 
-    def _walk(self, root: str, depth: int | None) -> Iterator[PathEntry]:
-        if not Path(root).is_dir():
+    def walk(self, root: str, depth: int | None = None) -> Iterator[PathEntry]:
+        if not self.is_folder(root or "."):
             return
-        above = frozenset(map(str, Path(os.path.realpath(root)).parents))
-        try:
-            yield from _local_walk(root, depth, above)
-        except OSError as error:  # of a folder, whose shards would be left out in silence
-            raise unreadable(str(error.filename or root), error) from error
+        for folder, folders, names in os.walk(root or ".", onerror=_raise, followlinks=True):
+            path = folder if root else folder[2:]  # as it is written, without "./"
+            prefix = f"{path}/" if path.rstrip("/") else path
+            yield from (PathEntry(f"{prefix}{name}", None) for name in folders)
+            yield from (
+                PathEntry(f"{prefix}{name}", self.size(f"{prefix}{name}")) for name in names
+            )
+            if depth == len(parts_below(path, root)) + 1:
+                folders.clear()
+            folders[:] = [name for name in folders if not _leads_up(folder, name)]
 
     def _make_folder(self, path: str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -329,27 +317,16 @@ class LocalStorage(Storage):
         Path(path).replace(target)
 
 
-def _local_walk(folder: str, depth: int | None, above: frozenset[str]) -> Iterator[PathEntry]:
-    """Everything below a folder, through links too, but not through one that leads up again."""
-    real = os.path.realpath(folder)
-    if real in above:
-        return
-    prefix = f"{folder}/" if folder.rstrip("/") else folder
-    with os.scandir(folder or ".") as entries:
-        listed = [(f"{prefix}{entry.name}", _is_local_folder(entry)) for entry in entries]
-    for path, is_folder in listed:
-        yield PathEntry(path, None if is_folder else _local_size(path))
-        if is_folder and depth != 1:
-            yield from _local_walk(path, depth and depth - 1, above | {real})
+def _raise(error: OSError) -> None:
+    """Raise for a folder that cannot be read, whose shards would be left out in silence."""
+    raise unreadable(str(error.filename), error) from error
 
 
-def _is_local_folder(entry: os.DirEntry[str]) -> bool:
-    # The entry itself fails on a link that leads to itself.
-    return Path(entry).is_dir() if entry.is_symlink() else entry.is_dir()
-
-
-def _local_size(path: str) -> int | None:
-    return Path(path).stat().st_size if Path(path).is_file() else None
+def _leads_up(folder: str, name: str) -> bool:
+    """Whether what is in a folder is a link to the folder itself, or to one that it is in."""
+    path = Path(folder, name)
+    above = (Path(folder), *Path(folder).absolute().parents)
+    return path.is_symlink() and os.path.realpath(path) in map(os.path.realpath, above)
 
 
 def storage_of(path: str) -> tuple[Storage, str]:
@@ -400,16 +377,6 @@ def _pyarrow_files(path: str, missing: ImportError) -> tuple[Any, str]:
 def _no_address(path: str, error: Exception) -> AdequaError:
     reason = str(error).partition("\n")[0].rstrip(".")
     return AdequaError(f"{path} is no address that can be used: {reason}.")
-
-
-def without_slash(path: str) -> str:
-    """The path or address of a folder without a slash at its end, unless it is all there is.
-
-    >>> without_slash("scored//"), without_slash("/"), without_slash("s3://bucket/")
-    ('scored', '/', 's3://bucket')
-    """
-    scheme, mark, rest = path.rpartition(_SCHEME)
-    return scheme + mark + (rest.rstrip("/") or rest[:1])
 
 
 def location(path: str) -> tuple[str, PurePosixPath]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from adequa.io.atomic import locked
 from adequa.io.columns import refuse_equal_names
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, shard_matcher
-from adequa.io.storage import LOCAL, is_address, location, storage_of, without_slash
+from adequa.io.storage import LOCAL, is_address, location, storage_of
 from adequa.metrics.base import Metric, sentences, together
 from adequa.metrics.registry import in_full, no_device
 from adequa.scoring.local import run_local
@@ -123,9 +124,9 @@ def score_corpus(
         raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
     if workers is not None and workers < 1:
         raise AdequaError(f"There must be one worker or more, not {workers}.")
-    target = without_slash(os.fspath(output))
-    if not target:
+    if not os.fspath(output):
         raise AdequaError("The output is empty; name a folder for the scores.")
+    target = re.sub(r"(?<=[^/:])/+$", "", os.fspath(output))
     target = target if is_address(target) else os.path.abspath(target)  # noqa: PTH100
     pattern = os.fspath(inputs)
     shards = find_shards(pattern)

@@ -18,7 +18,7 @@ import numpy as np
 
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
-from adequa.io.storage import Content, literal, storage_of
+from adequa.io.storage import Content, storage_of
 from adequa.metrics.base import Metric, Remark, together
 from adequa.metrics.registry import load_metric, written_settings
 from adequa.scoring.results import labels
@@ -154,30 +154,15 @@ class MetricSums:
         self.reference_counts = tuple(sorted(counts))
         self.remarks = together((*self.remarks, *remarks))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The sums as a record holds them."""
-        return {
-            "scored": self.scored,
-            "total": self.total,
-            "reference_counts": self.reference_counts,
-            "noticed": [
-                {"several": each.several, "one": each.one, "counts": each.counts}
-                for each in self.remarks
-            ],
-        }
-
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> MetricSums:
+    def from_dict(cls, values: dict[str, Any]) -> MetricSums:
         """The sums from a record."""
-        return cls(
-            int(values["scored"]),
-            tuple(values["total"]),
-            tuple(values["reference_counts"]),
-            tuple(
-                Remark(tuple(each["several"]), tuple(each["one"]), tuple(each["counts"]))
-                for each in values["noticed"]
-            ),
+        remarks = tuple(
+            Remark(**{key: tuple(value) for key, value in remark.items()})
+            for remark in values["noticed"]
         )
+        counts = tuple(values["reference_counts"])
+        return cls(values["scored"], tuple(values["total"]), counts, remarks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,30 +180,17 @@ class ShardRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as it is written."""
-        return {
-            "shard": self.shard,
-            "rows": self.rows,
-            "unscored": self.unscored,
-            "first_reason": self.first_reason,
-            "empty": self.empty,
-            "input": asdict(self.input),
-            "output": asdict(self.output),
-            "metrics": {name: sums.to_dict() for name, sums in self.metrics.items()},
-        }
+        values = asdict(self)
+        for sums in values["metrics"].values():
+            sums["noticed"] = sums.pop("remarks")
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ShardRecord:
         """The record from what is written."""
-        return cls(
-            shard=str(values["shard"]),
-            rows=int(values["rows"]),
-            unscored=int(values["unscored"]),
-            first_reason=values["first_reason"],
-            empty=int(values["empty"]),
-            input=Content(**values["input"]),
-            output=Content(**values["output"]),
-            metrics={name: MetricSums.from_dict(v) for name, v in values["metrics"].items()},
-        )
+        contents = {key: Content(**values[key]) for key in ("input", "output")}
+        metrics = {name: MetricSums.from_dict(sums) for name, sums in values["metrics"].items()}
+        return cls(**{**values, **contents, "metrics": metrics})
 
 
 def read_record(path: str) -> ShardRecord | None:
@@ -284,7 +256,7 @@ def _refuse_unknown_files(job: CorpusJob, shards: Sequence[Shard]) -> None:
     storage, folder = storage_of(job.output)
     if not storage.is_folder(folder):
         return
-    written = {entry.path for entry in storage.glob(f"{literal(folder)}/**/*", hidden=True)}
+    written = {entry.path for entry in storage.walk(folder)}
     for path in (f"{folder}/{shard.name}" for shard in shards):
         if path in written:
             raise AdequaError(
@@ -298,9 +270,10 @@ def _recorded(job: CorpusJob) -> set[str]:
     storage, folder = storage_of(f"{job.output}/{FOLDER}/shards")
     if not storage.is_folder(folder):
         return set()
-    entries = storage.glob(f"{literal(folder)}/**/*{_RECORD}", hidden=True)
     return {
-        path[len(folder) + 1 :].removesuffix(_RECORD) for path, size in entries if size is not None
+        path[len(folder) + 1 :].removesuffix(_RECORD)
+        for path, size in storage.walk(folder)
+        if size is not None
     }
 
 

@@ -9,17 +9,17 @@ file), or may lose it while it works.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress, count
-from typing import BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from adequa.errors import AdequaError, UnwritableError
 from adequa.io.columns import Chunk, Layout, chunk_segments, table_layout
 from adequa.io.parquet import ParquetShard
-from adequa.io.shards import NewColumns, OpenShard, Shard, ShardWriter, Unit, open_shard
+from adequa.io.shards import NewColumns, Shard, Unit, open_shard
 from adequa.io.storage import Content, DigestWriter, reading, storage_of
 from adequa.metrics.base import Metric, Remark, since
 from adequa.scoring.manifest import (
@@ -31,6 +31,9 @@ from adequa.scoring.manifest import (
     write_record,
 )
 from adequa.segments import FloatArray, Segments, concatenate
+
+if TYPE_CHECKING:
+    from adequa.io.shards import OpenShard, ShardWriter
 
 _BATCH = 1024  # rows: with slow metrics, a whole unit would take minutes between reports
 _numbers = count(1)  # in the plain sentences, so that no cached score answers for the metric
@@ -194,15 +197,11 @@ def _write_units(
 ) -> str | None:
     """Score and write all units; return why the first row without a score has none."""
     first_reason: str | None = None
-    try:
-        for unit in units:
-            new = scorer.new_columns(unit, counter.within(unit))
-            writer.write(unit, new)
-            first_reason = first_reason or next(filter(None, new.reasons), None)
-        writer.close()
-    except BaseException:
-        writer.drop()
-        raise
+    for unit in units:
+        new = scorer.new_columns(unit, counter.within(unit))
+        writer.write(unit, new)
+        first_reason = first_reason or next(filter(None, new.reasons), None)
+    writer.close()
     return first_reason
 
 
@@ -232,10 +231,11 @@ class _RowCounter:
 def opened(shard: Shard) -> Iterator[OpenShard]:
     """A shard, open for reading."""
     storage, inner = storage_of(shard.path)
-    with ExitStack() as stack:
+    with reading(shard.path):
+        stream = storage.open(inner)
+    with stream:
         with reading(shard.path):
-            stream = stack.enter_context(storage.open(inner))
-            rows = stack.enter_context(open_shard(stream, shard))
+            rows = open_shard(stream, shard)
         yield rows
 
 
