@@ -170,15 +170,6 @@ def test_bad_edges(edges: list[float], sentence: str) -> None:
         checked_edges(edges)
 
 
-def test_bad_arrays() -> None:
-    with pytest.raises(AdequaError, match="of the shapes"):
-        by_size(np.ones(2), np.ones(3))
-    with pytest.raises(AdequaError, match="score 1 of 1 is nan"):
-        by_size(np.array([np.nan]), np.ones(1))
-    with pytest.raises(AdequaError, match="Who was preferred is 1"):
-        by_size(np.ones(1), np.array([2]))
-
-
 def rated_systems(lp: str = "cs-en", human: tuple[float, ...] = (3, 2, 2, 1)) -> RatedSystems:
     names = tuple(f"s{number}" for number in range(len(human)))
     ids = {"lp": (lp,) * len(human), "system": names}

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adequa.agreement.analysis_results import VERDICTS, Analysis, AnalysisVerdict
+from adequa.agreement.analysis_results import VERDICTS, Analysis, AnalysisVerdict, marked_parts
 from adequa.agreement.error_analysis import (
     AnalysisSettings,
     analyse,
     in_top,
     percentiles,
+    surfaces,
     top_count,
     top_of,
 )
-from adequa.agreement.output_words import marked_parts, surfaces, unknown_words
 from adequa.agreement.selection import Selection
 from adequa.encoders import registry
 from adequa.encoders.base import Coverage, Encoder, PairEncoder, Vectors
@@ -178,15 +178,6 @@ def test_encoders_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.ENCODERS, "listed", entry)
     found = analyse(rated(HUMAN, TEXTS), [scored("1", A), scored("2", B)], encoders=["listed:a+b"])
     assert found.rows[0].unknown == ("c", "d")
-
-
-def test_an_encoder_that_forgets_sentences_is_refused() -> None:
-    class Forgetful(Vocabulary):
-        def coverage(self, sentences: Sequence[str]) -> Coverage | None:
-            return Coverage((), ())
-
-    with pytest.raises(AdequaError, match="should say of 1 sentences"):
-        unknown_words([Forgetful()], ["a"])
 
 
 def test_ties_stay_together_and_are_told() -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adequa.errors import AdequaError
 from adequa.segments import FloatArray
 from adequa.statistics.kendall import (
     better_probabilities,
@@ -89,8 +88,3 @@ def test_soft_accuracy_knows_no_order_of_systems() -> None:
         for rows in (np.arange(5), order)
     )
     assert shuffled == pytest.approx(plain)
-
-
-def test_no_resamples_is_an_error() -> None:
-    with pytest.raises(AdequaError, match="resample"):
-        better_probabilities(np.ones((2, 3)), resamples=0, seed=1)

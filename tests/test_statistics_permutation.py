@@ -278,13 +278,6 @@ def test_standardised_is_the_z_score_of_scipy() -> None:
     [
         (lambda: swap_units("inputs", None, None, 3), "the segment of every row"),
         (lambda: swap_units("systems", None, np.zeros(2, np.intp), 3), "the system of every row"),
-        (lambda: pearson_differences(np.ones(3), np.ones((2, 3)), np.arange(3), 0, 0), "at least"),
-        (
-            lambda: system_differences(
-                np.ones(3), np.ones((2, 4)), np.array([0, 0, 1, 1]), np.arange(4), pearson, 5, 0
-            ),
-            "people scored 3 systems and 2 have rows",
-        ),
     ],
 )
 def test_bad_input_is_told(call: Any, sentence: str) -> None:

@@ -138,9 +138,3 @@ def test_bad_input_is_told() -> None:
         row_weights(SEGMENTS, None, "both", 10, seed=0)
     with pytest.raises(AdequaError, match="no rows"):
         row_weights(SEGMENTS[:0], None, "segments", 10, seed=0)
-    with pytest.raises(AdequaError, match="at least 1 resample"):
-        row_weights(SEGMENTS, None, "segments", 0, seed=0)
-    with pytest.raises(AdequaError, match="at least 1 resample"):
-        bootstrap_counts(3, 0, seed=0)
-    with pytest.raises(AdequaError, match="between 0 and 1"):
-        interval(np.ones(3), confidence=95)

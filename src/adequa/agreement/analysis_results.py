@@ -7,6 +7,7 @@ escaped, and the page allows no script or style but its own, by their digests.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adequa.agreement.output_words import marked_parts
 from adequa.agreement.results import MetricInfo
 from adequa.errors import AdequaError, printable
 from adequa.tables import Cell, Column, Format, Result, Table, html_text, plain
@@ -415,3 +415,21 @@ def _texts(row: AnalysedOutput) -> str:
     return "".join(
         f'<p dir="auto"><small>{name}</small> {text}</p>' for name, text in texts.items() if text
     )
+
+
+def marked_parts(text: str, words: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """A text in pieces, each with whether it is one of the words, in whatever case.
+
+    >>> list(marked_parts("A flat in Brno, flatly", ["brno", "flat"]))
+    [('A ', False), ('flat', True), (' in ', False), ('Brno', True), (', flatly', False)]
+    """
+    marked = sorted(filter(None, set(words)), key=lambda word: (-len(word), word))
+    if not marked:
+        yield text, False
+        return
+    either = "|".join(map(re.escape, marked))  # the longest first: "flat-out" is not a "flat"
+    # A word that begins or ends in a sign, such as "@-@", may stand next to anything.
+    pieces = re.split(rf"((?<!\w)(?=\w)(?:{either})(?!\w)|(?!\w)(?:{either}))", text, flags=re.I)
+    for index, piece in enumerate(pieces):
+        if piece:
+            yield piece, bool(index % 2)

@@ -8,12 +8,17 @@ other: few words in common with the reference, words unknown to an encoder, and 
 
 Ties stay together: every output that scores as high as the last one of a top belongs to it too, so
 that neither the order of a file nor chance decides about an output.
+
+Words are those of sacreBLEU's 13a, in lower case, punctuation included. Where a language is written
+without spaces, its characters are taken as words.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import floor
 from typing import TypeAlias
 
@@ -31,27 +36,24 @@ from adequa.agreement.analysis_results import (
 )
 from adequa.agreement.evaluate import metric_infos, reference_count, segment_scores
 from adequa.agreement.groups import column_names, rows_by, segment_names
-from adequa.agreement.output_words import (
-    Surface,
-    UnknownWords,
-    Vocabulary,
-    surfaces,
-    tokenizer_of,
-    unknown_words,
-    vocabularies,
-)
 from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
 from adequa.agreement.sources import Specifications, scoring_notes, sources
-from adequa.encoders.base import Encoder
+from adequa.encoders.base import AnyEncoder, Encoder
+from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Judgements, Ratings, identified, without_repeats
+from adequa.metrics.edit_rates import word_overlap, word_splitter
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, IntArray, Segments
 from adequa.statistics.significance import sign_test
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 _TWO = 2
+# Whose words are known: an encoder, as on the command line or as an object.
+Vocabulary: TypeAlias = str | AnyEncoder
+# Languages without spaces between words, and the tokenizer that cuts them into characters.
+_TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char", "lo": "char", "km": "char", "my": "char"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,11 @@ class _Properties:
     surface: Surface
     low: BoolArray
     short: BoolArray
-    words: UnknownWords | None
+    unknown: tuple[tuple[str, ...], ...] | None  # words of each output; None without a vocabulary
 
     def profile(self, chosen: BoolArray) -> Profile:
         """Counts over the chosen outputs, by a mask."""
-        unknown = None if self.words is None else chosen & self.words.any_unknown
+        unknown = None if self.unknown is None else chosen & np.array(list(map(bool, self.unknown)))
         count = int(chosen.sum())
         return Profile(
             outputs=count,
@@ -142,7 +144,7 @@ def analyse(
         surface,
         low=surface.overlaps < bound,
         short=surface.lengths <= settings.short,
-        words=unknown_words(with_words, analysed.hypotheses),
+        unknown=unknown_words(with_words, analysed.hypotheses),
     )
     parts, total = _parts(tops, properties)
     only_a, only_b = (
@@ -259,7 +261,7 @@ def _rows(
         zip(in_a, in_b, strict=True),
         properties.surface.overlaps.tolist(),
         properties.surface.lengths.tolist(),
-        (None,) * len(rows) if properties.words is None else properties.words.unknown,
+        properties.unknown or (None,) * len(rows),
         texts.hypotheses,
         properties.surface.references,
         ("",) * len(rows) if texts.sources is None else texts.sources,
@@ -348,6 +350,71 @@ def verdict_codes(high_by_a: BoolArray, high_by_b: BoolArray) -> IntArray:
     ['both', 'only-a', 'only-b', 'neither']
     """
     return 2 * (~high_by_a).astype(np.intp) + ~high_by_b
+
+
+# Words of outputs: how many of them a reference has too, and which an encoder does not know
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """Of each output its words, its overlap with the nearest reference, and that reference."""
+
+    lengths: IntArray
+    overlaps: FloatArray
+    references: tuple[str, ...]
+
+
+def tokenizer_of(language_pair: str) -> str:
+    """The tokenizer for outputs of a language pair.
+
+    >>> tokenizer_of("cs-en"), tokenizer_of("en-zh"), tokenizer_of("")
+    ('13a', 'zh', '13a')
+    """
+    return _TOKENIZERS.get(re.split("[-_]", f"{language_pair}-")[1], "13a")
+
+
+def surfaces(segments: Segments, language_pairs: Sequence[str]) -> Surface:
+    """Lengths and overlaps of outputs; of several references, the one with the largest overlap."""
+    lengths, overlaps, references = [], [], []
+    rows = zip(segments.hypotheses, segments.references, language_pairs, strict=True)
+    for hypothesis, candidates, pair in rows:
+        split = word_splitter(tokenizer_of(pair), lowercase=True)
+        words = split(hypothesis)
+        candidate_overlaps = [word_overlap(words, split(each)) for each in candidates]
+        best = max(candidate_overlaps)
+        lengths.append(len(words))
+        overlaps.append(best)
+        references.append(candidates[candidate_overlaps.index(best)])
+    return Surface(np.array(lengths, dtype=np.intp), np.array(overlaps), tuple(references))
+
+
+def vocabularies(
+    encoders: Vocabulary | Sequence[Vocabulary],
+) -> tuple[tuple[Encoder, ...], tuple[str, ...]]:
+    """The encoders that have a list of words, and the names of those that have none."""
+    with_words, without = [], []
+    listed = [encoders] if isinstance(encoders, (str, AnyEncoder)) else encoders
+    for each in listed:
+        encoder = load_encoder(each) if isinstance(each, str) else each
+        if isinstance(encoder, Encoder) and encoder.coverage(()) is not None:
+            with_words.append(encoder)
+        else:
+            without.append(encoder.name)
+    return tuple(with_words), tuple(without)
+
+
+def unknown_words(
+    encoders: Sequence[Encoder], sentences: Sequence[str]
+) -> tuple[tuple[str, ...], ...] | None:
+    """The distinct words of each sentence that any of the encoders does not know; None without."""
+    coverages = [encoder.coverage(sentences) for encoder in encoders]
+    lists = [coverage.unknown for coverage in coverages if coverage is not None]
+    if not lists:
+        return None
+    return tuple(tuple(dict.fromkeys(chain(*words))) for words in zip(*lists, strict=True))
+
+
+# Notes
 
 
 def _note_repeats(count: int) -> Iterator[str]:

@@ -40,7 +40,7 @@ from adequa.judgements import (
     without_repeats,
 )
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.segments import FloatArray, IntArray, check_finite
+from adequa.segments import FloatArray, IntArray
 from adequa.statistics.significance import wilson_intervals
 from adequa.tables import MISSING, Cell, Column, Result, Table, plain
 
@@ -394,7 +394,6 @@ def by_size(
     >>> sizes.tied
     1
     """
-    _check(differences, preferred)
     tied, undecided = differences == 0, preferred == 0
     decided = ~tied & ~undecided
     sizes = np.abs(differences[decided])
@@ -473,17 +472,6 @@ def checked_edges(edges: Sequence[float]) -> tuple[float, ...]:
         listed = ", ".join(f"{edge:g}" for edge in numbers)
         raise AdequaError(f"Edges between differences must grow, and these do not: {listed}.")
     return (0.0, *(edge for edge in numbers if edge > 0))
-
-
-def _check(differences: FloatArray, preferred: IntArray | FloatArray) -> None:
-    if differences.shape != preferred.shape or differences.ndim != 1:
-        raise AdequaError(
-            "Every difference needs one preference, but there are arrays of the shapes "
-            f"{differences.shape} and {preferred.shape}."
-        )
-    check_finite("differences", differences)
-    if not np.isin(preferred, (-1, 0, 1)).all():
-        raise AdequaError("Who was preferred is 1 (the first), -1 (the second) or 0 (neither).")
 
 
 def _bins(

@@ -30,7 +30,7 @@ from adequa.statistics.arrays import (
     value,
     weight_by_rank,
 )
-from adequa.statistics.resampling import Seed, check_resamples, count_chunks
+from adequa.statistics.resampling import Seed, count_chunks
 
 # The places with bit 0, those with bit 1, and how many of these each of the former passed.
 Block: TypeAlias = tuple[IntArray, IntArray, IntArray]
@@ -277,7 +277,6 @@ def better_probabilities(scores: FloatArray, resamples: int, seed: Seed) -> Floa
     array([[1., 0.],
            [1., 1.]])
     """
-    check_resamples(resamples)
     systems, segments = scores.shape
     generator = np.random.default_rng(seed)
     # Sums that differ by rounding only are equal: rounding of the scores themselves, and that of

@@ -29,7 +29,6 @@ from adequa.statistics.resampling import (
     LIMIT,
     Seed,
     bootstrap_chunks,
-    check_resamples,
     count_chunks,
 )
 from adequa.statistics.significance import BoolArray
@@ -55,7 +54,6 @@ def swap_sums(
     >>> next(swap_sums(np.array([[1.0, 10.0, 100.0]]), 4, seed=1))
     array([[111., 111.,  11.,  10.]])
     """
-    check_resamples(swaps)
     generator = np.random.default_rng(seed)
     units = columns.shape[1]
     # Cut where the bits of a number are used up, so that the cuts change nothing.

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.resampling import LIMIT, Seed, check_resamples, count_chunks
+from adequa.statistics.resampling import LIMIT, Seed, count_chunks
 
 Statistic: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray | float]
 TOLERANCE = 1e-10  # differences closer than this are one number, computed in another order
@@ -156,12 +156,6 @@ def system_differences(  # noqa: PLR0917 - two sides, how rows group, and how to
     2.0
     """
     counts = np.bincount(system_codes, minlength=len(human_systems)).astype(np.float64)
-    if not counts.all() or len(counts) > len(human_systems):
-        raise AdequaError(
-            "Every system needs a human score and rows of metric scores, but people scored "
-            f"{len(human_systems)} systems and {np.count_nonzero(counts)} have rows; leave out "
-            "those that only one side scored."
-        )
     scores, packed = standardised(metrics), packed_masks(unit_count(units), resamples, seed)
     totals, masked = [], []
     for system in range(len(counts)):
@@ -305,7 +299,6 @@ def packed_masks(units: int, resamples: int, seed: Seed) -> PackedMasks:
     >>> packed_masks(3, 1000, seed=1).shape
     (3, 128)
     """
-    check_resamples(resamples)
     words = -(-resamples // 64)
     bits = np.random.default_rng(seed).integers(2**64, size=(units, words), dtype=np.uint64)
     return bits.view(np.uint8)

@@ -53,7 +53,6 @@ def bootstrap_chunks(
 
     `per_resample` is how many numbers a caller derives from each resample, if more than its counts.
     """
-    check_resamples(resamples)
     generator = np.random.default_rng(seed)
     for part in count_chunks(resamples, max(units, per_resample), limit):
         yield _draw(generator, units, part.stop - part.start)
@@ -104,7 +103,6 @@ def row_weights(
     array([[1., 1., 1., 1.],
            [2., 2., 0., 0.]])
     """
-    check_resamples(resamples)
     units_of_rows = _units_of_rows(segment_codes, system_codes, over, seed)
     rows = len(units_of_rows[0][0])
 
@@ -127,23 +125,12 @@ def interval(samples: FloatArray, confidence: float = 0.95) -> Interval:
     >>> interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.nan]), confidence=0.5)
     Interval(low=2.0, high=4.0, undefined=1)
     """
-    if not 0 < confidence < 1:
-        raise AdequaError(
-            f"The confidence of an interval is a number between 0 and 1, such as 0.95, "
-            f"not {confidence}."
-        )
     defined = samples[~np.isnan(samples)]
     undefined = samples.size - defined.size
     if not defined.size or undefined > defined.size:
         return Interval(np.nan, np.nan, undefined)
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low), float(high), undefined)
-
-
-def check_resamples(resamples: int) -> None:
-    """Raise a sentence where there is nothing to resample."""
-    if resamples < 1:
-        raise AdequaError(f"Resampling needs at least 1 resample, not {resamples}.")
 
 
 def _units_of_rows(
