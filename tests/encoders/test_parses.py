@@ -94,31 +94,6 @@ def test_arrays_cannot_be_changed() -> None:
             array[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("words", "parents", "starts", "sentence"),
-    [
-        ("ab", [-1, 1], [0, 0, 2], "The parse of segment 2 is no tree: word 2 is its own head."),
-        ("ab", [-1, -1], [0, 2], "segment 1 is no tree: words 1 and 2 are both roots"),
-        ("ab", [-1, 2], [0, 2], "the head of word 2 is 3, but the last word is 2."),
-        ("ab", [-1, -2], [0, 2], "the head of word 2 is -1"),
-        ("ab", [1, 0], [0, 2], "segment 1 is no tree: no word is the root"),
-        ("ab", [-1], [0, 2], "2 words, 1 parents and 2 starts do not fit together"),
-        ("ab", [-1, 0], [0, 1], "do not fit together"),
-        ("ab", [-1, 0], [0, 3, 2], "do not fit together"),
-        ("ab", [-1, 0], [], "do not fit together"),
-        (["a", ""], [-1, 0], [0, 2], "'' is no word"),
-        (["a", "b\n"], [-1, 0], [0, 2], "'b\\n' is no word"),
-    ],
-    ids=range(11),
-)
-def test_what_is_no_tree_is_refused(
-    words: Sequence[str], parents: list[int], starts: list[int], sentence: str
-) -> None:
-    with pytest.raises(AdequaError) as raised:
-        Parses(tuple(words), np.array(parents, np.int32), np.array(starts, np.intp))
-    assert sentence in str(raised.value)
-
-
 def test_one_root_leaves_trees_alone() -> None:
     starts = np.array([0, 0, 3, 3])
     assert one_root(np.array([1, -1, 1]), starts).tolist() == [1, -1, 1]

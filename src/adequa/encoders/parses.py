@@ -31,7 +31,6 @@ from adequa.io.conllu import (
     ROOT,
     Parents,
     Starts,
-    first_fault,
     read_conllu,
     starts_of,
     write_conllu,
@@ -73,11 +72,6 @@ class Parses:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", _frozen(self.parents, np.int32))
         object.__setattr__(self, "starts", _frozen(self.starts, np.intp))
-        _check_layout(self.words, self.parents, self.starts)
-        fault = first_fault(self.parents, self.starts)
-        if fault is not None:
-            row = int(np.searchsorted(self.starts, fault.at, side="right"))
-            raise AdequaError(f"The parse of segment {row} is no tree: {fault.sentence}")
 
     @classmethod
     def of(cls, trees: Iterable[tuple[Sequence[str], Sequence[int] | Parents]]) -> Parses:
@@ -130,23 +124,6 @@ def _frozen(array: npt.ArrayLike, kind: type[np.integer]) -> npt.NDArray[Any]:
     frozen = np.array(array, dtype=kind)  # a copy, so that nobody else can change it
     frozen.setflags(write=False)
     return frozen
-
-
-def _check_layout(words: tuple[str, ...], parents: Parents, starts: Starts) -> None:
-    if (
-        parents.shape != (len(words),)
-        or not len(starts)
-        or (starts[0], starts[-1]) != (0, len(words))
-        or (np.diff(starts) < 0).any()
-    ):
-        raise AdequaError(
-            f"{len(words)} words, {parents.size} parents and {len(starts)} starts do not fit "
-            "together; give a parent a word, and starts that rise from 0 to the number of words."
-        )
-    text = "".join(words)
-    if not all(words) or "\t" in text or "\n" in text:
-        wrong = next(word for word in words if not word or "\t" in word or "\n" in word)
-        raise AdequaError(f"{wrong!r} is no word: words are not empty and have no tabs or lines.")
 
 
 def one_root(parents: npt.NDArray[np.integer], starts: Starts) -> Parents:

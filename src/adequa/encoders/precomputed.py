@@ -22,7 +22,6 @@ from adequa.io.text import unreadable
 
 _QUOTED = 60  # characters of a sentence in an error
 _MATRIX = 2  # axes
-_ROWS = 1 << 14  # read from Parquet at a time
 
 
 class Precomputed(Encoder):
@@ -109,23 +108,14 @@ def _check_vectors(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> 
 
 
 def _read_npz(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
-    if not zipfile.is_zipfile(path):  # NumPy takes other files for pickles
-        raise AdequaError(f"{path} cannot be read as .npz: it is cut short or something else.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            missing = {"sentences", "vectors"} - set(archive.files)
-            if missing:
-                raise AdequaError(
-                    f"{path} lacks the array {min(missing)}; it must hold sentences and vectors."
-                )
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             sentences, vectors = archive["sentences"], archive["vectors"]
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, ValueError) and "allow_pickle" in str(error):
-            raise AdequaError(
-                f"{path} holds pickled objects, which are not read; save plain arrays: "
-                "np.savez(PATH, sentences=np.array(TEXTS, dtype=str), vectors=VECTORS)."
-            ) from error
-        raise AdequaError(f"{path} cannot be read as .npz: {_first_line(error)}.") from error
+    except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise AdequaError(
+            f"{path} cannot be read as .npz ({_first_line(error)}); save plain arrays: "
+            "np.savez(PATH, sentences=np.array(TEXTS, dtype=str), vectors=VECTORS)."
+        ) from error
     if sentences.ndim != 1 or sentences.dtype.kind != "U":
         raise AdequaError(f"{path}: sentences must be one row of text, such as np.array(TEXTS).")
     if vectors.dtype.kind not in "fiu":
@@ -150,44 +140,12 @@ def _read_parquet(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
         raise AdequaError(
             f"{path}: reading Parquet needs pyarrow; install it with: pip install 'adequa[data]'"
         ) from error
-    sentences: list[str] = []
-    parts: list[npt.NDArray[np.float32]] = []
     try:
-        with parquet.ParquetFile(path) as file:
-            missing = {"sentence", "vector"} - set(file.schema_arrow.names)
-            if missing:
-                raise AdequaError(
-                    f"{path} lacks the column {min(missing)}; it must have sentence and vector."
-                )
-            for batch in file.iter_batches(batch_size=_ROWS, columns=["sentence", "vector"]):
-                texts = batch.column("sentence").to_pylist()
-                parts.append(_list_rows(path, batch.column("vector"), len(sentences)))
-                if not all(isinstance(text, str) for text in texts):
-                    raise AdequaError(f"{path}: the column sentence must hold text in every row.")
-                sentences += texts
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise AdequaError(f"{path} cannot be read as Parquet: {_first_line(error)}.") from error
-    if len({part.shape[1] for part in parts}) > 1:
-        raise AdequaError(f"{path}: the vectors have different lengths; they must have one.")
-    return sentences, np.concatenate(parts) if parts else np.empty((0, 0), dtype=np.float32)
-
-
-def _list_rows(path: Path, column: object, before: int) -> npt.NDArray[np.float32]:
-    """Convert a column of lists of numbers to an array, without Python objects."""
-    import pyarrow as pa  # noqa: PLC0415  # imported by the caller
-    from pyarrow import compute, types  # noqa: PLC0415
-
-    dtype = column.type  # type: ignore[attr-defined]  # pyarrow has no types
-    is_list = types.is_list(dtype) or types.is_large_list(dtype) or types.is_fixed_size_list(dtype)
-    if not is_list or not (
-        types.is_floating(dtype.value_type) or types.is_integer(dtype.value_type)
-    ):
-        raise AdequaError(f"{path}: the column vector must hold lists of numbers, not {dtype}.")
-    lengths = compute.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
-    if len(lengths) and (lengths != max(lengths[0], 1)).any():
-        row = before + int(np.flatnonzero(lengths != max(lengths[0], 1))[0]) + 1
+        table = parquet.read_table(path, columns=["sentence", "vector"])
+        vectors = np.stack(table["vector"].to_numpy()).astype(np.float32)
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise AdequaError(
-            f"{path}, row {row}: the vector is absent, empty or of another length than the first."
-        )
-    values = column.flatten().cast(pa.float64()).fill_null(np.nan)  # type: ignore[attr-defined]
-    return _to_float32(values.to_numpy(zero_copy_only=False).reshape(len(lengths), -1))
+            f"{path} cannot be read as Parquet ({_first_line(error)}); it must have a column of "
+            "text, sentence, and one of lists of numbers of one length, vector."
+        ) from error
+    return table["sentence"].cast(pa.string()).fill_null("").to_pylist(), vectors

@@ -7,13 +7,10 @@ layout.
 
 from __future__ import annotations
 
-import pickle
-import struct
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -22,7 +19,6 @@ from adequa.encoders.recurrent import (
     Embedding,
     GRUNetwork,
     RecurrentEncoder,
-    array_names,
     check_word_size,
     content_digest,
     read_arrays,
@@ -193,21 +189,6 @@ POOLS: Final = ("max", "mean")
 # The marks before and after a sentence, by version.
 MARKS: Final = {1: ("<s>", "</s>"), 2: ("<p>", "</p>")}
 _PREFIX: Final = "enc_lstm."
-_MATRIX: Final = 2  # axes
-
-# What `torch.load` raises on bytes that are not a checkpoint.
-_NOT_A_CHECKPOINT = (
-    pickle.UnpicklingError,
-    zipfile.BadZipFile,
-    struct.error,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 
 class InferSent(RecurrentEncoder):
@@ -334,48 +315,27 @@ def moses_negations(words: Sequence[str]) -> list[str]:
 
 
 def _load_lstm(path: Path) -> LSTM:
-    """Build the LSTM that a file of weights describes by their shapes."""
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    state = _load_state(path)
-    recurrent, of_words = state.get("weight_hh_l0"), state.get("weight_ih_l0")
-    if recurrent is None or of_words is None or (recurrent.ndim, of_words.ndim) != (_MATRIX,) * 2:
-        raise _other_layout(path)
-    lstm = torch.nn.LSTM(of_words.shape[1], recurrent.shape[1], bidirectional=True)
-    expected = lstm.state_dict()
-    for name in sorted(expected.keys() | state.keys()):
-        if name not in expected or name not in state or expected[name].shape != state[name].shape:
-            raise _other_layout(path, f" ({_PREFIX}{name})")
-        if not torch.isfinite(state[name]).all():
-            raise AdequaError(f"The weights {_PREFIX}{name} of {path} are not all finite numbers.")
-    lstm.load_state_dict(state)
-    return lstm.eval().requires_grad_(requires_grad=False)
-
-
-def _load_state(path: Path) -> dict[str, Any]:
-    """Read the tensors whose names begin with `enc_lstm.`, without running code of the file."""
+    """Build the LSTM that a file of weights describes by their shapes; run no code of the file."""
     import torch  # noqa: PLC0415  # an extra, and heavy
 
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
+        state = {
+            name.removeprefix(_PREFIX): tensor.float()
+            for name, tensor in loaded.items()
+            if name.startswith(_PREFIX)
+        }
+        sizes = state["weight_ih_l0"].shape[1], state["weight_hh_l0"].shape[1]
+        lstm = torch.nn.LSTM(*sizes, bidirectional=True)
+        lstm.load_state_dict(state)
     except OSError as error:
         raise unreadable(str(path), error) from error
-    except _NOT_A_CHECKPOINT as error:
-        raise _other_layout(path) from error
-    if not isinstance(loaded, dict):
-        raise _other_layout(path)
-    return {
-        str(name).removeprefix(_PREFIX): tensor.float()
-        for name, tensor in loaded.items()
-        if str(name).startswith(_PREFIX) and isinstance(tensor, torch.Tensor)
-    }
-
-
-def _other_layout(path: Path, where: str = "") -> AdequaError:
-    return AdequaError(
-        f"{path} is not a dictionary of weights of one bi-directional LSTM named {_PREFIX}*, as "
-        f"infersent1.pkl and infersent2.pkl are{where}."
-    )
+    except Exception as error:  # torch.load raises errors of many classes
+        raise AdequaError(
+            f"{path} is not a dictionary of weights of one bi-directional LSTM named {_PREFIX}*, "
+            "as infersent1.pkl and infersent2.pkl are."
+        ) from error
+    return lstm.eval().requires_grad_(requires_grad=False)
 
 
 # Quick-Thought (Logeswaran & Lee 2018): the last states of two GRU encoders, side by side.
@@ -494,10 +454,10 @@ def quick_thought_arrays(encoder: str, direction: str) -> tuple[str, ...]:
 
 def _read_weights(path: Path) -> Arrays:
     """Read the weights, of one direction or two, and the vector of unknown words if any."""
-    present = array_names(path)
-    directions = DIRECTIONS if any(".backward." in name for name in present) else DIRECTIONS[:1]
+    arrays = read_arrays(path)
+    directions = DIRECTIONS if any(".backward." in name for name in arrays) else DIRECTIONS[:1]
     names = [name for e in ENCODERS for d in directions for name in quick_thought_arrays(e, d)]
-    return read_arrays(path, names + [UNKNOWN_VECTOR] * (UNKNOWN_VECTOR in present))
+    return read_arrays(path, [*names, *({UNKNOWN_VECTOR} & set(arrays))])
 
 
 def _unit_arrays(encoder: str, arrays: Arrays) -> list[Arrays]:

@@ -11,8 +11,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors
 from adequa.errors import AdequaError
 from adequa.io.text import unreadable
 from adequa.runtime.batching import batches_by_length, distinct
@@ -42,21 +41,19 @@ _CHUNK_SENTENCES = 1 << 14  # split into words at a time, which bounds memory
 # Weights as named arrays in .npz files, without pickles.
 
 
-def array_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the arrays in an .npz file."""
-    with _open_npz(path) as archive:
-        return tuple(archive.files)
-
-
-def read_arrays(path: Path, names: Sequence[str]) -> Arrays:
-    """Read these arrays of an .npz file, all of finite floating-point numbers."""
-    with _open_npz(path) as archive:
-        missing = [name for name in names if name not in archive.files]
-        if missing:
-            raise AdequaError(
-                f"{path} lacks the array {missing[0]}; it must hold {', '.join(names)}."
-            )
-        arrays = {name: _read_array(path, archive, name) for name in names}
+def read_arrays(path: Path, names: Sequence[str] | None = None) -> Arrays:
+    """Read these arrays of an .npz file, or all of them; all hold finite floating-point numbers."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in names or archive.files}
+    except OSError as error:
+        raise unreadable(str(path), error) from error
+    except KeyError as error:
+        raise AdequaError(
+            f"{path}: {error.args[0]}; it must hold {', '.join(names or ())}."
+        ) from error
+    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        raise AdequaError(f"{path} is not an .npz file of plain NumPy arrays.") from error
     for name, array in arrays.items():
         if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
             raise AdequaError(f"The array {name} of {path} should hold finite numbers only.")
@@ -74,32 +71,6 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
             with archive.open(member, "w", force_zip64=True) as stream:
                 numbers = np.asarray(array, dtype=np.float32)
                 np.lib.format.write_array(stream, numbers, allow_pickle=False)
-
-
-def _read_array(path: Path, archive: Any, name: str) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(archive[name])
-    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise AdequaError(
-            f"The array {name} of {path} is damaged, or Python objects and not plain numbers."
-        ) from error
-
-
-@contextmanager
-def _open_npz(path: Path) -> Iterator[Any]:
-    try:
-        stream = path.open("rb")  # NumPy leaves a file open that is not in its format
-    except OSError as error:
-        raise unreadable(str(path), error) from error
-    with stream:
-        try:
-            archive = np.load(stream, allow_pickle=False)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise AdequaError(f"{path} is not an .npz file of NumPy arrays.") from error
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise AdequaError(f"{path} is a single NumPy array, not an .npz file of several.")
-        with archive:
-            yield archive
 
 
 def content_digest(settings: Mapping[str, object], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
@@ -201,30 +172,14 @@ class GRU:
 
     @classmethod
     def from_arrays(
-        cls, path: str, weights: Mapping[str, npt.NDArray[Any]], *, resets_state: bool, device: str
+        cls, weights: Mapping[str, npt.NDArray[Any]], *, resets_state: bool, device: str
     ) -> GRU:
-        """Build a unit from arrays named as the fields; `path` names their file in errors."""
+        """Build a unit from arrays named as the fields."""
         import torch  # noqa: PLC0415  # an extra, and heavy
 
-        n = weights["candidate_bias"].size
-        d = next(iter(weights["word_candidate"].shape), 0)
-        shapes = {
-            "word_gates": (d, 2 * n),
-            "state_gates": (n, 2 * n),
-            "gate_bias": (2 * n,),
-            "word_candidate": (d, n),
-            "state_candidate": (n, n),
-            "candidate_bias": (n,),
-        }
-        for name, shape in shapes.items():
-            if weights[name].shape != shape or 0 in shape:
-                raise AdequaError(
-                    f"{path} holds weights that do not fit together: the {name.replace('_', ' ')} "
-                    f"should be {_shape_text(shape)}, but is {_shape_text(weights[name].shape)}."
-                )
         tensors = {
-            name: torch.from_numpy(np.array(weights[name], dtype=np.float32)).to(device)
-            for name in shapes
+            name: torch.from_numpy(np.array(array, dtype=np.float32)).to(device)
+            for name, array in weights.items()
         }
         return cls(**tensors, resets_state=resets_state)
 
@@ -263,10 +218,6 @@ class GRU:
         return states
 
 
-def _shape_text(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) or "a single number"
-
-
 class Network(Protocol):
     """Turns the words of sentences into one vector a sentence."""
 
@@ -301,9 +252,7 @@ class GRUNetwork:
         device: str,
     ) -> GRUNetwork:
         """Build a network from the arrays of its units, which must fit the word vectors."""
-        grus = [
-            GRU.from_arrays(path, unit, resets_state=resets_state, device=device) for unit in units
-        ]
+        grus = [GRU.from_arrays(unit, resets_state=resets_state, device=device) for unit in units]
         for gru in grus:
             check_word_size(words_path, embedding.table.dimension, path, gru.word_size)
         return cls(embedding, tuple(grus))
@@ -380,7 +329,7 @@ class RecurrentEncoder(Encoder):
         for start in range(0, len(sentences), _CHUNK_SENTENCES):
             unique, index = distinct(sentences[start : start + _CHUNK_SENTENCES])
             vectors[start : start + len(index)] = self._encode_unique(unique)[index]
-        return checked_vectors(self.name, vectors, len(sentences), self.dimension)
+        return vectors
 
     def _encode_unique(self, sentences: Sequence[str]) -> Vectors:
         import torch  # noqa: PLC0415  # an extra, and heavy

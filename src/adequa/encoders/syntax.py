@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Encoder, Vectors
 from adequa.encoders.parses import Parser, Parses, cached_parser, load_parser
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
@@ -78,7 +78,7 @@ class Syntax(Encoder):
             vectors[start : start + len(parses)] = (
                 trees.shape() if self.words is None else composed(trees, parses, self.words)
             )
-        return checked_vectors(self.name, vectors, len(texts), DIMENSION)[index]
+        return vectors[index]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

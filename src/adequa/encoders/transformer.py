@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder, Vectors, checked_vectors
+from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder, Vectors
 from adequa.encoders.registry import format_specification
 from adequa.encoders.transformer_files import (
     Declared,
@@ -328,7 +328,6 @@ class Transformer(Encoder):
         texts, index = distinct([self._model.prepare(sentence) for sentence in sentences])
         vectors, truncated = self._model.network.vectors([(text,) for text in texts])
         self.truncated += truncated
-        checked_vectors(self.name, vectors, len(texts), self.dimension)
         return vectors if len(texts) == len(index) else vectors[index]
 
 
@@ -404,7 +403,6 @@ class TransformerPair(PairEncoder):
         )
         vectors, truncated = self._model.network.vectors(pairs)
         self.truncated += truncated
-        checked_vectors(self.name, vectors, len(pairs), self.dimension)
         return vectors if len(pairs) == len(index) else vectors[index]
 
 

@@ -25,12 +25,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.base import Coverage, Encoder, Vectors, checked_vectors
+from adequa.encoders.base import Coverage, Encoder, Vectors
 from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError, nearest
 from adequa.io.storage import cache_folder
@@ -106,14 +106,12 @@ def load_word_vectors(path: str | Path, *, advance: Advance = ignore) -> WordVec
         raise AdequaError(f"{path} {problem}; name a GloVe or word2vec file, text or binary.")
     source = source.resolve()
     folder = _table_folder(source)
-    table = _open_table(source, folder)
-    if table is not None:
-        return table
-    _build_table(source, folder, advance)
-    table = _open_table(source, folder)
-    if table is None:
-        raise AdequaError(f"The table of {source} in {folder} cannot be read back; delete it.")
-    return table
+    try:
+        return _open_table(source, folder)
+    except (OSError, ValueError):  # absent, or cleaned away in part
+        shutil.rmtree(folder, ignore_errors=True)
+        _build_table(source, folder, advance)
+        return _open_table(source, folder)
 
 
 def _table_folder(source: Path) -> Path:
@@ -125,32 +123,20 @@ def _table_folder(source: Path) -> Path:
     return cache_folder() / "word-vectors" / f"{name}-{version}"
 
 
-def _open_table(source: Path, folder: Path) -> WordVectors | None:
-    """Open the table in a folder; None where it is absent or incomplete."""
-    try:
-        header: dict[str, Any] = json.loads((folder / "table.json").read_text("utf-8"))
-        words, dimension = int(header["words"]), int(header["dimension"])
-        arrays = {name: _map_file(folder / f"{name}.bin", kind) for name, kind in _ARRAYS.items()}
-        spelling = _map_file(folder / "spelling.bin", "u1")
-        is_complete = (
-            len(arrays["vectors"]) == words * dimension
-            and all(len(arrays[name]) == words for name in ("hashes", "rows", "ends"))
-            and len(spelling) == int(header["letters"])
-        )
-        if not is_complete:
-            return None
-        return WordVectors(
-            source,
-            str(header["sha256"]),
-            bool(header["cased"]),
-            arrays["vectors"].reshape(words, dimension),
-            arrays["hashes"],
-            arrays["rows"],
-            spelling,
-            arrays["ends"],
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _open_table(source: Path, folder: Path) -> WordVectors:
+    """Open the table in a folder."""
+    header: dict[str, Any] = json.loads((folder / "table.json").read_text("utf-8"))
+    arrays = {name: _map_file(folder / f"{name}.bin", kind) for name, kind in _ARRAYS.items()}
+    return WordVectors(
+        source,
+        header["sha256"],
+        header["cased"],
+        arrays["vectors"].reshape(header["words"], header["dimension"]),
+        arrays["hashes"],
+        arrays["rows"],
+        _map_file(folder / "spelling.bin", "u1"),
+        arrays["ends"],
+    )
 
 
 def _map_file(path: Path, dtype: str) -> npt.NDArray[Any]:
@@ -164,7 +150,8 @@ def _build_table(source: Path, folder: Path, advance: Advance) -> None:
     try:
         part.mkdir(parents=True)
         _write_table(source, part, advance)
-        _move_into_place(part, folder)
+        with suppress(OSError):  # another process was faster
+            part.rename(folder)
     except OSError as error:
         raise AdequaError(
             f"The table of {source} cannot be written to {folder.parent}: "
@@ -176,20 +163,6 @@ def _build_table(source: Path, folder: Path, advance: Advance) -> None:
     for stale in folder.parent.glob(f"{name}-*"):
         if stale.name != folder.name:
             shutil.rmtree(stale, ignore_errors=True)  # of the same file before it changed
-
-
-def _move_into_place(part: Path, folder: Path) -> None:
-    for _ in range(3):
-        with suppress(OSError):
-            part.rename(folder)
-            return
-        if _open_table(part, folder) is not None:
-            return  # another process was faster
-        damaged = folder.with_name(f".{folder.name}-{os.urandom(6).hex()}.old")
-        with suppress(FileNotFoundError):
-            folder.rename(damaged)
-        shutil.rmtree(damaged, ignore_errors=True)
-    part.rename(folder)
 
 
 def _write_table(source: Path, part: Path, advance: Advance) -> None:
@@ -209,33 +182,20 @@ def _write_table(source: Path, part: Path, advance: Advance) -> None:
             upper += _upper_case(rows, _FIRST_WORDS - words)
             words += len(rows.words)
             dimension = rows.vectors.shape[1]
-        _sync(numbers)
-        _sync(letters)
     unsorted = np.concatenate(hashes)
     order = np.argsort(unsorted, kind="stable")  # stable: the first of equal words stays first
     ends = np.cumsum(np.concatenate(lengths))
     for name, array in (("hashes", unsorted[order]), ("rows", order), ("ends", ends)):
-        with (part / f"{name}.bin").open("wb") as file:
-            file.write(array.astype(_ARRAYS[name]).tobytes())
-            _sync(file)
+        (part / f"{name}.bin").write_bytes(array.astype(_ARRAYS[name]).tobytes())
     header = {
         "words": words,
         "dimension": dimension,
-        "letters": int(ends[-1]),
         # A few marks such as UNK do not make a table of lower-case words a cased one.
         "cased": upper > _CASED_FRACTION * min(words, _FIRST_WORDS),
         "sha256": content.hexdigest(),
         "source": str(source),
     }
-    with (part / "table.json").open("wb") as file:
-        file.write(json.dumps(header, indent=1).encode())
-        _sync(file)
-
-
-def _sync(file: BinaryIO) -> None:
-    """Flush a file to the disk, so that a table is complete even after a crash."""
-    file.flush()
-    os.fsync(file.fileno())
+    (part / "table.json").write_text(json.dumps(header, indent=1), "utf-8")
 
 
 def _upper_case(rows: Rows, count: int) -> int:
@@ -300,7 +260,7 @@ class BagOfWords(Encoder):
         for words, rows in self._chunks(sentences):
             vectors[done : done + len(words)] = self._means(words, rows)
             done += len(words)
-        return checked_vectors(self.name, vectors, len(sentences), self.dimension)
+        return vectors
 
     def coverage(self, sentences: Sequence[str]) -> Coverage:
         counts: list[int] = []
