@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,6 @@ from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
@@ -49,7 +49,6 @@ from adequa.service.middleware import (
     LineStream,
     ServiceMiddleware,
     error_response,
-    json_bytes,
     json_line,
     json_response,
     log_failure,
@@ -58,16 +57,14 @@ from adequa.service.middleware import (
 from adequa.service.queue import MetricQueue
 from adequa.service.schemas import CompareRequest, RankRequest, RequestModel, ScoreRequest
 from adequa.service.scoring import (
-    off_loop,
     score_lines,
     score_request,
     segment_count,
     segments_by_system,
 )
-from adequa.service.store import ComparisonStore, decompress, decompressed_size
+from adequa.service.store import ComparisonStore
 from adequa.version import __version__
 
-_LARGE_BODY = 200_000  # bytes; larger JSON is parsed in a thread
 _PUBLIC_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
 _REPORT_THREADS = 2
 _TSV = "text/tab-separated-values"
@@ -143,14 +140,7 @@ class Service:
         if content_type(request) == LINES:
             raise Refusal(415, "Only /v1/score takes a stream; this takes application/json.")
         body = await self.bodies.read(request, request.scope[RESOURCES])
-        if len(body) < _LARGE_BODY:
-            return schemas.parse(model, body)
-
-        def check_and_parse() -> RequestModel:
-            schemas.check_sizes(body, self.limits)
-            return schemas.parse(model, body)
-
-        return await asyncio.to_thread(check_and_parse)
+        return await asyncio.to_thread(schemas.parse, model, body)
 
     async def queues(self, request: Request, metrics: Sequence[str]) -> dict[str, MetricQueue]:
         """The queues of metrics, which stay open until the request is answered."""
@@ -219,10 +209,6 @@ def _error_line(error: Exception) -> bytes:
     return json_line({"error": INTERNAL_ERROR})
 
 
-def _scores_json(results: ScoringResult) -> bytes:
-    return json_bytes(results.to_dict())
-
-
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
@@ -231,12 +217,15 @@ def _add_score(app: FastAPI, service: Service) -> None:
         queues = await service.queues(request, content.metrics)
         work = score_request(content, queues, limits)
         results = await while_connected(request.scope, work)
-        count = request.scope[SEGMENTS] = segment_count(content)
-        notes = await off_loop(count, language_remarks, _hypotheses(content), queues)
-        # The shape of scores has no place for notes.
-        headers = {"adequa-notes": json.dumps(notes)} if notes else None
-        body = await off_loop(count, _scores_json, results)
-        return Response(body, 200, headers, media_type=JSON)
+        request.scope[SEGMENTS] = segment_count(content)
+
+        def answer() -> Response:
+            notes = language_remarks(_hypotheses(content), queues)
+            # The shape of scores has no place for notes.
+            headers = {"adequa-notes": json.dumps(notes)} if notes else None
+            return json_response(results.to_dict(), 200, headers)
+
+        return await asyncio.to_thread(answer)
 
     async def score_stream(request: Request, metrics: Sequence[str]) -> Response:
         queues = await service.queues(request, metrics)
@@ -254,7 +243,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
                         request.scope[SEGMENTS] += len(current)
                         yield b"".join(map(json_line, current))
                         current = await anext(answers)
-                    yield _scores_json(current) + b"\n"
+                    yield json_line(current.to_dict())
                 except Exception as error:  # noqa: BLE001 - any error is the last line
                     yield _error_line(error)
 
@@ -388,9 +377,9 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     path = "/v1/comparisons/{name}"
     refused = {**schemas.ACCESS_ERRORS, **schemas.error_answers(404)}
 
-    def stream(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
-        headers["content-length"] = str(decompressed_size(compressed))
-        return StreamingResponse(decompress(compressed), 200, headers, media_type=media_type)
+    async def answer(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
+        content = await asyncio.to_thread(gzip.decompress, compressed)
+        return Response(content, 200, headers, media_type=media_type)
 
     @app.get(
         path,
@@ -398,7 +387,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
         responses={**schemas.json_answer(schemas.ComparisonAnswer), **refused},
     )
     async def comparison_json(name: str) -> Response:
-        return stream(store.get(name).content, JSON, _attachment("json"))
+        return await answer(store.get(name).content, JSON, _attachment("json"))
 
     @app.get(
         f"{path}/pairs.tsv",
@@ -406,7 +395,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
         responses={**schemas.text_answer(_TSV), **refused},
     )
     async def comparison_tsv(name: str) -> Response:
-        return stream(store.get(name).pairs, _TSV, _attachment("tsv"))
+        return await answer(store.get(name).pairs, _TSV, _attachment("tsv"))
 
     @app.get(
         f"{path}/report.html",
@@ -423,7 +412,9 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(f"{path}/page", include_in_schema=False)
     async def comparison_page(name: str) -> Response:
         stored = store.get(name)
-        return stream(stored.page, JSON, {"adequa-expires-in": str(store.seconds_left(stored))})
+        return await answer(
+            stored.page, JSON, {"adequa-expires-in": str(store.seconds_left(stored))}
+        )
 
 
 def _attachment(ending: str) -> dict[str, str]:

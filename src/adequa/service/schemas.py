@@ -8,15 +8,12 @@ than a megabyte of script.
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.json_schema import models_json_schema
-from pydantic_core import from_json
 
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.service.limits import (
@@ -25,12 +22,10 @@ from adequa.service.limits import (
     LONGEST_METRIC,
     LONGEST_NAME,
     MOST_ROWS,
-    Limits,
     Refusal,
 )
 
 _COMPONENTS = "#/components/schemas/"
-_MOST_KEYS = 50  # of an object other than `systems`; more of them are not checked one by one
 
 # Lists fail at the first fault, so that a long wrong one costs no more than a short one.
 _References = Annotated[
@@ -310,10 +305,7 @@ RequestModel = TypeVar("RequestModel", bound=BaseModel)
 def parse(model: type[RequestModel], body: bytes) -> RequestModel:
     """A request from its JSON; one that cannot be read, or is wrong, is refused by a sentence."""
     try:
-        request = model.model_validate_json(body)
-        if isinstance(request, TextsRequest) and request.systems is not None:
-            json.loads(body, object_pairs_hook=_refuse_duplicates)
-        return request
+        return model.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
@@ -323,42 +315,6 @@ def parse(model: type[RequestModel], body: bytes) -> RequestModel:
         raise Refusal(422, sentence) from None
     except RecursionError:
         raise Refusal(400, "This JSON is too deeply nested.") from None
-
-
-def _refuse_duplicates(pairs: list[tuple[str, object]]) -> None:
-    """Raise if an object has a key twice: of two systems of one name, one would be lost."""
-    if len(dict(pairs)) < len(pairs):
-        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise Refusal(422, f'"{name[:40]}" is given more than once.')
-
-
-def check_sizes(body: bytes, limits: Limits) -> None:
-    """Raise if a large body has more keys or rows than any request.
-
-    Validation by the models would find that too, but only after seconds in which nothing else runs.
-    """
-    try:
-        content = from_json(body)
-    except (ValueError, RecursionError):
-        return  # `parse` reports it
-    if not isinstance(content, dict):
-        return
-    _check_keys(content)
-    rows, systems = content.get("rows"), content.get("systems")
-    if isinstance(systems, dict):
-        limits.check_systems(len(systems))
-        columns = [column for column in systems.values() if isinstance(column, list)]
-        limits.check_segments(sum(map(len, columns)))
-    if isinstance(rows, list):
-        limits.check_segments(len(rows))
-        for row in rows:
-            if isinstance(row, dict):
-                _check_keys(row)
-
-
-def _check_keys(content: dict[str, Any]) -> None:
-    if len(content) > _MOST_KEYS:
-        raise Refusal(422, f"An object has {len(content):,} keys, and no request has so many.")
 
 
 def _syntax_error(error: Any) -> str:
