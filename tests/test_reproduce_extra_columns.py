@@ -21,7 +21,7 @@ from adequa.reproduce.paper_table import (
     PaperTable,
     side_by_side,
 )
-from adequa.reproduce.scorers import ranked_system_scorer, segment_scorer
+from adequa.reproduce.scorers import segment_scorer, system_scorer
 from adequa.segments import Segments
 from test_cli import EXAMPLES
 
@@ -77,7 +77,7 @@ def small(data: tuple[str, str]) -> PaperTable:
                 paper={"half": 0.5},
                 extra={
                     "half": segment_scorer("chrf"),
-                    "systems": ranked_system_scorer(lambda: load_metric("chrf")),
+                    "systems": system_scorer(lambda: load_metric("chrf")),
                 },
             ),
             PaperRow("wer", "WER", segment_scorer("wer")),
@@ -127,7 +127,7 @@ def test_extra_columns_are_shown_in_a_table_of_their_own(
 def test_compared_systems_are_scored_by_all_their_outputs(data: tuple[str, str]) -> None:
     judgements = load_dataset(data[1])
     assert isinstance(judgements, Preferences)
-    scored = ranked_system_scorer(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
+    scored = system_scorer(lambda: load_metric("bleu"))(judgements, NO_PROGRESS)
     by_hand = {
         name: load_metric("bleu").score(_segments(texts)).system for name, texts in OUTPUTS.items()
     }

@@ -77,7 +77,7 @@ def test_accuracy_is_that_of_all_pairs(
     metric = data.draw(arrays(float, (groups, items), elements=tenths))
     weights = data.draw(arrays(float, (2, groups, items), elements=few))
     for accuracy in (accuracy_with_ties, pooled_accuracy_with_ties):
-        found = np.asarray(accuracy(human, metric, epsilon, weights))
+        found = np.asarray(accuracy(human, metric, weights, epsilon=epsilon))
         for weighting in range(2):
             for row in range(groups):
                 expected = by_definition(human[row], metric[row], epsilon, weights[weighting, row])
@@ -110,10 +110,10 @@ def test_a_long_list_is_counted_like_a_short_one() -> None:
     metric = generator.normal(size=300).round(1) + human / 5
     weights = generator.integers(0, 3, size=(2, 300)).astype(float)
     for epsilon in (0.0, 0.1, 0.5, 9.0):
-        found = np.asarray(accuracy_with_ties(human, metric, epsilon, weights))
+        found = np.asarray(accuracy_with_ties(human, metric, weights, epsilon=epsilon))
         expected = [float(by_definition(human, metric, epsilon, w) or 0) for w in weights]
         np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert isinstance(pooled_accuracy_with_ties(human, metric, 0.1), float)
+    assert isinstance(pooled_accuracy_with_ties(human, metric, epsilon=0.1), float)
 
 
 def test_by_hand() -> None:
@@ -121,8 +121,8 @@ def test_by_hand() -> None:
     # second: the metric orders a human tie and gets one of the others wrong.
     human = np.array([[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]])
     metric = np.array([[0.0, 0.125, 1.0], [0.0, 2.0, 1.0]])
-    np.testing.assert_allclose(accuracy_with_ties(human, metric, 0.0), [2 / 3, 1 / 3])
-    np.testing.assert_allclose(accuracy_with_ties(human, metric, 0.125), [1, 1 / 3])
+    np.testing.assert_allclose(accuracy_with_ties(human, metric, epsilon=0.0), [2 / 3, 1 / 3])
+    np.testing.assert_allclose(accuracy_with_ties(human, metric, epsilon=0.125), [1, 1 / 3])
     found = calibrate(human, metric)
     assert found.epsilon == 0.125
     assert found.accuracy == pytest.approx(2 / 3)
@@ -136,8 +136,8 @@ def test_all_ties_one_system_and_nothing() -> None:
     assert calibrate(spread, tied).epsilon == 0.0
     for nothing in (np.zeros((3, 1)), np.zeros((3, 0)), np.zeros(1)):
         assert np.isnan(calibrate(nothing, nothing).accuracy)
-        assert np.isnan(accuracy_with_ties(nothing, nothing, 0.0)).all()
-        assert np.isnan(pooled_accuracy_with_ties(nothing, nothing, 0.0)).all()
+        assert np.isnan(accuracy_with_ties(nothing, nothing, epsilon=0.0)).all()
+        assert np.isnan(pooled_accuracy_with_ties(nothing, nothing, epsilon=0.0)).all()
     assert np.isnan(pooled_calibrate(np.zeros(1), np.zeros(1), seed=1).accuracy)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adequa.agreement.groups import column_names, rows_by
+from adequa.agreement.groups import codes, column_names, rows_by, segment_names
 from adequa.agreement.protocol import (
     DARR,
     Protocol,
@@ -27,11 +27,11 @@ from adequa.agreement.results import (
     pooled_accuracy,
 )
 from adequa.agreement.segment_level import (
+    PreferenceMargins,
     margins_from_ratings,
     measure_grouped,
     measure_pooled,
     measure_preferences,
-    preference_margins,
     rated_outputs,
 )
 from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
@@ -181,8 +181,10 @@ def _ratings(
 def _preferences(
     pair: str, preferences: Preferences, scores: FloatArray, protocol: Protocol
 ) -> tuple[PairAgreement, Points]:
-    data = preference_margins(pair, scores[..., 0] - scores[..., 1], preferences.ids)
-    return measure_preferences(data, protocol), Points(pair, None, data.margins)
+    margins = scores[..., 0] - scores[..., 1]
+    segments = codes(segment_names(preferences.ids), len(preferences))
+    data = PreferenceMargins(pair, margins, segments)
+    return measure_preferences(data, protocol), Points(pair, None, margins)
 
 
 def _scored(

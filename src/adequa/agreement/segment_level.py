@@ -76,6 +76,7 @@ def left_out(name: str, of_group: FloatArray, protocol: Protocol) -> tuple[str, 
     )
 
 
+_NOTHING = np.empty(0, dtype=np.intp)
 CORRELATIONS: dict[str, Statistic] = {
     "pearson": pearson,
     "spearman": spearman,
@@ -92,7 +93,7 @@ class RatedOutputs:
     human: FloatArray  # (n,)
     metrics: FloatArray  # (K, n), higher is better
     segments: IntArray  # (n,) codes
-    systems: IntArray | None  # (n,) codes, where systems are known
+    systems: IntArray  # (n,) codes; empty where systems are neither averaged nor drawn
     items: int  # ratings; fewer than n where an output stands for several systems
 
     def __len__(self) -> int:
@@ -112,7 +113,7 @@ def rated_outputs(
     segments = codes(segment_names(ids), count)
     by_system = protocol.over in {"systems", "both"} or protocol.test == "systems"
     if protocol.average != "system" and not by_system:
-        return RatedOutputs(name, human, metrics, segments, None, count)
+        return RatedOutputs(name, human, metrics, segments, _NOTHING, count)
     if "system" not in ids or not all(ids["system"]):
         raise AdequaError(
             f"{name}: the judgements do not say which system each output comes from, so that "
@@ -143,7 +144,9 @@ def _statistics(
 def measure_pooled(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
     """Every metric's agreement with the ratings of one language pair, all in one pool."""
     calibrate = partial(ties.pooled_calibrate, data.human, seed=protocol.seed)
-    statistics, thresholds = _statistics(data.metrics, protocol, calibrate, _pooled_accuracy)
+    statistics, thresholds = _statistics(
+        data.metrics, protocol, calibrate, ties.pooled_accuracy_with_ties
+    )
     values = np.array(
         [
             float(statistic(data.human, metric, None))
@@ -160,12 +163,6 @@ def measure_pooled(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
         thresholds=thresholds,
         reasons=tuple(undefined_reason(data.human, metric) for metric in data.metrics),
     )
-
-
-def _pooled_accuracy(
-    human: FloatArray, metric: FloatArray, weights: FloatArray | None = None, *, epsilon: float
-) -> FloatArray | float:
-    return ties.pooled_accuracy_with_ties(human, metric, epsilon, weights)
 
 
 def _pooled_samples(
@@ -217,19 +214,21 @@ class _Groups:
     present: FloatArray  # 1 for a rating, 0 for padding
     human: FloatArray
     metrics: tuple[FloatArray, ...]
-    within: IntArray | None  # codes of what a group holds, by rating
+    within: IntArray  # codes of what a group holds, by rating
 
 
 def measure_grouped(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
     """Every metric's mean over segments, or systems, of a statistic within each."""
     groups, within = data.segments, data.systems
     if protocol.average == "system":
-        groups, within = _require_systems(data.systems), data.segments
+        groups, within = data.systems, data.segments
     rows, present = padded(groups)
     metrics = tuple(metric[rows] for metric in data.metrics)
     table = _Groups(rows, present, data.human[rows], metrics, within)
     calibrate = partial(ties.calibrate, table.human, weights=table.present)
-    statistics, thresholds = _statistics(table.metrics, protocol, calibrate, _group_accuracy)
+    statistics, thresholds = _statistics(
+        table.metrics, protocol, calibrate, ties.accuracy_with_ties
+    )
     of_group = np.array(
         [
             statistic(table.human, metric, table.present)
@@ -252,18 +251,6 @@ def measure_grouped(data: RatedOutputs, protocol: Protocol) -> PairAgreement:
     )
 
 
-def _require_systems(systems: IntArray | None) -> IntArray:
-    if systems is None:
-        raise AdequaError("The judgements name no systems to average over.")
-    return systems
-
-
-def _group_accuracy(
-    human: FloatArray, metric: FloatArray, weights: FloatArray | None = None, *, epsilon: float
-) -> FloatArray:
-    return np.asarray(ties.accuracy_with_ties(human, metric, epsilon, weights))
-
-
 def _grouped_samples(
     table: _Groups, of_group: FloatArray, statistics: list[Statistic], protocol: Protocol
 ) -> FloatArray:
@@ -276,8 +263,7 @@ def _grouped_samples(
         columns = np.concatenate([np.where(defined, of_group, 0.0), defined])
         sums, counted = np.split(bootstrap_sums(columns, protocol.resamples, protocol.seed), 2)
         return np.asarray(ratio(sums, counted))
-    within = _require_systems(table.within)
-    units = int(within.max()) + 1
+    units = int(table.within.max()) + 1
     group_counts = bootstrap_chunks(groups, protocol.resamples, protocol.seed)
     within_counts = bootstrap_chunks(units, protocol.resamples, [protocol.seed, 1])
     samples = np.empty((len(of_group), protocol.resamples))
@@ -285,7 +271,7 @@ def _grouped_samples(
         chain.from_iterable(group_counts), chain.from_iterable(within_counts), strict=True
     )
     for resample, (times, counts) in enumerate(resamples):
-        weights = counts[within[table.rows]] * table.present
+        weights = counts[table.within[table.rows]] * table.present
         averaged = times if over == "both" else None
         for index, (statistic, metric) in enumerate(zip(statistics, table.metrics, strict=True)):
             values = np.asarray(statistic(table.human, metric, weights))
@@ -348,11 +334,6 @@ class PreferenceMargins:
     name: str
     margins: FloatArray  # (K, n), score of the better less score of the worse
     segments: IntArray  # (n,) codes
-
-
-def preference_margins(name: str, margins: FloatArray, ids: Ids) -> PreferenceMargins:
-    """Arrays of one language pair."""
-    return PreferenceMargins(name, margins, codes(segment_names(ids), margins.shape[1]))
 
 
 def margins_from_ratings(

@@ -7,9 +7,10 @@ score systems by the rows of text that they produced.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,8 @@ from adequa.statistics.resampling import bootstrap_chunks, bootstrap_counts
 from adequa.statistics.standings import expected_wins, trueskill
 
 SYSTEM_STATISTICS: dict[str, Statistic] = {**CORRELATIONS, "accuracy": pairwise_accuracy}
+# From one source: statistics of each text, or scores of whole systems by language pair and system.
+_SourceScores: TypeAlias = "FloatArray | Mapping[tuple[str, str], float]"
 _SPA_RESAMPLES = 1000  # of the tests whose p-values soft pairwise accuracy compares
 
 
@@ -160,30 +163,18 @@ def ranked_systems(
 ) -> list[RankedSystems]:
     """The systems of each language pair, with every metric's scores."""
     outputs = _outputs(judgements, protocol)
-    scored = [
-        _SourceScores(source, by_system=_system_file(source.path, source.file, outputs))
+    scored: list[_SourceScores] = [
+        _system_file(source.path, source.file, outputs)
         if source.file is not None and source.is_of_systems
-        else _SourceScores(
-            source,
-            statistics=text_statistics(
-                source, outputs.texts, outputs.corpora, progress, repeated=outputs.repeated
-            ),
+        else text_statistics(
+            source, outputs.texts, outputs.corpora, progress, repeated=outputs.repeated
         )
         for source in sources
     ]
     return [
-        _ranked_pair(column, entries, outputs, scored)
+        _ranked_pair(column, entries, outputs, sources, scored)
         for column, entries in rows_by(outputs.columns).items()
     ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _SourceScores:
-    """Statistics of texts, or scores of whole systems, from one source."""
-
-    source: Source
-    statistics: FloatArray | None = None  # of each text
-    by_system: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 def _system_file(path: str, file: ScoreFile, outputs: _Outputs) -> Mapping[tuple[str, str], float]:
@@ -282,41 +273,38 @@ def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
 
 
 def _ranked_pair(
-    column: str, entries: IntArray, outputs: _Outputs, scored: Sequence[_SourceScores]
+    column: str,
+    entries: IntArray,
+    outputs: _Outputs,
+    sources: Sequence[Source],
+    scored: Sequence[_SourceScores],
 ) -> RankedSystems:
     systems, names = numbered([outputs.systems[entry] for entry in entries])
     texts = outputs.rows[entries]
     segments = segment_names(outputs.texts.ids)
-    rows = SystemRows(
-        systems=systems,
-        segments=codes(segments and [segments[text] for text in texts], len(texts)),
-        ratings=None if outputs.ratings is None else outputs.ratings[entries],
-    )
-    statistics = tuple(None if s.statistics is None else s.statistics[texts] for s in scored)
-    scores = [
-        s.source.sign * np.array([s.by_system[column, name] for name in names])
-        if own is None
-        else system_scores(s.source, own, rows)
-        for s, own in zip(scored, statistics, strict=True)
-    ]
+    statistics: list[FloatArray | None] = []
+    scores = []
+    for source, each in zip(sources, scored, strict=True):
+        if isinstance(each, np.ndarray):
+            statistics.append(each[texts])
+            totals = np.stack(
+                [each[texts[systems == code]].sum(axis=0) for code in range(len(names))]
+            )
+            scores.append(source.system_scores(totals))
+        else:
+            statistics.append(None)
+            scores.append(source.sign * np.array([each[column, name] for name in names]))
     return RankedSystems(
         name=column,
         human=np.array([outputs.human[column, name] for name in names]),
-        rows=rows,
-        sources=tuple(s.source for s in scored),
-        statistics=statistics,
+        system_codes=systems,
+        segments=codes(segments and [segments[text] for text in texts], len(texts)),
+        ratings=None if outputs.ratings is None else outputs.ratings[entries],
+        sources=tuple(sources),
+        statistics=tuple(statistics),
         scores=np.stack(scores),
-        systems=tuple(names),
+        systems=names,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemRows:
-    """Which system and segment each row of text belongs to, and its rating where it has one."""
-
-    systems: IntArray  # (N,) codes
-    segments: IntArray  # (N,) codes
-    ratings: FloatArray | None = None  # (N,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,11 +316,21 @@ class RankedSystems:
 
     name: str
     human: FloatArray  # (S,)
-    rows: SystemRows
+    system_codes: IntArray  # (N,), the system of each row
+    segments: IntArray  # (N,) codes
+    ratings: FloatArray | None  # (N,)
     sources: tuple[Source, ...]  # (K,)
     statistics: tuple[FloatArray | None, ...]  # (K,) of (N, k)
     scores: FloatArray  # (K, S), higher is better
-    systems: tuple[str, ...] = ()  # (S,), their names
+    systems: tuple[str, ...]  # (S,), their names
+
+    def sums(self, values: FloatArray, counts: FloatArray) -> FloatArray:
+        """Sums (S, R, k) of each system's rows (N, k), segment j drawn `counts[r, j]` times.
+
+        System by system, so that what is held does not grow with their number.
+        """
+        rows_of = [np.flatnonzero(self.system_codes == code) for code in range(len(self.systems))]
+        return np.stack([counts[:, self.segments[rows]] @ values[rows] for rows in rows_of])
 
 
 def measure_systems(data: RankedSystems, protocol: Protocol) -> PairAgreement:
@@ -351,24 +349,6 @@ def measure_systems(data: RankedSystems, protocol: Protocol) -> PairAgreement:
     )
 
 
-def resampled_sums(
-    values: FloatArray, systems: IntArray, segments: IntArray, counts: FloatArray
-) -> FloatArray:
-    """Sums (S, R, k) of each system's rows (N, k), where segment j is drawn `counts[r, j]` times.
-
-    System by system, so that what is held does not grow with their number.
-    """
-    rows_of = [np.flatnonzero(systems == system) for system in range(int(systems.max()) + 1)]
-    return np.stack([counts[:, segments[rows]] @ values[rows] for rows in rows_of])
-
-
-def system_scores(source: Source, statistics: FloatArray, data: SystemRows) -> FloatArray:
-    """The score of every system from all its rows."""
-    once = np.ones((1, int(data.segments.max()) + 1))
-    totals = resampled_sums(statistics, data.systems, data.segments, once)
-    return source.system_scores(totals[:, 0])
-
-
 def _samples(data: RankedSystems, statistic: Statistic, protocol: Protocol) -> FloatArray:
     """Resampled segments change the scores of systems; resampled systems count by weights."""
     if protocol.over == "none":
@@ -379,7 +359,7 @@ def _samples(data: RankedSystems, statistic: Statistic, protocol: Protocol) -> F
     if protocol.over == "systems":
         return np.stack([np.asarray(statistic(data.human, s, systems)) for s in data.scores])
     parts, done = [], 0
-    units = int(data.rows.segments.max()) + 1
+    units = int(data.segments.max()) + 1
     for counts in bootstrap_chunks(units, protocol.resamples, [protocol.seed, 1]):
         system_counts = systems[done : done + len(counts)]
         parts.append(_resampled(data, statistic, counts, system_counts))
@@ -399,7 +379,7 @@ def _resampled(
                 f"{source.name} has scores of whole systems only, so that segments cannot be "
                 "resampled; use --over systems."
             )
-        totals = resampled_sums(statistics, data.rows.systems, data.rows.segments, counts)
+        totals = data.sums(statistics, counts)
         scores = np.zeros_like(human)
         scores[present] = source.system_scores(totals.swapaxes(0, 1)[present])
         samples.append(np.asarray(statistic(human, scores, systems * present)))
@@ -413,12 +393,11 @@ def _resampled_human(
 
     Human scores of rated systems do not depend on the segments.
     """
-    rows = data.rows
-    values = np.ones(len(rows.systems)) if rows.ratings is None else rows.ratings
+    values = np.ones(len(data.segments)) if data.ratings is None else data.ratings
     columns = np.column_stack([values, np.ones_like(values)])
-    sums, totals = resampled_sums(columns, rows.systems, rows.segments, counts).T
+    sums, totals = data.sums(columns, counts).T
     present = totals > 0
-    if rows.ratings is None:
+    if data.ratings is None:
         return present, np.broadcast_to(data.human, present.shape).copy()
     return present, np.divide(sums, totals, out=np.zeros_like(sums), where=present)
 
@@ -434,13 +413,12 @@ def _differences(
             data.human, data.scores, units, statistic, protocol.swap_count, protocol.seed
         )
     segment_scores = _means_only(data)
-    units = swap_units(
-        str(protocol.test), data.rows.segments, data.rows.systems, len(data.rows.systems)
-    )
+    rows = data.system_codes
+    units = swap_units(str(protocol.test), data.segments, rows, len(rows))
     return system_differences(
         data.human,
         segment_scores,
-        data.rows.systems,
+        rows,
         units,
         statistic,
         protocol.swap_count,
@@ -496,9 +474,9 @@ def _soft(data: RankedSystems, protocol: Protocol) -> PairAgreement:
 
 
 def _require_ratings(data: RankedSystems) -> FloatArray:
-    if data.rows.ratings is None:
+    if data.ratings is None:
         raise AdequaError(f"{data.name}: soft pairwise accuracy needs ratings of segments.")
-    return data.rows.ratings
+    return data.ratings
 
 
 def _segment_scores(data: RankedSystems) -> Sequence[FloatArray]:
@@ -512,7 +490,7 @@ def _segment_scores(data: RankedSystems) -> Sequence[FloatArray]:
 
 def _shared(data: RankedSystems) -> IntArray:
     """The segments that every system has."""
-    distinct = np.unique(np.column_stack([data.rows.systems, data.rows.segments]), axis=0)
+    distinct = np.unique(np.column_stack([data.system_codes, data.segments]), axis=0)
     shared = np.flatnonzero(np.bincount(distinct[:, 1]) == len(data.human))
     if not len(shared):
         raise AdequaError(f"{data.name}: the systems share no segment, which spa needs.")
@@ -523,15 +501,15 @@ def _probabilities(
     values: FloatArray, data: RankedSystems, shared: IntArray, seed: int
 ) -> FloatArray:
     """How sure a test on segments is that one system is better than another, for all pairs."""
-    shape = (len(data.human), int(data.rows.segments.max()) + 1)
-    cells = data.rows.systems * shape[1] + data.rows.segments
+    shape = (len(data.human), int(data.segments.max()) + 1)
+    cells = data.system_codes * shape[1] + data.segments
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)[:, shared]
     sums = np.bincount(cells, values, minlength=shape[0] * shape[1]).reshape(shape)[:, shared]
     return np.asarray(better_probabilities(sums / counts, _SPA_RESAMPLES, seed))
 
 
 def _unshared_note(data: RankedSystems, shared: IntArray) -> tuple[str, ...]:
-    total = len(np.unique(data.rows.segments))
+    total = len(np.unique(data.segments))
     if len(shared) == total:
         return ()
     return (

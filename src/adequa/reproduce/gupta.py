@@ -10,7 +10,6 @@ from adequa.encoders.parses import cached_parser, load_parser
 from adequa.encoders.token_vectors import load_token_vectors
 from adequa.judgements import Judgements
 from adequa.learned.reval.metric import TreeLstm
-from adequa.metrics.registry import load_metric
 from adequa.progress import Progress
 from adequa.reproduce.paper_table import ExtraColumns, PaperRow, PaperTable, RowScores, Scorer
 from adequa.reproduce.scorers import (
@@ -20,10 +19,10 @@ from adequa.reproduce.scorers import (
     ModelFiles,
     load_preferences,
     load_ratings,
-    ranked_system_scorer,
     segment_scorer,
     specification,
     system_scorer,
+    system_scorer_by_name,
 )
 
 if TYPE_CHECKING:
@@ -97,18 +96,15 @@ class RevalScorer:
         def sick(judgements: Judgements, progress: Progress) -> RowScores:
             return segment_scorer(self._metric(progress, sick_only=True))(judgements, progress)
 
-        def rated(judgements: Judgements, progress: Progress) -> RowScores:
+        def systems(judgements: Judgements, progress: Progress) -> RowScores:
             return system_scorer(lambda: self._metric(progress))(judgements, progress)
-
-        def ranked(judgements: Judgements, progress: Progress) -> RowScores:
-            return ranked_system_scorer(lambda: self._metric(progress))(judgements, progress)
 
         scorers: dict[str, Scorer] = {
             "sick": sick,
             "wmt15": self.segments,
-            "systems17": rated,
-            "systems16": ranked,
-            "systems15": ranked,
+            "systems17": systems,
+            "systems16": systems,
+            "systems15": systems,
         }
         return {extra.name: scorers[extra.name] for extra in self._recipe.extra}
 
@@ -165,7 +161,7 @@ def _row(recipe: RevalRecipe, label: str) -> PaperRow:
 
 
 def _baseline(name: str, label: str, cost: Literal["minutes", "hours"] = "minutes") -> PaperRow:
-    ranked = ranked_system_scorer(lambda: load_metric(name))
+    systems = system_scorer_by_name(name)
     return PaperRow(
         name=name,
         label=label,
@@ -173,9 +169,9 @@ def _baseline(name: str, label: str, cost: Literal["minutes", "hours"] = "minute
         cost=cost,
         extra={
             "wmt15": segment_scorer(name),
-            "systems17": system_scorer(lambda: load_metric(name)),
-            "systems16": ranked,
-            "systems15": ranked,
+            "systems17": systems,
+            "systems16": systems,
+            "systems15": systems,
         },
     )
 

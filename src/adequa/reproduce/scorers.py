@@ -16,16 +16,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adequa.agreement.evaluate import reference_count, segment_scores
-from adequa.agreement.groups import numbered
 from adequa.agreement.protocol import Protocol
-from adequa.agreement.sources import Texts, sources, text_statistics
-from adequa.agreement.system_level import SystemRows, ranked_systems, system_scores
+from adequa.agreement.sources import sources
+from adequa.agreement.system_level import ranked_systems
 from adequa.datasets.load import load_dataset
 from adequa.encoders.base import Encoder, PairEncoder, cached
 from adequa.encoders.registry import load_encoders
 from adequa.encoders.transformer_files import MODELS, SHORT_NAMES
 from adequa.errors import AdequaError
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified, joined
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, joined
 from adequa.learned.base import LearnedMetric
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.metrics.base import Metric
@@ -51,35 +50,10 @@ def segment_scorer(metric: str | Metric) -> Scorer:
 
 
 def system_scorer(load: Callable[[], Metric]) -> Scorer:
-    """Scores rated systems by the metric's system score of all outputs of each.
+    """Scores systems that people rated or compared by all of their outputs.
 
     The metric is loaded when a row is measured, so that listing a table does not need it.
     """
-
-    def score(judgements: Judgements, progress: Progress) -> RowScores:
-        if not isinstance(judgements, RatedSystems) or judgements.outputs is None:
-            raise AdequaError(
-                f"{identified(judgements).name} has no outputs of whole systems to score."
-            )
-        (source,) = sources([load()])
-        outputs = judgements.outputs
-        keys = list(zip(outputs.ids["lp"], outputs.ids["system"], strict=True))
-        corpora = list(map("\t".join, keys))
-        texts = Texts(outputs.ids, outputs, judgements.file_rows)
-        statistics = text_statistics(source, texts, corpora, progress, repeated=True)
-        rows = SystemRows(systems=numbered(corpora)[0], segments=np.arange(len(keys)))
-        pairs, systems = zip(*dict.fromkeys(keys), strict=True)
-        return RowScores(
-            scores=system_scores(source, statistics, rows),
-            settings=source.signature(reference_count(judgements), "system"),
-            ids={"lp": pairs, "system": systems},
-        )
-
-    return score
-
-
-def ranked_system_scorer(load: Callable[[], Metric]) -> Scorer:
-    """Scores systems that people compared by all of their outputs in the preferences."""
 
     def score(judgements: Judgements, progress: Progress) -> RowScores:
         (source,) = sources([load()])

@@ -48,7 +48,7 @@ class Calibration:
 
 
 def accuracy_with_ties(
-    human: FloatArray, metric: FloatArray, epsilon: float, weights: FloatArray | None = None
+    human: FloatArray, metric: FloatArray, weights: FloatArray | None = None, *, epsilon: float
 ) -> Values:
     """The share of pairs that the metric orders, or ties, as people do; one figure a group.
 
@@ -62,7 +62,7 @@ def accuracy_with_ties(
     array([1.   , 0.667])
     """
     if human.shape[-1] > _FEW:
-        return pooled_accuracy_with_ties(human, metric, epsilon, weights)
+        return pooled_accuracy_with_ties(human, metric, weights, epsilon=epsilon)
     weights = ones_unless(weights, human.shape[-1])
     if not human.shape[-1]:
         return _accuracy(np.zeros(np.broadcast(human, metric, weights).shape[:-1]), weights)
@@ -109,14 +109,15 @@ def right_pairs(human: FloatArray, metric: FloatArray, epsilon: float) -> npt.ND
 
 
 def pooled_accuracy_with_ties(
-    human: FloatArray, metric: FloatArray, epsilon: float, weights: FloatArray | None = None
+    human: FloatArray, metric: FloatArray, weights: FloatArray | None = None, *, epsilon: float
 ) -> Values:
     """`accuracy_with_ties` for one long list: the same figure, in n log n steps.
 
     Whether two scores are further apart than epsilon is decided by the same subtraction as it is
     for a single pair, so that rounding cannot make the two differ.
 
-    >>> pooled_accuracy_with_ties(np.array([1.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.9]), 0.15)
+    >>> human, metric = np.array([1.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.9])
+    >>> pooled_accuracy_with_ties(human, metric, epsilon=0.15)
     1.0
     """
     weights = ones_unless(weights, human.shape[-1])
@@ -220,7 +221,8 @@ def calibrate(
     calibration = _swept(items, one, other, 1 / (pairs[usable] * groups))
     if not sampled:
         return calibration
-    exact = accuracy_with_ties(human[usable], metric[usable], calibration.epsilon, weights[usable])
+    parts = (side[usable] for side in (human, metric, weights))
+    exact = accuracy_with_ties(*parts, epsilon=calibration.epsilon)
     return Calibration(calibration.epsilon, float(np.mean(exact)))
 
 
@@ -319,4 +321,5 @@ def pooled_calibrate(
     other += other >= one  # any item but the first
     listed = _GroupItems(human[:, None], metric[:, None], np.ones((items, 1)))
     epsilon = _swept(listed, one, other, np.array([1 / sample])).epsilon
-    return Calibration(epsilon, float(pooled_accuracy_with_ties(human, metric, epsilon)))
+    accuracy = pooled_accuracy_with_ties(human, metric, epsilon=epsilon)
+    return Calibration(epsilon, float(accuracy))
