@@ -16,7 +16,7 @@ import numpy as np
 
 from adequa.damage.base import Context, Perturbation
 from adequa.damage.registry import PERTURBATIONS, perturbation
-from adequa.errors import AdequaError, counted
+from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
 
 SEVERITIES = (0.1, 0.25, 0.5, 1.0)
@@ -58,7 +58,11 @@ def damage_texts(
     """
     names = PERTURBATIONS if kinds is None else kinds
     perturbations = [perturbation(name) for name in dict.fromkeys(names)]
-    _check(texts, severities, sources, per_text)
+    for severity in severities:
+        if not 0 < severity <= 1:
+            raise AdequaError(
+                f"A severity of damage lies above 0 and is at most 1, not {severity:g}."
+            )
     rows: list[int] = []
     row_kinds: list[str] = []
     row_severities: list[float] = []
@@ -89,7 +93,6 @@ def damage_text(
     'I do know.'
     """
     perturbations = [perturbation(kind)]
-    _check([text], [severity], None, None)
     results = _damage_one(text, perturbations, [severity], seed, context or Context())
     return next((damaged for _, _, damaged in results), None)
 
@@ -152,24 +155,3 @@ def _generator(seed: int, text_hash: int, name: str) -> Random:
     # Multiplied by an odd constant, neighbouring seeds differ in all bits.
     mixed = (seed * 0x9E3779B97F4A7C15) % 2**64
     return Random(text_hash ^ _NAME_HASHES[name] ^ mixed)  # noqa: S311  # nothing here is a secret
-
-
-def _check(
-    texts: Sequence[str],
-    severities: Sequence[float],
-    sources: Sequence[str | None] | None,
-    per_text: int | None,
-) -> None:
-    wrong = [severity for severity in severities if not 0 < severity <= 1]
-    if wrong or not severities:
-        problem = f"not {wrong[0]:g}" if wrong else "and at least one is needed"
-        raise AdequaError(f"A severity of damage lies above 0 and is at most 1, {problem}.")
-    if sources is not None and len(sources) != len(texts):
-        raise AdequaError(
-            f"There should be one source a text, but for {counted(len(texts), 'text')} there are"
-            f" {len(sources):,}; give a source, or None where it is not known."
-        )
-    if per_text is not None and per_text < 1:
-        raise AdequaError(
-            f"A text is damaged in one way at least; per_text must not be {per_text}."
-        )

@@ -62,7 +62,6 @@ class TokenMatching(PairEncoder):
         max_length: int = 0,
         device: str = "",
         batch_tokens: int = 4096,
-        batch_size: int = 64,
         download: bool = False,
         revision: str = "",
     ) -> TokenMatching:
@@ -79,7 +78,6 @@ class TokenMatching(PairEncoder):
                 max_length=max_length,
                 device=device,
                 batch_tokens=batch_tokens,
-                batch_size=batch_size,
                 download=download,
                 revision=revision,
             )

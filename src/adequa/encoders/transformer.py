@@ -129,7 +129,6 @@ class TextNetwork:
     normalize: bool
     max_length: int
     batch_tokens: int
-    batch_size: int
 
     @property
     def dimension(self) -> int:
@@ -175,7 +174,7 @@ class TextNetwork:
 
     def _batches(self, tokens: TokenRows) -> Iterator[npt.NDArray[np.intp]]:
         yield from batches_by_length(
-            tokens.lengths, max_tokens=self.batch_tokens, max_count=self.batch_size
+            tokens.lengths, max_tokens=self.batch_tokens, max_count=_BATCH_SIZE
         )
 
     def _token_states(self, inputs: dict[str, npt.NDArray[np.int64]]) -> TokenStates:
@@ -277,7 +276,6 @@ class Transformer(Encoder):
         prefix: str = "",
         device: str = "",
         batch_tokens: int = _BATCH_TOKENS,
-        batch_size: int = _BATCH_SIZE,
         download: bool = False,
         revision: str = "",
     ) -> Transformer:
@@ -290,28 +288,23 @@ class Transformer(Encoder):
         """
         folder = model_folder(path, download=download, revision=revision)
         defaults = declared(folder, pooled=not (pooling or layers))
+        options = {
+            "pooling": pooling,
+            "layers": layers,
+            "normalize": normalize,
+            "max_length": max_length,
+            "prefix": prefix,
+            "revision": revision,
+        }
         return cls(
             _load(
                 "transformer",
                 path,
                 folder,
                 defaults,
-                pooling=pooling or defaults.pooling or "mean",
-                layers=layers,
-                normalize=_normalizes(normalize, defaults.normalize),
-                prompt=f"{prefix} " if prefix else defaults.prompt,
-                max_length=max_length,
+                options,
                 device=device,
                 batch_tokens=batch_tokens,
-                batch_size=batch_size,
-                options={
-                    "pooling": pooling,
-                    "layers": layers,
-                    "normalize": "" if normalize == "auto" else normalize,
-                    "max_length": max_length,
-                    "prefix": prefix,
-                    "revision": revision,
-                },
             )
         )
 
@@ -355,7 +348,6 @@ class TransformerPair(PairEncoder):
         max_length: int = 0,
         device: str = "",
         batch_tokens: int = _BATCH_TOKENS,
-        batch_size: int = _BATCH_SIZE,
         download: bool = False,
         revision: str = "",
     ) -> TransformerPair:
@@ -365,28 +357,26 @@ class TransformerPair(PairEncoder):
         (`cls-last4`), and with layers the mean over tokens in each of them.
         """
         folder = model_folder(path, download=download, revision=revision)
+        # The length that a folder declares is for one sentence, not for two.
+        defaults = replace(
+            declared(folder, pooled=False), max_length=0, pooling="mean" if layers else "cls-last4"
+        )
+        options = {
+            "pooling": pooling,
+            "layers": layers,
+            "normalize": normalize,
+            "max_length": max_length,
+            "revision": revision,
+        }
         return cls(
             _load(
                 "transformer-pair",
                 path,
                 folder,
-                # The length that a folder declares is for one sentence, not for two.
-                replace(declared(folder, pooled=False), max_length=0),
-                pooling=pooling or ("mean" if layers else "cls-last4"),
-                layers=layers,
-                normalize=_normalizes(normalize, default=False),
-                prompt="",
-                max_length=max_length,
+                defaults,
+                options,
                 device=device,
                 batch_tokens=batch_tokens,
-                batch_size=batch_size,
-                options={
-                    "pooling": pooling,
-                    "layers": layers,
-                    "normalize": "" if normalize == "auto" else normalize,
-                    "max_length": max_length,
-                    "revision": revision,
-                },
             )
         )
 
@@ -437,56 +427,54 @@ def _load(
     path: str,
     folder: Path,
     defaults: Declared,
+    options: Mapping[str, Any],
     *,
-    pooling: str,
-    layers: str,
-    normalize: bool,
-    prompt: str,
-    max_length: int,
     device: str,
     batch_tokens: int,
-    batch_size: int,
-    options: Mapping[str, object],
 ) -> _LoadedModel:
-    """Load a network; `options` are the user's own settings, for the specification."""
+    """Load a network; `options` are the user's own settings."""
+    pooling, layers = options["pooling"] or defaults.pooling or "mean", options["layers"]
+    normalize = _normalizes(options["normalize"], defaults.normalize)
+    prompt = f"{options['prefix']} " if options.get("prefix") else defaults.prompt
     check_pooling(pooling)
     is_pair = kind == "transformer-pair"
     network, tokenizer = load_model(defaults.folder)
-    count = int(getattr(network.config, "num_hidden_layers", 0))
+    longest = longest_input(network, tokenizer)
+    shortest = 1 + int(tokenizer.num_special_tokens_to_add(pair=is_pair))
+    max_length = options["max_length"] or min(defaults.max_length or longest, longest)
+    if not shortest <= max_length <= longest:
+        raise AdequaError(
+            f"max_length must be between {shortest} and {longest} for {folder}, not {max_length}."
+        )
     text_network = TextNetwork(
-        network=network,
+        network=move_to_device(network, device),
         tokenizer=tokenizer,
         pooling=pooling,
-        layers=pooled_layers(pooling, layers, count, str(folder)),
+        layers=pooled_layers(pooling, layers, int(network.config.num_hidden_layers), str(folder)),
         normalize=normalize,
-        max_length=_max_length(
-            max_length, defaults.max_length, network, tokenizer, is_pair=is_pair, folder=folder
-        ),
+        max_length=max_length,
         batch_tokens=batch_tokens,
-        batch_size=batch_size,
     )
-    move_to_device(network, device)
     settings = {
         "kind": kind,
         "pooling": pooling,
         "layers": layers,
         "normalize": normalize,
-        "max_length": text_network.max_length,
+        "max_length": max_length,
         "lowercase": defaults.lowercase,
         "prompt": prompt,
     }
     content = json.dumps([1, digests(model_files(defaults.folder)), settings], sort_keys=True)
     location = str(folder) if Path(path).is_dir() else path
     name = f"{Path(location).name}{'.pair' if is_pair else ''}"
+    written = {key: str(value) for key, value in options.items() if value and value != "auto"}
     return _LoadedModel(
         network=text_network,
         folder=folder,
         lowercase=defaults.lowercase,
         prompt=prompt,
         name=".".join(filter(None, [name, pooling, layers])),
-        specification=format_specification(
-            kind, location, {k: str(v) for k, v in options.items() if v}
-        ),
+        specification=format_specification(kind, location, written),
         fingerprint=hashlib.sha256(content.encode()).hexdigest(),
     )
 
@@ -498,25 +486,6 @@ def _normalizes(normalize: str, default: bool) -> bool:
     if normalize.lower() not in BOOLEANS:
         raise AdequaError(f"transformer: normalize must be auto, true or false, not {normalize!r}.")
     return BOOLEANS[normalize.lower()]
-
-
-def _max_length(
-    max_length: int,
-    declared_length: int,
-    network: Any,
-    tokenizer: Any,
-    *,
-    is_pair: bool,
-    folder: Path,
-) -> int:
-    """Return the user's limit of tokens, or that of the folder, or that of the model."""
-    longest = longest_input(network, tokenizer)
-    shortest = 1 + int(tokenizer.num_special_tokens_to_add(pair=is_pair))
-    if max_length and not shortest <= max_length <= longest:
-        raise AdequaError(
-            f"max_length must be between {shortest} and {longest} for {folder}, not {max_length}."
-        )
-    return max_length or min(declared_length or longest, longest)
 
 
 def _truncation_remarks(model: _LoadedModel, count: int, unit: str) -> tuple[Remark, ...]:

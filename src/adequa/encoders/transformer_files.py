@@ -270,8 +270,6 @@ def declared(folder: Path, *, pooled: bool) -> Declared:
     modules = read_json(folder / "modules.json")
     if modules is None:
         return Declared(folder)
-    if not isinstance(modules, list) or not all(isinstance(each, dict) for each in modules):
-        raise AdequaError(f"{folder / 'modules.json'} should hold a list of modules.")
     kinds = [str(each.get("type", "")).rpartition(".")[2] for each in modules]
     paths = [folder / str(each.get("path", "")) for each in modules]
     if not pooled and kinds[:1] == ["Transformer"]:
@@ -297,15 +295,8 @@ def read_json(path: Path) -> Any:
         raise AdequaError(f"{path} cannot be read as JSON: {error}.") from error
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
-    settings = read_json(path)
-    if settings is not None and not isinstance(settings, dict):
-        raise AdequaError(f"{path} should hold settings by name.")
-    return settings or {}
-
-
 def _declared_pooling(folder: Path) -> str:
-    settings = _read_settings(folder / "config.json")
+    settings = read_json(folder / "config.json") or {}
     modes = settings.get("pooling_mode")
     names = [modes] if isinstance(modes, str) else modes
     if not isinstance(names, list):
@@ -326,7 +317,7 @@ def _declared_pooling(folder: Path) -> str:
 def _with_limits(settings: Declared) -> Declared:
     """Add the declared length and case; the name of their file has changed over time."""
     for path in sorted(settings.folder.glob("sentence_*_config.json")):
-        limits = _read_settings(path)
+        limits = read_json(path)
         length = limits.get("max_seq_length")
         return replace(
             settings,
@@ -338,12 +329,12 @@ def _with_limits(settings: Declared) -> Declared:
 
 def _default_prompt(folder: Path, pooling: Path) -> str:
     """Return the text that the folder puts in front of every sentence, if any."""
-    settings = _read_settings(folder / "config_sentence_transformers.json")
+    settings = read_json(folder / "config_sentence_transformers.json") or {}
     name, prompts = settings.get("default_prompt_name"), settings.get("prompts")
     if name is None or not isinstance(prompts, dict):
         return ""
     prompt = prompts.get(name)
-    if prompt and _read_settings(pooling / "config.json").get("include_prompt") is False:
+    if prompt and read_json(pooling / "config.json").get("include_prompt") is False:
         raise AdequaError(
             f"{folder} has a prompt that its pooling leaves out, which is not supported; name a "
             "pooling of your own, such as pooling=mean."

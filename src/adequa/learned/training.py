@@ -285,7 +285,7 @@ class _Loop:
                 _check_finite(state.losses.total, run, state)
             ends = state.is_finished(trial)
             # Clocks of several processes differ: whatever all must agree on was decided above.
-            if self.clock.report_is_due() or ends:
+            if self.clock.is_due("report") or ends:
                 self.report(
                     TrainingProgress(
                         run.name, state.step, trial.steps, since_report.mean(), state.figures
@@ -293,7 +293,7 @@ class _Loop:
                 )
                 since_report = _MeanLoss()
             # A long trial is saved at its end, too: the work that follows it may fail.
-            if self.clock.checkpoint_is_due() or (ends and self.clock.is_long()):
+            if self.clock.is_due("write") or (ends and self.clock.is_long()):
                 self._write_checkpoint(optimizer)
             if ends:
                 break
@@ -565,26 +565,20 @@ class _Clock:
     """When to report and when to write a checkpoint; results depend on neither."""
 
     def __init__(self, seconds_between_checkpoints: float) -> None:
-        self._checkpoint_interval = seconds_between_checkpoints
-        self._start = self._last_report = self._last_checkpoint = monotonic()
+        self._intervals = {"report": SECONDS_BETWEEN_REPORTS, "write": seconds_between_checkpoints}
+        self._start = monotonic()
+        self._last = dict.fromkeys(self._intervals, self._start)
 
-    def report_is_due(self) -> bool:
-        """Whether to report now; if so, the interval starts again."""
-        is_due = monotonic() - self._last_report >= SECONDS_BETWEEN_REPORTS
+    def is_due(self, event: Literal["report", "write"]) -> bool:
+        """Whether to report or to write a checkpoint now; if so, the interval starts again."""
+        is_due = monotonic() - self._last[event] >= self._intervals[event]
         if is_due:
-            self._last_report = monotonic()
-        return is_due
-
-    def checkpoint_is_due(self) -> bool:
-        """Whether to write a checkpoint now; if so, the interval starts again."""
-        is_due = monotonic() - self._last_checkpoint >= self._checkpoint_interval
-        if is_due:
-            self._last_checkpoint = monotonic()
+            self._last[event] = monotonic()
         return is_due
 
     def is_long(self) -> bool:
         """Whether the training has run long enough that repeating it would be a loss."""
-        return monotonic() - self._start >= self._checkpoint_interval
+        return monotonic() - self._start >= self._intervals["write"]
 
 
 # Randomness, and when to evaluate

@@ -230,15 +230,10 @@ def test_what_cannot_be_exported_is_said(
         export_onnx(network(encoder, **head), ROWS, max_length=20)
 
 
-def test_other_architectures_and_damage_are_said() -> None:
+def test_other_architectures_are_refused() -> None:
     config = {"model_type": "roberta", "hidden_act": "gelu"}
     with pytest.raises(AdequaError, match="model_type=roberta"):
         Bert.from_transformers(config, {}, 2)
-    made = network()
-    with torch.no_grad():
-        made.encoder.embeddings.word_embeddings.weight[3, 2] = torch.nan
-    with pytest.raises(AdequaError, match="NaN"):
-        extract_weights(made)
 
 
 def test_bad_settings_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,8 +242,6 @@ def test_bad_settings_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
         for precision in get_args(GraphPrecision):
             with pytest.raises(AdequaError, match=f"between 1 and {POSITIONS}"):
                 export_onnx(made, ROWS, max_length=length, precision=precision)
-    with pytest.raises(AdequaError, match="give some pairs"):
-        export_onnx(made, random_rows(0), max_length=20)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(AdequaError, match=r"onnx: pip install 'adequa\[train\]'"):
         export_onnx(made, ROWS, max_length=20)

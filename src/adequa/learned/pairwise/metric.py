@@ -112,7 +112,8 @@ class PairwiseRanker(LearnedMetric):
 
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
-        self._check_settings()
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("scale", self.scale, get_args(Scale))
         data = split_preferences(
             judgements, development, VALIDATION_FRACTION, self.seed, progress.note
         )
@@ -175,20 +176,6 @@ class PairwiseRanker(LearnedMetric):
             "patience": self.patience,
             "symmetric": self.symmetric,
         }
-
-    def _check_settings(self) -> None:
-        check_choice("loss", self.loss, get_args(Loss))
-        check_choice("scale", self.scale, get_args(Scale))
-        for name in ("batch", "epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise AdequaError(f"{name} must be 1 or more, not {getattr(self, name)}.")
-        for name in ("learning_rate", "decay", "tie_penalty"):
-            value = getattr(self, name)
-            if not 0 <= value < np.inf or (name == "learning_rate" and not value):
-                least = "above 0" if name == "learning_rate" else "0 or more"
-                raise AdequaError(f"{name} must be {least}, not {value}.")
-        if self.hidden < 0:
-            raise AdequaError(f"hidden must be 0 (flat) or more, not {self.hidden}.")
 
     def _scaled(self, raw: Features) -> Features:
         scores, vectors = self.scalings_
