@@ -110,7 +110,7 @@ def test_score_files(tmp_path: Path) -> None:
         ([*TWO, "--listing", "rows.txt"], ".tsv, .jsonl or .html"),
         ([*TWO, "--listing", "no/such/folder/rows.tsv"], "no folder"),
         ([*TWO, "-o", str(RATINGS)], "read as input"),
-        ([*TWO, "-o", "x.tsv", "--listing", "x.tsv"], "name the same file"),
+        ([*TWO, "-o", "x.tsv", "--listing", "x.tsv"], "is named for two results"),
         ([*TWO, "--list", "all", "--format", "tsv"], "--listing FILE"),
     ],
 )

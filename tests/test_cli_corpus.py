@@ -82,8 +82,12 @@ def test_one_file_and_a_table_stay_what_they_were(corpus: Path, tmp_path: Path) 
     [
         (("-i", "{}/*.jsonl"), "is a corpus; name a folder for its scores with -o"),
         (("-i", "{}", "-o", "{}/fluent.jsonl"), "is a file; scores of a corpus go to a folder"),
-        (("-i", "{}", "-o", "{}/x/", "--by", "doc"), "leave out the others"),
-        (("-i", "{}/fluent.jsonl", "--workers", "2"), "go with -i SHARDS -o FOLDER/"),
+        (("-i", "{}", "-o", "{}/x/", "--by", "doc"), "without --by; leave it out"),
+        (("-i", "{}", "-o", "{}/x/", "--cache-size", "9"), "without --cache-size; leave it out"),
+        (
+            ("-i", "{}/fluent.jsonl", "--workers", "2"),
+            "--workers goes with a corpus: -i SHARDS",
+        ),
         (("-i", "{}/none/*.jsonl", "-o", "{}/x/"), "matches nothing"),
         (
             ("-i", "", "-o", "{}/x/"),

@@ -181,7 +181,7 @@ def test_inputs_are_never_written_over(tmp_path: Path) -> None:
     plot = tmp_path / "a.svg"
     shown = evaluated("-m", "wer", "-o", plot, "--plot", plot, "--format", "text")
     assert shown.returncode == 2
-    assert "name the same file" in shown.stderr
+    assert "is named for two results" in shown.stderr
 
 
 def test_language_pairs_as_people_write_them() -> None:

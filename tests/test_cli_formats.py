@@ -2,17 +2,72 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from adequa.cli.choosing import CHOICE_FORMATS
+from adequa.cli.main import load_verb, main
 from adequa.cli.output import chosen_format
 from adequa.errors import AdequaError
-from adequa.tables import ENDINGS, TABLE_FORMATS, Format
+from adequa.tables import TABLE_FORMATS, Column, Format, Table, ending
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_an_ending_chooses_the_format(ending: str) -> None:
-    for path in (f"out{ending}", f"some.folder/out{ending.upper()}", f"out.md{ending}"):
-        assert chosen_format(None, path, tuple(Format)) is ENDINGS[ending]
+@pytest.mark.parametrize("format_", Format)
+def test_every_format_has_an_ending_and_a_writer(format_: Format) -> None:
+    suffix = ending(format_)
+    for path in (f"out{suffix}", f"some.folder/out{suffix.upper()}", f"out.md{suffix}"):
+        assert chosen_format(None, path, tuple(Format)) is format_
+    table = Table((Column("x"),), [("1",)])
+    written = table.to_parquet() if format_ is Format.parquet else "".join(table.lines(format_))
+    assert written
+
+
+def _formats(verb: str) -> list[str]:
+    """The formats that the help of a verb lists."""
+    option = next(each for each in load_verb(verb).params if "--format" in each.opts)
+    listed = option.help.partition("Output format: ")[2].partition(";")[0].partition(".")[0]
+    return str(listed).split(", ")
+
+
+@pytest.mark.parametrize("verb", ["score", "compare", "gate", "rank", "evaluate", "mbr", "rerank"])
+def test_every_verb_takes_the_formats_that_its_help_lists(verb: str) -> None:
+    more = ["table", "jsonl"] if verb in {"mbr", "rerank"} else []
+    assert _formats(verb) == [*more, *(each.value for each in TABLE_FORMATS)]
+
+
+@pytest.mark.parametrize("format_", [*CHOICE_FORMATS, "parquet", "asciidoc"])
+def test_verbs_that_choose_take_exactly_their_formats(
+    format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tmp_path / "lists.jsonl"
+    rows.write_text('{"candidates": ["a b", "a c"]}\n', encoding="utf-8")
+    output = tmp_path / "out"
+    arguments = ["mbr", "-q", "-i", str(rows), "-m", "chrf", "-o", str(output)]
+    monkeypatch.setattr("sys.argv", ["adequa", *arguments, "--format", format_])
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert (exit_.value.code or 0, output.exists()) == (
+        (0, True) if format_ in CHOICE_FORMATS else (2, False)
+    )
+
+
+@pytest.mark.parametrize("verb", ["score", "compare", "rank"])
+def test_a_dash_is_standard_output(
+    verb: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("a.txt", "b.txt", "r.txt"):
+        (tmp_path / name).write_text("the cat\nsat here\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    texts = ["-t", "a.txt", "b.txt", "-r", "r.txt", "-m", "chrf"]
+    monkeypatch.setattr("sys.argv", ["adequa", verb, "-q", *texts, "-o", "-"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "chrf" in capsys.readouterr().out
+    assert not Path("-").exists()
 
 
 @pytest.mark.parametrize("path", [None, "out", ".json", "a.tsv/out"])

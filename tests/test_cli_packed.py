@@ -104,7 +104,7 @@ def test_a_cache_that_cannot_be_is_no_reason_to_fail(adequa: Run, place: Path) -
 
 
 def test_the_size_of_the_cache(adequa: Run, place: Path) -> None:
-    metric = MetricLoader(megabytes=3)(str(place / "metric"))
+    metric = MetricLoader(cache_limit_mb=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
     assert metric._cache is not None
     assert (metric._cache.path, metric._cache.limit) == (kept(place), 3_000_000)
@@ -146,9 +146,10 @@ def test_a_cache_folder_with_an_impossible_name(
     ("error", "said"),
     [
         (PermissionError(13, "Permission denied", "some/file"), "some/file cannot be used: Perm"),
-        (OSError(12, "Cannot allocate memory"), "The system refused something: Cannot allocate"),
+        (OSError(12, "Cannot allocate memory"), "The operating system reports an error: Cannot al"),
+        (OSError(110, "Connection timed out"), "The operating system reports an error: Connection"),
     ],
-    ids=["file", "memory"],
+    ids=["file", "memory", "network"],
 )
 def test_other_errors_of_the_system_are_not_laid_to_the_output(
     adequa: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
@@ -168,7 +169,7 @@ def test_a_user_without_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr("adequa.io.storage.cache_folder", homeless)
-    metric = MetricLoader(megabytes=3)(str(place / "metric"))
+    metric = MetricLoader(cache_limit_mb=3)(str(place / "metric"))
     assert isinstance(metric, PackedPair)
     assert metric._cache is None
 

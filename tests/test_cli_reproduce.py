@@ -9,8 +9,8 @@ import io
 
 import pytest
 
-from adequa.cli import progress as module
-from adequa.cli.progress import progress
+from adequa.cli import output as module
+from adequa.cli.output import progress
 from adequa.cli.reproduce import _without_total_after
 from adequa.progress import Progress
 from test_progress import open_terminal

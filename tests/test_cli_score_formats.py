@@ -87,6 +87,6 @@ def test_other_formats_are_refused_before_the_work(
     def never(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("adequa.scoring.stream.score_stream", never)
+    monkeypatch.setattr("adequa.scoring.results.score_stream", never)
     with pytest.raises(adequa.AdequaError, match=sentence):
         run(*arguments)

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from adequa.cli import progress as module
-from adequa.cli.progress import progress
+from adequa.cli import output as module
+from adequa.cli.output import progress
 
 
 class Terminal(io.StringIO):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from adequa import AdequaError, Segments, load_metric
 from adequa.cli.metrics import metrics
+from adequa.metrics import CHRF
 from adequa.metrics.registry import METRICS, Entry, metric_class, settings_of
 from documented_code import documented_module
 
@@ -107,3 +109,14 @@ def test_a_metric_without_settings_shows_no_table_of_them(
     shown = capsys.readouterr().out
     assert "higher is better" in shown
     assert "Settings" not in shown
+
+
+def test_choices_of_a_derived_metric_are_checked() -> None:
+    @dataclass(frozen=True)
+    class Styled(CHRF):
+        style: str = "plain"
+        choices = {"style": ("plain",)}  # noqa: RUF012
+
+    Styled()
+    with pytest.raises(AdequaError, match='"bold" is not a value of style'):
+        Styled(style="bold")

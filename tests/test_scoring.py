@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from itertools import pairwise
 
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 
 import adequa
 from adequa import AdequaError, Segments, load_metric
-from adequa.scoring.stream import score_stream
+from adequa.scoring.results import (
+    RunningScores,
+    ScoredMetric,
+    ScoredSystem,
+    ScoringResult,
+    score_stream,
+)
 
 TEXTS = ["the cat sat on the mat", "a dog", "", "it is raining again today", "yes", "no no no"]
 REFERENCES = ["the cat sat on a mat", "a dog barks", "hello", "it rains again today", "yes", "no"]
@@ -93,6 +100,41 @@ def test_systems_mixed_in_one_batch_are_told_apart() -> None:
     )
     (view,) = score_stream([mixed], {"wer": load_metric("wer")}).metrics
     assert {system.name: system.score for system in view.systems} == {"good": 0, "bad": 1}
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
+def test_groups_leave_the_system_score_as_it_is(metric: str) -> None:
+    hypotheses = tuple(f"the cat {number} sat on the {number % 7} mat ." for number in range(140))
+    references = tuple((f"the cat {number} sat on a {number % 5} mat .",) for number in range(140))
+    documents = tuple(str(number // 2) for number in range(140))
+    segments = Segments(hypotheses, references, ids={"doc": documents})
+    metrics = {metric: load_metric(metric)}
+    alone, grouped = score_stream([segments], metrics), score_stream([segments], metrics, by="doc")
+    assert grouped.system == alone.system  # to the last bit
+
+
+def test_results_may_be_read_between_batches() -> None:
+    metrics = {"nist": load_metric("nist"), "bleu": load_metric("bleu")}
+    first = Segments(("the cat sat here",), (("the cat sat there",),))
+    second = Segments(("a dog ran far away",), (("a dog ran away",),))
+    running = RunningScores(metrics)
+    running.add(first)
+    running.results()
+    running.add(second)
+    assert running.results().system == score_stream([first, second], metrics).system
+    assert running.results().system == running.results().system
+
+
+def test_infinite_scores_are_null_in_json() -> None:
+    system = ScoredSystem("a", float("inf"), np.array([float("nan"), float("inf"), 0.5]))
+    signature = load_metric("bleu").signature(1)
+    metric = ScoredMetric("m", signature, signature, True, 2, (system,))
+    result = ScoringResult((metric,), {"a": 3}, {})
+    content = json.loads(result.to_json())
+    assert content == result.to_dict()
+    assert content["metrics"][0]["systems"] == [
+        {"name": "a", "score": None, "segments": [None, None, 0.5]}
+    ]
 
 
 def test_nothing_to_score() -> None:

@@ -50,6 +50,8 @@ def test_one_metric_twice_has_two_labels() -> None:
     result = adequa.score(HYPOTHESES, REFERENCES, metrics=["chrf", "chrf:beta=1", CHRF(beta=3)])
     assert list(result.system) == ["chrf", "chrf:beta=1", "chrf 3"]
     assert len(set(result.system.values())) == 3
+    with pytest.raises(AdequaError, match='"chrf" is given more than once; name each metric once'):
+        adequa.score(HYPOTHESES, REFERENCES, metrics=["chrf", "ter", "chrf"])
 
 
 def test_several_systems() -> None:

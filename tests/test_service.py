@@ -22,8 +22,7 @@ import pytest
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.pretrained import ranker_folder
-from adequa.scoring.results import ScoringResult
-from adequa.scoring.stream import RunningScores
+from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.service import catalogue, server
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client

@@ -181,6 +181,14 @@ def test_the_best_of_a_column_is_marked_by_its_direction() -> None:
     assert BEST not in table.to_tsv()
 
 
+def test_html_explains_the_mark_that_html_has() -> None:
+    column = Column("bleu", "number", decimals=1, direction="higher")
+    table = Table((column,), [(1.0,), (2.0,)], notes=("* best, ↑ higher is better",))
+    assert "<strong>bold</strong> best, ↑" in table.to_html()
+    assert "* best" not in table.to_html()
+    assert "* best, ↑" in table.to_text()
+
+
 def test_one_row_has_no_best() -> None:
     table = Table((Column("x", "number", decimals=1, direction="higher"),), [(1.0,)])
     assert table.to_text() == "  x\n1.0\n"

@@ -4,12 +4,14 @@ Data flows one way: files, segments, scores, statistics, tables. A result offers
 itself, and nothing else knows how results look:
 
 - `tables()`: tables to read, rounded, for text, Markdown, LaTeX, HTML and notebooks;
-- `long_table()`: one table with a row an observation and exact values, for TSV, CSV, Parquet and
+- `long_table()`: one table with a row per observation and exact values, for TSV, CSV, Parquet and
   pandas;
 - `to_dict()`: everything as plain lists and dictionaries of a stable shape, for JSON.
 
-To add a format, write a function from `Table` to lines and enter it in `_WRITERS` with its ending
-in `ENDINGS`. To add a column to a result, add it in the `tables()` or `long_table()` of the result.
+To add a format, write a function from `Table` to lines, add a member to `Format`, and enter its
+ending and the function in `_FORMATS`. To add a value to a result, add it to its `tables()`, its
+`long_table()` and its `to_dict()`. Markdown and LaTeX are tables to paste: they have no title, no
+legend and no notes.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | None  # bool is an int; NaN is the same as None
 Row: TypeAlias = Sequence[Cell]
-AnyFormat = TypeVar("AnyFormat", bound=Enum)
+AnyFormat = TypeVar("AnyFormat")
+AnyCell = TypeVar("AnyCell", str, float, Cell)
 
-BEST = "*"  # mark of the best cell of a column in plain text
+BEST = "*"  # mark of the best cell of a column in text, and in notes that explain it
 MISSING = "–"  # a missing number in tables to read
 _GAP = "  "
 _TWO = 2  # numbers, of which one can be the best
@@ -171,33 +174,40 @@ class Table:
         """The header as readers see it."""
         return [printable(column.title) for column in self.columns]
 
+    def lines(self, format_: Format) -> Iterator[str]:
+        """The table in a text format, piece by piece."""
+        write = _FORMATS[format_][1]
+        if write is None:
+            raise AdequaError(f"{format_.value} is not text; write it to a file.")
+        return write(self)
+
     def to_text(self) -> str:
         """Aligned columns for a terminal, with title and notes."""
-        return "".join(text_lines(self))
+        return "".join(self.lines(Format.text))
 
     def to_tsv(self) -> str:
         """Tab-separated exact values under a header."""
-        return "".join(tsv_lines(self))
+        return "".join(self.lines(Format.tsv))
 
     def to_csv(self) -> str:
         """Comma-separated exact values under a header (RFC 4180, lines end in a line feed)."""
-        return "".join(csv_lines(self))
+        return "".join(self.lines(Format.csv))
 
     def to_markdown(self) -> str:
-        """A Markdown table, the best of a column in bold."""
-        return "".join(markdown_lines(self))
+        """A Markdown table without title and notes, the best of a column in bold."""
+        return "".join(self.lines(Format.markdown))
 
     def to_latex(self) -> str:
-        """A LaTeX tabular with the rules of booktabs, the best of a column in bold."""
-        return "".join(latex_lines(self))
+        """A LaTeX tabular with booktabs rules, without notes, the best of a column in bold."""
+        return "".join(self.lines(Format.latex))
 
     def to_html(self) -> str:
         """An HTML table with a caption and notes, the best of a column in bold."""
-        return "".join(html_lines(self))
+        return "".join(self.lines(Format.html))
 
     def to_json(self) -> str:
         """Columns and rows as JSON."""
-        return "".join(json_lines(self))
+        return "".join(self.lines(Format.json))
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame with the exact values; needs pandas."""
@@ -266,14 +276,14 @@ def _aligned(row: Sequence[str], widths: Sequence[int], columns: Sequence[Column
 
 
 def tsv_lines(table: Table) -> Iterator[str]:
-    """One line a row. Cells are not quoted: a tab or a line break inside text becomes a space."""
+    """One line per row. Cells are not quoted: a tab or a line break inside text becomes a space."""
     yield "\t".join(printable(column.name) for column in table.columns) + "\n"
     for row in table.rows:
         yield "\t".join(printable(exact(cell)) for cell in row) + "\n"
 
 
 def csv_lines(table: Table) -> Iterator[str]:
-    """One record a row, quoted where RFC 4180 asks for it."""
+    """One record per row, quoted where RFC 4180 asks for it."""
     buffer = StringIO(newline="")
     writer = csv.writer(buffer)  # whose line ends make it quote carriage returns too
     for row in chain([[column.name for column in table.columns]], table.rows):
@@ -370,7 +380,13 @@ def html_lines(table: Table) -> Iterator[str]:
         yield _html_row(row, table.columns, "td", marks) + "\n"
     yield "</tbody>\n</table>\n"
     if table.notes:
-        yield "<p><small>" + "<br>\n".join(map(html_text, table.notes)) + "</small></p>\n"
+        yield "<p><small>" + "<br>\n".join(map(_html_note, table.notes)) + "</small></p>\n"
+
+
+def _html_note(note: str) -> str:
+    """A note; one that explains the mark of the best cell explains the mark that HTML has."""
+    text = html_text(note)
+    return f"<strong>bold</strong>{text[len(BEST) :]}" if text.startswith(f"{BEST} ") else text
 
 
 def _html_row(
@@ -386,13 +402,13 @@ def _html_row(
 
 def json_lines(table: Table) -> Iterator[str]:
     """One object: title, columns, rows (a line each) and notes."""
-    yield f'{{\n  "title": {_json(table.title)},\n  "columns": [\n    '
+    yield f'{{\n  "title": {json_text(table.title)},\n  "columns": [\n    '
     columns = ({"name": each.name, "type": each.type} for each in table.columns)
-    yield ",\n    ".join(map(_json, columns))
+    yield ",\n    ".join(map(json_text, columns))
     yield '\n  ],\n  "rows": ['
     for index, row in enumerate(table.rows):
-        yield (",\n    " if index else "\n    ") + _json([_finite(cell) for cell in row])
-    yield f'\n  ],\n  "notes": {_json(table.notes)}\n}}\n'
+        yield (",\n    " if index else "\n    ") + json_text([finite(cell) for cell in row])
+    yield f'\n  ],\n  "notes": {json_text(table.notes)}\n}}\n'
 
 
 def plain(value: Any) -> Any:
@@ -411,10 +427,11 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if hasattr(value, "tolist"):  # arrays and numbers of numpy
         return plain(value.tolist())
-    return _finite(value)
+    return finite(value)
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """A value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
@@ -426,8 +443,13 @@ def _value(cell: Cell) -> Cell:
     return None if _is_missing(cell) else cell
 
 
-def _finite(cell: Cell) -> Cell:
-    return None if isinstance(cell, float) and not isfinite(cell) else cell
+def finite(value: AnyCell) -> AnyCell | None:
+    """A value as JSON has it: None in place of an infinite or undefined number.
+
+    >>> finite(0.5), finite(float("nan")), finite("text")
+    (0.5, None, 'text')
+    """
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def exact(cell: Cell) -> str:
@@ -488,27 +510,20 @@ class Format(str, Enum):
     parquet = "parquet"
 
 
-ENDINGS = {
-    ".txt": Format.text,
-    ".tsv": Format.tsv,
-    ".csv": Format.csv,
-    ".md": Format.markdown,
-    ".tex": Format.latex,
-    ".html": Format.html,
-    ".json": Format.json,
-    ".parquet": Format.parquet,
+# The ending of each format, and its writer. JSON is written from `Result.to_dict`, and Parquet from
+# bytes.
+_FORMATS: dict[Format, tuple[str, Callable[[Table], Iterator[str]] | None]] = {
+    Format.text: (".txt", text_lines),
+    Format.tsv: (".tsv", tsv_lines),
+    Format.csv: (".csv", csv_lines),
+    Format.markdown: (".md", markdown_lines),
+    Format.latex: (".tex", latex_lines),
+    Format.html: (".html", html_lines),
+    Format.json: (".json", json_lines),
+    Format.parquet: (".parquet", None),
 }
-# Of every result. Parquet only where the long table has a row a segment.
+# Of every verb. Parquet is for `Result.save`, and for verbs that write a row per segment.
 TABLE_FORMATS = tuple(each for each in Format if each is not Format.parquet)
-
-_WRITERS: dict[Format, Callable[[Table], Iterator[str]]] = {
-    Format.text: text_lines,
-    Format.tsv: tsv_lines,
-    Format.csv: csv_lines,
-    Format.markdown: markdown_lines,
-    Format.latex: latex_lines,
-    Format.html: html_lines,
-}
 
 
 def format_of(path: str | Path, formats: Iterable[Format] = TABLE_FORMATS) -> Format:
@@ -522,20 +537,23 @@ def format_of(path: str | Path, formats: Iterable[Format] = TABLE_FORMATS) -> Fo
     adequa.errors.AdequaError: table.docx cannot be written: its ending should be one of .txt, \
 .tsv, .csv, .md, .tex, .html, .json; or name the format with --format.
     """
-    offered = set(formats)
-    endings = {ending: each for ending, each in ENDINGS.items() if each in offered}
-    return by_ending(path, endings, Format.text)
+    return by_ending(path, {ending(each): each for each in formats}, Format.text)
 
 
 def by_ending(path: str | Path, formats: Mapping[str, AnyFormat], default: AnyFormat) -> AnyFormat:
     """The format of a file by its ending; the default where it has none."""
-    ending = Path(path).suffix.lower()
-    if ending and ending not in formats:
+    suffix = Path(path).suffix.lower()
+    if suffix and suffix not in formats:
         raise AdequaError(
             f"{path} cannot be written: its ending should be one of {', '.join(formats)};"
             " or name the format with --format."
         )
-    return formats[ending] if ending else default
+    return formats[suffix] if suffix else default
+
+
+def ending(format_: Format) -> str:
+    """The ending of files in a format."""
+    return _FORMATS[format_][0]
 
 
 class Result(ABC):
@@ -567,7 +585,7 @@ class Result(ABC):
 
     @abstractmethod
     def long_table(self) -> Table:
-        """One table of exact values, a row an observation."""
+        """One table of exact values, with a row per observation."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -578,26 +596,42 @@ class Result(ABC):
         if format_ is Format.json:
             content = self.to_dict()
             yield json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-        elif format_ in {Format.tsv, Format.csv}:
-            yield from _WRITERS[format_](self.long_table())
         elif format_ is Format.html:
             yield from html_page(self.tables())
+        elif format_ in {Format.tsv, Format.csv}:
+            yield from self.long_table().lines(format_)
         else:
             for index, table in enumerate(self.tables()):
                 yield "\n" if index else ""
-                yield from _WRITERS[format_](table)
+                yield from table.lines(format_)
 
     def to_text(self) -> str:
         """Aligned tables for a terminal."""
         return "".join(self.lines(Format.text))
 
+    def to_tsv(self) -> str:
+        """The long table, tab-separated."""
+        return "".join(self.lines(Format.tsv))
+
+    def to_csv(self) -> str:
+        """The long table, comma-separated."""
+        return "".join(self.lines(Format.csv))
+
     def to_markdown(self) -> str:
-        """Tables in Markdown."""
+        """Tables in Markdown, without titles and notes."""
         return "".join(self.lines(Format.markdown))
 
     def to_latex(self) -> str:
-        """Tables in LaTeX, for the package booktabs."""
+        """Tables in LaTeX, for the package booktabs, without titles and notes."""
         return "".join(self.lines(Format.latex))
+
+    def to_html(self) -> str:
+        """A page with the tables."""
+        return "".join(self.lines(Format.html))
+
+    def to_json(self) -> str:
+        """The dictionary as JSON."""
+        return "".join(self.lines(Format.json))
 
     def to_pandas(self) -> pd.DataFrame:
         """The long table as a data frame; needs pandas."""
@@ -605,7 +639,10 @@ class Result(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the result to a file, in the format that its ending asks for."""
-        format_ = format_of(path, Format)
+        self.write_file(path, format_of(path, Format))
+
+    def write_file(self, path: str | Path, format_: Format) -> None:
+        """Write the result to a file in this format."""
         if format_ is Format.parquet:
             atomic_write_bytes(path, self.long_table().to_parquet())
             return
@@ -619,7 +656,7 @@ class Result(ABC):
         return self.to_text().removesuffix("\n")
 
     def _repr_html_(self) -> str:
-        return "".join(line for table in self.tables() for line in html_lines(table))
+        return "".join(table.to_html() for table in self.tables())
 
 
 _STYLE = """\

@@ -17,7 +17,7 @@ import numpy as np
 from adequa.agreement.groups import ALL, JOINED, SYSTEMS, rows_by, splitter
 from adequa.errors import AdequaError, counted, nearest
 from adequa.metrics.base import MeanMetric, Metric, batched_statistics
-from adequa.metrics.registry import load_metric
+from adequa.metrics.registry import distinct_labels, load_metric
 from adequa.metrics.saved import is_saved
 from adequa.progress import Progress
 from adequa.segments import FloatArray, IntArray, Segments, check_finite, concatenate
@@ -138,17 +138,12 @@ def sources(
     if not listed:
         raise AdequaError("Name at least one metric or score file.")
     loaded = [_source(specification, load) for specification in listed]
-    names = [source.name for source in loaded]
-    unique = [
-        specification
-        if isinstance(specification, str) and names.count(source.name) > 1
-        else source.name
+    written = [
+        specification if isinstance(specification, str) else source.name
         for source, specification in zip(loaded, listed, strict=True)
     ]
-    for name in unique:
-        if unique.count(name) > 1:
-            raise AdequaError(f'"{name}" is given more than once; name each metric once.')
-    return tuple(replace(source, name=name) for source, name in zip(loaded, unique, strict=True))
+    labels = distinct_labels(written, [source.name for source in loaded])
+    return tuple(replace(source, name=label) for source, label in zip(loaded, labels, strict=True))
 
 
 def _source(specification: Specification, load: Callable[[str], Metric]) -> Source:

@@ -16,7 +16,6 @@ from adequa.cli.meta_evaluation import (
     ExcludeOutliers,
     ExcludeReferences,
     OutputsFolder,
-    check_files,
     load_judgements,
     scoring,
     selection_of,
@@ -33,7 +32,7 @@ from adequa.cli.options import (
     Split,
     complete_metric,
 )
-from adequa.cli.output import FormatOption, chosen_format, write
+from adequa.cli.output import FormatOption, check_outputs, chosen_format, write
 from adequa.errors import AdequaError
 from adequa.tables import Format
 
@@ -123,7 +122,7 @@ def analyse(
     metrics, encoders = metric or [], encoder or []
     words = [*metrics, *encoders]
     inputs = [dataset, *words, *chain(*(re.split("[:,]", word) for word in words))]
-    check_files({"-o": output, "--listing": listing}, inputs)
+    check_outputs({"-o": output, "--listing": listing}, inputs)
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
     loader = MetricLoader(device, None if no_cache else cache_size)
     judgements = load_judgements(dataset, outputs)

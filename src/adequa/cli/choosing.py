@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from enum import Enum
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -21,10 +20,16 @@ from adequa.cli.options import (
     References,
     complete_metric,
 )
-from adequa.cli.output import check_output, write, write_result
-from adequa.cli.progress import print_notes, progress
+from adequa.cli.output import (
+    check_outputs,
+    one_of,
+    print_notes,
+    progress,
+    write,
+    write_result,
+)
 from adequa.errors import AdequaError
-from adequa.tables import ENDINGS, TABLE_FORMATS, Format, Result, by_ending
+from adequa.tables import TABLE_FORMATS, Format, Result, by_ending, ending
 
 if TYPE_CHECKING:
     from adequa.io.candidates import CandidateList
@@ -56,33 +61,19 @@ MetricOption = Annotated[
 ]
 
 
-class ChoiceFormat(str, Enum):
-    """Output formats of choices."""
-
-    table = "table"
-    jsonl = "jsonl"
-    text = "text"
-    tsv = "tsv"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-    html = "html"
-    json = "json"
-
-
+# The formats of all results, of which text is here the best candidate of each sentence alone.
+TABLE, JSONL = "table", "jsonl"
+CHOICE_FORMATS = (TABLE, JSONL, *(each.value for each in TABLE_FORMATS))
 ChoiceFormatOption = Annotated[
-    ChoiceFormat | None,
+    str | None,
     typer.Option(
         "--format",
-        help="Output format; text is the best candidate of each sentence alone. Default: by the "
-        "ending of -o; else a table on a terminal, and jsonl elsewhere.",
+        metavar="FORMAT",
+        help=f"Output format: {', '.join(CHOICE_FORMATS)}; text is the best candidate of each "
+        "sentence alone. Default: by the ending of -o; else a table on a terminal, and jsonl "
+        "elsewhere.",
     ),
 ]
-_ENDINGS = {".jsonl": ChoiceFormat.jsonl} | {
-    ending: ChoiceFormat(format_.value)
-    for ending, format_ in ENDINGS.items()
-    if format_ in TABLE_FORMATS
-}
 
 
 def rerank(
@@ -103,8 +94,7 @@ def rerank(
     from adequa.scoring.rerank import Reranking, ranked_candidates
 
     chosen = _chosen_format(format_, output)
-    if output is not None:
-        check_output(output, [input_, *(reference or [])])
+    check_outputs({"-o": output}, [input_, *(reference or [])])
     loader = MetricLoader(device)
     scorer = loader(metric)
     loader.check_device()
@@ -158,8 +148,7 @@ def mbr(
     from adequa.scoring.mbr import Choices, Pruning, choices
 
     chosen = _chosen_format(format_, output)
-    if output is not None:
-        check_output(output, [input_])
+    check_outputs({"-o": output}, [input_])
     loader = MetricLoader(device)
     scorer = loader(metric)
     loader.check_device()
@@ -177,13 +166,14 @@ def mbr(
     print_notes([*notes, *scorer.remarks()], quiet=quiet)
 
 
-def _chosen_format(format_: ChoiceFormat | None, output: str | None) -> ChoiceFormat:
+def _chosen_format(format_: str | None, output: str | None) -> str:
     """The format of --format, else of the ending of -o, else what standard output is for."""
     if format_ is not None:
-        return format_
+        return one_of("--format", format_, CHOICE_FORMATS)
     if output is None:
-        return ChoiceFormat.table if on_terminal() else ChoiceFormat.jsonl
-    return by_ending(output, _ENDINGS, ChoiceFormat.jsonl)
+        return TABLE if on_terminal() else JSONL
+    endings: dict[str, str] = {ending(each): each.value for each in TABLE_FORMATS}
+    return by_ending(output, {".jsonl": JSONL, **endings}, JSONL)
 
 
 def on_terminal() -> bool:
@@ -226,20 +216,19 @@ def _reported(sentences: Iterator[Chosen], work: Progress) -> Iterator[Chosen]:
 
 def _write(
     sentences: Iterator[Chosen],
-    format_: ChoiceFormat,
+    format_: str,
     output: str | None,
     metric: str,
     result: Callable[[tuple[Chosen, ...]], Result],
 ) -> None:
     """Write sentences as they come where the format allows it, else as a result."""
-    if format_ is ChoiceFormat.jsonl:
+    if format_ == JSONL:
         rows = (json.dumps(each.to_dict(metric), ensure_ascii=False) for each in sentences)
         write((f"{row}\n" for row in rows), output)
-    elif format_ is ChoiceFormat.text:
+    elif format_ == Format.text.value:
         write((text_line(each.best) for each in sentences), output)
     else:
-        table = format_ is ChoiceFormat.table
-        as_format = Format.text if table else Format(format_.value)
+        as_format = Format.text if format_ == TABLE else Format(format_)
         write_result(result(tuple(sentences)), as_format, output)
 
 

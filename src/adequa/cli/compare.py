@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.inputs import MetricLoader, Read, reader
+from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -25,8 +24,14 @@ from adequa.cli.options import (
     SourceText,
     metrics_option,
 )
-from adequa.cli.output import FormatOption, check_output, chosen_format, write
-from adequa.cli.progress import print_notes, progress
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    chosen_format,
+    print_notes,
+    progress,
+    write,
+)
 from adequa.comparison.settings import (
     ALPHA,
     CONFIDENCE,
@@ -130,7 +135,7 @@ def compare(
     )
     if segments and chosen is not Format.json:
         raise AdequaError("--segments goes with --format json.")
-    read, paths = reader(
+    read_batches, paths = batch_reader(
         "compare",
         hypothesis or [],
         reference or [],
@@ -142,7 +147,7 @@ def compare(
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
     comparison = compare_files(
-        read,
+        read_batches,
         paths,
         metric,
         settings,
@@ -157,23 +162,8 @@ def compare(
     write(comparison.lines(chosen, examples=examples, segments=segments), output)
 
 
-def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
-    """Raise what writing would raise, before the work; no two results go to one file.
-
-    Outputs are keyed by the option that names them.
-    """
-    files = {option: output for option, output in outputs.items() if output is not None}
-    paths = [Path(output).resolve() for output in files.values()]
-    for (option, output), path in zip(files.items(), paths, strict=True):
-        if output == "-":
-            raise AdequaError(f"{option} takes the name of a file, and - is none.")
-        if paths.count(path) > 1:
-            raise AdequaError(f"{output} is named for two results; give each a file of its own.")
-        check_output(output, inputs, option)
-
-
 def compare_files(
-    read: Read,
+    read_batches: BatchReader,
     paths: Sequence[str],
     metrics: Sequence[str] | None,
     settings: ComparisonSettings,
@@ -193,7 +183,7 @@ def compare_files(
     loading.check_device()
     words = None if known_words is None else lines(known_words)
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:
-        outputs = Outputs.of(segments_from_batches(read(advance=work.read)))
+        outputs = Outputs.of(segments_from_batches(read_batches(advance=work.read)))
         return compare_outputs(
             outputs, loaded, settings, known_words=words, people=people, progress=work
         )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adequa.cli.options import complete_dataset
-from adequa.cli.output import FormatOption, chosen_format, write_result
-from adequa.cli.progress import print_message
+from adequa.cli.output import FormatOption, chosen_format, print_message, write_result
 from adequa.tables import Column, Result, Table
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def fetch(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
     """Get a dataset: its official archive, or a prepared file from a mirror folder."""
-    from adequa.cli.progress import progress
+    from adequa.cli.output import progress
     from adequa.datasets.download import fetch as fetch_dataset
     from adequa.datasets.download import locate
     from adequa.datasets.registry import dataset

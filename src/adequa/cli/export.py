@@ -15,7 +15,7 @@ from adequa.cli.options import (
     Seed,
     complete_dataset,
 )
-from adequa.cli.progress import print_message
+from adequa.cli.output import print_message
 from adequa.cli.training import (
     DownloadOption,
     NameOption,
@@ -241,8 +241,7 @@ def round_trip(
     Each translation back has its sentence as the reference; higher temperatures give worse ones.
     `adequa train pair-regressor` learns from such a file by distillation.
     """
-    from adequa.cli.output import check_output, write
-    from adequa.cli.progress import progress
+    from adequa.cli.output import check_outputs, progress, write
     from adequa.io.text import lines
     from adequa.learned.pair.round_trips import check_temperatures
 
@@ -250,7 +249,7 @@ def round_trip(
     check_temperatures(temperatures)
     if Path(output).suffix.lower() != ".jsonl":
         raise AdequaError(f"{output} would hold JSONL; give it a name that ends in .jsonl.")
-    check_output(output, [input_])
+    check_outputs({"-o": output}, [input_])
     sentences = list(dict.fromkeys(filter(None, map(str.strip, lines(input_)))))
     if not sentences:
         raise AdequaError(f"{input_} is empty: there is nothing to translate.")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.compare import ComparedMetrics, Report, check_outputs, compare_files
-from adequa.cli.inputs import MetricLoader, reader
+from adequa.cli.compare import ComparedMetrics, Report, compare_files
+from adequa.cli.inputs import MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -18,8 +18,14 @@ from adequa.cli.options import (
     References,
     SourceText,
 )
-from adequa.cli.output import FormatOption, chosen_format, write, write_result
-from adequa.cli.progress import print_notes
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    chosen_format,
+    print_notes,
+    write,
+    write_result,
+)
 from adequa.comparison.settings import ALPHA, SEED, SWAPS
 from adequa.errors import AdequaError
 from adequa.metrics import DEFAULT_METRICS
@@ -91,12 +97,16 @@ def gate(
     chosen = chosen_format(format_, output)
     gate_rules = _rules(rules, metric, max_drop, alpha, swaps, seed)
     metrics = [rule.metric for rule in gate_rules.rules]
-    read, paths = reader("gate", [baseline, candidate], reference or [], source, None, [])
+    read_batches, paths = batch_reader(
+        "gate", [baseline, candidate], reference or [], source, None, []
+    )
     inputs = [*paths, *metrics, *([] if rules is None else [rules])]
     files = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
     check_outputs({**files, "-o": output}, inputs)
     loading = MetricLoader(device, None if no_cache else cache_size)
-    comparison = compare_files(read, paths, metrics, gate_rules.settings(), loading, quiet=quiet)
+    comparison = compare_files(
+        read_batches, paths, metrics, gate_rules.settings(), loading, quiet=quiet
+    )
     result = apply_rules(comparison, gate_rules)
     print_notes(result.notes, quiet=quiet)
     if json_ is not None:

@@ -26,18 +26,18 @@ class MetricLoader:
     """Loads metrics, and counts those that run on the device."""
 
     device: Device | None = None  # None: the default of each metric
-    megabytes: int | None = None  # size limit of the scores on disk; None for no cache
+    cache_limit_mb: int | None = None  # of the scores on disk; None for no cache
     _without_device: list[str] = field(default_factory=list)
     _with_device: int = 0
 
     def __call__(self, specification: str) -> Metric:
         """Load a metric by its name or folder, with settings."""
         metric = self._on_device(specification)
-        if self.megabytes is not None and metric.caches_scores:
+        if self.cache_limit_mb is not None and metric.caches_scores:
             from adequa.io.storage import cache_folder
 
             with suppress(RuntimeError):  # there is no home folder
-                metric.keep_scores(cache_folder() / SCORES_FILE, self.megabytes * _MEGABYTE)
+                metric.keep_scores(cache_folder() / SCORES_FILE, self.cache_limit_mb * _MEGABYTE)
         return metric
 
     def _on_device(self, specification: str) -> Metric:
@@ -55,21 +55,30 @@ class MetricLoader:
         self._with_device += 1
         return metric
 
+    def load_all(self, specifications: Sequence[str]) -> dict[str, Metric]:
+        """Load metrics, by the shortest labels that distinguish them."""
+        from adequa.metrics.registry import distinct_labels
+
+        metrics = [self(each) for each in specifications]
+        labels = distinct_labels(specifications, [each.name for each in metrics])
+        self.check_device()
+        return dict(zip(labels, metrics, strict=True))
+
     def check_device(self) -> None:
         """Raise if a device is chosen and no metric can use one."""
         if self.device is not None and not self._with_device:
-            from adequa.metrics.registry import no_device
+            from adequa.metrics.registry import device_error
 
-            raise no_device(self._without_device)
+            raise device_error(self._without_device)
 
 
-class Read(Protocol):
+class BatchReader(Protocol):
     """Reads batches of segments and reports the bytes read."""
 
     def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
 
 
-def reader(
+def batch_reader(
     verb: str,
     hypotheses: Sequence[str],
     references: Sequence[str],
@@ -79,8 +88,8 @@ def reader(
     keep: Sequence[str] = (),
     *,
     documents: bool = False,
-) -> tuple[Read, list[str]]:
-    """How to read the input of a verb, and the files that are read.
+) -> tuple[BatchReader, list[str]]:
+    """A function that reads the input of a verb, and the files that it reads.
 
     `keep` are further columns of an -i file that the verb needs.
     """

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from adequa.cli.options import Verb
-from adequa.cli.progress import print_message
+from adequa.cli.output import print_message
 from adequa.errors import AdequaError
 from adequa.version import __version__
 
@@ -141,8 +141,8 @@ def _options(
 
 
 _UNWRITABLE = "Standard output cannot be written"
-# Errors that are not about a stream: too little memory, too many open files.
-_RESOURCE_ERRORS = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
+# Errors of writing to a stream: a closed pipe, a full disk, a terminal that is gone.
+_STREAM_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main() -> None:
@@ -179,7 +179,7 @@ def _subject(error: OSError) -> str:
     """
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)} cannot be used"
-    return "The system refused something" if error.errno in _RESOURCE_ERRORS else _UNWRITABLE
+    return _UNWRITABLE if error.errno in _STREAM_ERRORS else "The operating system reports an error"
 
 
 def _prepare_streams() -> None:

@@ -30,8 +30,14 @@ from adequa.cli.options import (
     Split,
     complete_dataset,
 )
-from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import print_notes
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    chosen_format,
+    print_notes,
+    progress,
+    write_result,
+)
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -114,23 +120,12 @@ def selection_of(
     )
 
 
-def check_files(outputs: dict[str, str | None], inputs: Sequence[str]) -> None:
-    """Raise before the work what writing to the files of these options would raise after it."""
-    files = {option: path for option, path in outputs.items() if path is not None}
-    read = [*inputs, *(name.partition(":")[0] for name in inputs)]
-    for option, path in files.items():
-        check_output(path, read, option)
-    if len({Path(path).resolve() for path in files.values()}) < len(files):
-        raise AdequaError(f"{' and '.join(files)} name the same file; give each a name of its own.")
-
-
 @contextmanager
 def scoring(
     metrics: Sequence[str], loader: MetricLoader, *, quiet: bool
 ) -> Iterator[tuple[tuple[Source, ...], Progress]]:
     """Metrics and files of scores, ready to score, and the progress of the work."""
     from adequa.agreement.sources import sources
-    from adequa.cli.progress import progress
 
     scorers = sources(metrics, loader)
     loader.check_device()
@@ -242,7 +237,7 @@ def evaluate(
     )
     writing = chosen_format(format_, output)
     metrics = metric or META_EVALUATION_METRICS
-    check_files({"-o": output, "--plot": plot}, [dataset, *metrics])
+    check_outputs({"-o": output, "--plot": plot}, [dataset, *metrics])
     if plot is not None:
         from adequa.agreement.plots import check_plot
 
@@ -314,7 +309,7 @@ def differences(
         if datasets.count(name) > 1:
             raise AdequaError(f"{name} is given more than once; its pairs would count twice.")
     metrics = metric or META_EVALUATION_METRICS
-    check_files({"-o": output}, [*datasets, *metrics])
+    check_outputs({"-o": output}, [*datasets, *metrics])
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
     loader = MetricLoader(device, None if no_cache else cache_size)
     judgements = [load_judgements(name, outputs) for name in datasets]

@@ -161,10 +161,20 @@ Confidence = Annotated[
     float, typer.Option(metavar="X", help="Confidence level of the intervals, such as 0.95.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
+
+
+def _file_or_stdout(output: str | None) -> str | None:
+    return None if output == "-" else output
+
+
 Output = Annotated[
     str | None,  # and no Path, which would drop the slash of a folder
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Write to this file instead of standard output."
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=_file_or_stdout,
+        help="Write to this file instead of standard output (-).",
     ),
 ]
 NoCache = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adequa.cli.compare import Alpha, Resamples, Swaps
-from adequa.cli.inputs import MetricLoader, reader
+from adequa.cli.inputs import MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -23,8 +23,13 @@ from adequa.cli.options import (
     Seed,
     complete_metric,
 )
-from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import print_notes
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    chosen_format,
+    print_notes,
+    write_result,
+)
 from adequa.cli.training import training_progress
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
 from adequa.tables import TABLE_FORMATS, Format
@@ -80,12 +85,11 @@ def rank(
     loading.check_device()
     if no_cache and isinstance(loaded, PairwiseRanker):
         loaded.loaded_inputs = loaded.loaded_inputs.uncached()
-    read, paths = reader(
+    read_batches, paths = batch_reader(
         "rank", hypothesis or [], reference or [], None, input_, column or [], loaded.columns
     )
-    if output is not None:
-        check_output(output, paths)
-    systems = segments_from_batches(read(advance=None))
+    check_outputs({"-o": output}, paths)
+    systems = segments_from_batches(read_batches(advance=None))
     with training_progress(quiet) as training:
         ranking = rank_segments(systems, loaded, settings, training)
     print_notes(loaded.remarks(), quiet=quiet)

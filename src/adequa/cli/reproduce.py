@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.options import (
-    Quiet,
-    complete_table,
+from adequa.cli.options import Output, Quiet, complete_table
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    chosen_format,
+    print_message,
+    progress,
+    write,
+    write_result,
 )
-from adequa.cli.output import FormatOption, check_output, chosen_format, write, write_result
-from adequa.cli.progress import print_message
 
 if TYPE_CHECKING:
     from adequa.progress import Progress
@@ -56,10 +60,7 @@ def reproduce(
             "results, and into one of another name.",
         ),
     ] = Path("results"),
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the table to a file."),
-    ] = None,
+    output: Output = None,
     format_: FormatOption = None,
     quiet: Quiet = False,
 ) -> None:
@@ -74,8 +75,7 @@ def reproduce(
         write([_list()], None)
         return
     output_format = chosen_format(format_, output)
-    if output is not None:
-        check_output(output, [])
+    check_outputs({"-o": output}, [])
     if plots:
         _check_plots(results)
     page(results)  # raises for stored results that cannot be read, before the work
@@ -106,7 +106,6 @@ def _check_plots(folder: Path) -> None:
 def _measure(
     table: PaperTable, folder: Path, quick: bool, rows: tuple[str, ...], quiet: bool
 ) -> PaperResults:
-    from adequa.cli.progress import progress
     from adequa.reproduce.measure import reproduce as measure
 
     def started(row: PaperRow) -> None:

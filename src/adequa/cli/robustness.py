@@ -14,7 +14,6 @@ from adequa.cli.meta_evaluation import (
     ExcludeOutliers,
     ExcludeReferences,
     OutputsFolder,
-    check_files,
     dataset_argument,
     load_judgements,
     scoring,
@@ -38,7 +37,7 @@ from adequa.cli.options import (
     Split,
     metrics_option,
 )
-from adequa.cli.output import FormatOption, chosen_format
+from adequa.cli.output import FormatOption, check_outputs, chosen_format
 from adequa.errors import AdequaError
 from adequa.tables import Format
 
@@ -138,7 +137,7 @@ def robustness(
         raise AdequaError("Give either a DATASET, or files with -t and -r; not both.")
     if files and (str(selection) or outputs):
         raise AdequaError("--lp, --split and the like choose from a DATASET, not from files of -t.")
-    check_files({"-o": output}, [*files, *metrics, *([] if dataset is None else [dataset])])
+    check_outputs({"-o": output}, [*files, *metrics, *([] if dataset is None else [dataset])])
     title = ", ".join(name or Path(path).name for name, path in texts)
     loaded = (
         _parallel([path for _, path in texts], reference or [], source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adequa.cli.inputs import MetricLoader, Read, reader
+from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -28,8 +28,14 @@ from adequa.cli.options import (
     SourceText,
     metrics_option,
 )
-from adequa.cli.output import FormatOption, check_output, chosen_format, write_result
-from adequa.cli.progress import notes_on, print_notes, progress
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    chosen_format,
+    print_notes,
+    progress,
+    write_result,
+)
 from adequa.errors import AdequaError, counted
 from adequa.metrics import DEFAULT_METRICS
 from adequa.progress import Progress
@@ -128,61 +134,74 @@ def score(
     column for each metric, by any number of workers.
     """
     if input_ is not None and _is_corpus(input_, output, engine):
-        if hypothesis or reference or source is not None or segments or by is not None:
-            raise AdequaError("A corpus of shards goes with -i, -o and -m; leave out the others.")
+        _refuse(
+            "A corpus of shards is scored without {}; leave it out.",
+            {
+                "-t": hypothesis, "-r": reference, "-s": source, "--segments": segments, "--by": by,
+                "--no-cache": no_cache, "--cache-size": cache_size != CACHE_SIZE,
+            },
+        )  # fmt: skip
         chosen = chosen_format(format_, None)
-        scored = _score_shards(
+        result = _score_corpus(
             input_, output, metric or DEFAULT_METRICS, column or [],
             engine=engine, workers=workers, address=address, gpus=gpus, device=device,
             prefix=prefix, max_characters=max_characters, quiet=quiet,
         )  # fmt: skip
-        write_result(replace(scored, decimals=decimals), chosen, None)
+        write_result(replace(result, decimals=decimals), chosen, None)
         return
-    if engine is not None or workers is not None or address is not None or gpus:
-        raise AdequaError("Engines and workers go with -i SHARDS -o FOLDER/.")
-    if prefix or max_characters != MAX_CHARACTERS:
-        raise AdequaError("--prefix and --max-characters go with -i SHARDS -o FOLDER/.")
+    _refuse(
+        "{} goes with a corpus: -i SHARDS -o FOLDER/.",
+        {
+            "--engine": engine, "--workers": workers, "--address": address, "--gpus": gpus,
+            "--prefix": prefix, "--max-characters": max_characters != MAX_CHARACTERS,
+        },
+    )  # fmt: skip
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     chosen = chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    from adequa.scoring.results import labelled
-
-    metrics = labelled({each: loader(each) for each in metric or DEFAULT_METRICS})
-    loader.check_device()
+    metrics = loader.load_all(metric or DEFAULT_METRICS)
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
-    read, paths = reader(
+    read_batches, paths = batch_reader(
         "score", hypothesis or [], reference or [], source, input_, column or [], ids
     )
-    if output is not None:
-        check_output(output, paths)
-    result = _score(read, paths, metrics, segments, by, quiet)
+    check_outputs({"-o": output}, paths)
+    result = _score(read_batches, paths, metrics, segments, by, quiet)
     remarks = (remark for each in metrics.values() for remark in each.remarks())
-    print_notes((*notes_on(result), *remarks), quiet=quiet)
+    print_notes((*result.notes(), *remarks), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
 
 
+def _refuse(sentence: str, options: Mapping[str, object]) -> None:
+    """Raise if one of the options is given."""
+    for option, value in options.items():
+        if value:
+            raise AdequaError(sentence.format(option))
+
+
 def _score(
-    read: Read,
+    read_batches: BatchReader,
     paths: Sequence[str],
-    metrics: dict[str, Metric],
+    metrics: Mapping[str, Metric],
     segments: bool,
     by: str | None,
     quiet: bool,
 ) -> ScoringResult:
     from adequa.io.read import total_bytes
-    from adequa.scoring.stream import score_stream
+    from adequa.scoring.results import score_stream
 
     with progress("Scoring", total_bytes(paths), quiet=quiet) as work:
-        batches = _reported(read(advance=work.read), work.scored)
+        batches = _report_progress(read_batches(advance=work.read), work.scored)
         return score_stream(batches, metrics, keep_segments=segments, by=by)
 
 
-def _reported(batches: Iterator[Segments], scored: Callable[[int], None]) -> Iterator[Segments]:
+def _report_progress(
+    batches: Iterator[Segments], scored: Callable[[int], None]
+) -> Iterator[Segments]:
     for batch in batches:
         yield batch
-        scored(len(batch))  # whoever took the batch has come back for the next one
+        scored(len(batch))  # the next batch is requested once this one is scored
 
 
 def _is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bool:
@@ -198,7 +217,7 @@ def _is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bo
     )
 
 
-def _score_shards(
+def _score_corpus(
     inputs: str,
     output: str | None,
     metrics: Sequence[str],
@@ -258,4 +277,4 @@ def _corpus_notes(scored: CorpusScores, output: str) -> list[str]:
         )
     if scored.scoreless:
         notes.append(f"no row at all has a score of {', '.join(scored.scoreless)}")
-    return [*notes, *notes_on(scored.results), *scored.remarks]
+    return [*notes, *scored.results.notes(), *scored.remarks]

@@ -20,7 +20,7 @@ from adequa.cli.options import (
     complete_encoder,
     complete_metric,
 )
-from adequa.cli.progress import print_message
+from adequa.cli.output import print_message
 from adequa.cli.train_pair import pair_regressor
 from adequa.cli.train_pairwise import pairwise_ranker
 from adequa.cli.train_tree import tree_lstm

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.options import Pairs, Quiet
-from adequa.cli.progress import print_message
+from adequa.cli.output import print_message
 from adequa.cli.training import (
     DownloadOption,
     NameOption,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from adequa.cli.options import complete_dataset, complete_encoder
-from adequa.cli.progress import print_message, print_notes
+from adequa.cli.output import print_message, print_notes
 from adequa.errors import AdequaError
 from adequa.tables import Format
 
@@ -177,7 +177,7 @@ def load_ratings(
 @contextmanager
 def training_progress(quiet: bool, label: str = "Training") -> Iterator[Progress]:
     """Show a progress bar; notes are printed unless the user asked for quiet."""
-    from adequa.cli.progress import progress
+    from adequa.cli.output import progress
 
     with progress(label, None, quiet=quiet) as bar:
         yield replace(bar, note=lambda note: None if quiet else print_message(f"note: {note}"))

@@ -351,6 +351,22 @@ def _described(types: tuple[Any, ...]) -> str:
     return " or ".join(_IN_WORDS[each] for each in types)
 
 
+def distinct_labels(specifications: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The name of each metric, or its specification where several metrics have this name.
+
+    >>> distinct_labels(["CHRF", "chrf:beta=1", "ter"], ["chrf", "chrf", "ter"])
+    ['CHRF', 'chrf:beta=1', 'ter']
+    """
+    labels = [
+        name if names.count(name) == 1 else specification
+        for specification, name in zip(specifications, names, strict=True)
+    ]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise AdequaError(f'"{label}" is given more than once; name each metric once.')
+    return labels
+
+
 def check_settings(where: object, settings: Iterable[str], allowed: Sequence[str]) -> None:
     """Raise unless all settings given to a saved metric are among those it has."""
     for key in settings:
@@ -363,8 +379,8 @@ def check_settings(where: object, settings: Iterable[str], allowed: Sequence[str
             )
 
 
-def no_device(metrics: Sequence[str]) -> AdequaError:
-    """What to raise where a device is named that none of the metrics makes use of."""
+def device_error(metrics: Sequence[str]) -> AdequaError:
+    """The error where a device is named that none of the metrics uses."""
     listed = ", ".join(metrics) or "files of scores"
     return AdequaError(
         f"--device goes with trained metrics, and there is none among these: {listed}."

@@ -374,6 +374,7 @@ class CHRF(SacrebleuMetric):
     eps_smoothing: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_order("char_order", self.char_order)
         check_order("word_order", self.word_order, 0)
         check_between("beta", self.beta, 1, 1000)

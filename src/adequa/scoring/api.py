@@ -9,9 +9,8 @@ from typing import overload
 
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric, Scores, sentences, since
-from adequa.metrics.registry import shared_metric
-from adequa.scoring.results import ScoringResult, labelled
-from adequa.scoring.stream import score_stream
+from adequa.metrics.registry import distinct_labels, shared_metric
+from adequa.scoring.results import ScoringResult, score_stream
 from adequa.segments import Frame, ReferenceLayout, Segments, as_segments
 
 DEFAULT_METRIC = "adequa"
@@ -98,12 +97,13 @@ def _score_all(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringRe
     if not metrics:
         raise AdequaError("metrics is empty; name at least one.")
     with ExitStack() as stack:
-        loaded = labelled(
-            {
-                each if isinstance(each, str) else f"{each.name} {number}": _entered(each, stack)
-                for number, each in enumerate(metrics, 1)
-            }
-        )
+        entered = [_entered(each, stack) for each in metrics]
+        specifications = [
+            each if isinstance(each, str) else f"{each.name} {number}"
+            for number, each in enumerate(metrics, 1)
+        ]
+        labels = distinct_labels(specifications, [each.name for each in entered])
+        loaded = dict(zip(labels, entered, strict=True))
         before = {label: metric.counted_remarks() for label, metric in loaded.items()}
         result = score_stream([segments], loaded, keep_segments=True)
         remarks = (

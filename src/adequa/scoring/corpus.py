@@ -25,7 +25,7 @@ from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, shard_matcher
 from adequa.io.storage import LOCAL, is_address, location, storage_of
 from adequa.metrics.base import Metric, sentences, together
-from adequa.metrics.registry import in_full, no_device
+from adequa.metrics.registry import device_error, in_full
 from adequa.scoring.local import run_local
 from adequa.scoring.manifest import (
     MAX_CHARACTERS,
@@ -142,7 +142,7 @@ def score_corpus(
         device_here=worker_device if engine == "local" else "cpu",  # a cluster has its own GPUs
     )  # fmt: skip
     if device is not None and not job.devices:
-        raise no_device(specifications)
+        raise device_error(specifications)
     _check_metrics(loaded)
     _refuse_overlap(pattern, shards, job)
     _check_shards(shards, job, loaded)

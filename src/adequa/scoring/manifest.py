@@ -20,8 +20,7 @@ from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import Content, storage_of
 from adequa.metrics.base import Metric, Remark, together
-from adequa.metrics.registry import load_metric, written_settings
-from adequa.scoring.results import labels
+from adequa.metrics.registry import distinct_labels, load_metric, written_settings
 from adequa.segments import FloatArray, Segments, Signature
 
 MAX_CHARACTERS = 100_000  # of a text: what is longer is no segment, and takes some metrics hours
@@ -100,7 +99,9 @@ def make_job(
         metrics[specification], settings = load_with(specification, {"device": device_here})
         if "device" in settings:
             devices[specification] = written_settings(specification).get("device", device)
-    columns_of = {each: prefix + label for each, label in labels(metrics).items()}
+    names = [metrics[each].name for each in specifications]
+    labels = [prefix + label for label in distinct_labels(specifications, names)]
+    columns_of = dict(zip(specifications, labels, strict=True))
     job = CorpusJob(
         output=output,
         metrics={column: specification for specification, column in columns_of.items()},

@@ -1,25 +1,32 @@
-"""Results of scoring: metrics by systems, with scores by segment or by group where requested."""
+"""Scores of a stream of segments under several metrics, and their result.
+
+Batches come in any order of systems. Each metric adds up sufficient statistics by system (and by
+group where asked), so a stream of any length costs a few numbers per system; segment scores, where
+asked for, cost eight bytes per segment and metric.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+
+from adequa.errors import AdequaError
 from adequa.metrics.base import Metric, score_column
-from adequa.segments import FloatArray, Signature
+from adequa.segments import UNNAMED, FloatArray, Segments, Signature, concatenate
 from adequa.tables import (
     BEST,
+    Cell,
     Column,
     Format,
     LazyRows,
     Result,
     Row,
     Table,
-    csv_lines,
-    tsv_lines,
+    finite,
+    json_text,
 )
 
 _CHUNK = 1000  # scores that are written at a time
@@ -31,8 +38,8 @@ class ScoredSystem:
 
     name: str
     score: float
-    segments: FloatArray | None = None  # one score a segment
-    groups: Mapping[str, float] | None = None  # one score a document or other group
+    segments: FloatArray | None = None  # one score per segment
+    groups: Mapping[str, float] | None = None  # one score per document or other group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,16 +56,16 @@ class ScoredMetric:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoringResult(Result):
-    """The scores of every system under every metric, and what a reader of them should know.
+    """The scores of every system under every metric.
 
     There may be millions of segments: their scores stay in arrays until they are written.
     """
 
     metrics: tuple[ScoredMetric, ...]
-    segment_counts: Mapping[str, int]  # by system
+    segment_counts: Mapping[str, int]  # by system, with rows of a corpus that have no score
     empty_hypotheses: Mapping[str, int]  # by system, where there are any
     grouped_by: str | None = None
-    lists_segments: bool = False  # whether tables to read have a row a segment
+    lists_segments: bool = False  # whether tables to read have a row per segment
     decimals: int | None = None  # to which all scores are rounded; None: readers see each metric's
     remarks: tuple[str, ...] = ()
 
@@ -87,6 +94,15 @@ class ScoringResult(Result):
         names = [system.name for system in self.metrics[0].systems]
         return values[0] if len(names) == 1 else dict(zip(names, values, strict=True))
 
+    def notes(self) -> Iterator[str]:
+        """Notes on texts that may surprise a reader of the scores."""
+        for name, empty in self.empty_hypotheses.items():
+            count = self.segment_counts[name]
+            yield f"empty hypotheses of {name}: {empty:,} of {count:,}, scored as they are."
+        if len(set(self.segment_counts.values())) > 1:
+            counts = ", ".join(f"{name} {count}" for name, count in self.segment_counts.items())
+            yield f"the systems have different numbers of segments ({counts})."
+
     @property
     def _has_segments(self) -> bool:
         return self.metrics[0].systems[0].segments is not None
@@ -98,6 +114,7 @@ class ScoringResult(Result):
                 str(each.segment_signature if self.lists_segments else each.signature)
                 for each in self.metrics
             ),
+            *self.remarks,
         )
         system = Column("system")
         if self.lists_segments:
@@ -186,56 +203,50 @@ class ScoringResult(Result):
         return {**about, "higher_is_better": metric.higher_is_better}
 
     def _system_dict(self, system: ScoredSystem, *, segments: bool = True) -> dict[str, Any]:
-        content: dict[str, Any] = {"name": system.name, "score": self._json_score(system.score)}
+        content: dict[str, Any] = {
+            "name": system.name,
+            "score": finite(self._rounded(system.score)),
+        }
         if system.groups is not None:
             content["groups"] = [
-                {"name": group, "score": self._json_score(score)}
+                {"name": group, "score": finite(self._rounded(score))}
                 for group, score in system.groups.items()
             ]
         if segments and system.segments is not None:
-            content["segments"] = list(map(self._json_score, system.segments.tolist()))
+            content["segments"] = list(map(finite, self._segment_scores(system)))
         return content
-
-    def _json_score(self, score: float) -> float | None:
-        return None if math.isnan(score) else self._rounded(score)
 
     def lines(self, format_: Format) -> Iterator[str]:
         if format_ is Format.json:
             return self._json_lines()
-        if self.decimals is not None and format_ is Format.tsv:
-            return tsv_lines(self._fixed_point_table())
-        if self.decimals is not None and format_ is Format.csv:
-            return csv_lines(self._fixed_point_table())
+        if self.decimals is not None and format_ in {Format.tsv, Format.csv}:
+            return self._fixed_point_table().lines(format_)
         return Result.lines(self, format_)
 
     def _fixed_point_table(self) -> Table:
         """The long table with every score written to the same number of decimals."""
         table = self.long_table()
-        keys = len(table.columns) - len(self.metrics)
 
         def rows() -> Iterator[Row]:
             for row in table.rows:
-                scores = (
-                    None
-                    if isinstance(cell, float) and math.isnan(cell)
-                    else f"{cell:.{self.decimals}f}"
-                    for cell in row[keys:]
-                )
-                yield (*row[:keys], *scores)
+                yield [fixed(cell) for cell in row]
 
-        columns = (*table.columns[:keys], *(Column(each.name) for each in table.columns[keys:]))
-        return Table(columns, LazyRows(rows))
+        def fixed(cell: Cell) -> Cell:
+            is_score = isinstance(cell, float) and not np.isnan(cell)
+            return f"{cell:.{self.decimals}f}" if is_score else cell
+
+        return Table(tuple(Column(each.name) for each in table.columns), LazyRows(rows))
 
     def _json_lines(self) -> Iterator[str]:
-        """The dictionary as JSON, a line a system, in pieces."""
+        """The dictionary as JSON with a line per system, in pieces that fit in memory."""
         yield "{\n"
         if self.grouped_by is not None:
-            yield f'  "by": {_json(self.grouped_by)},\n'
+            yield f'  "by": {json_text(self.grouped_by)},\n'
         yield '  "metrics": ['
         for number, metric in enumerate(self.metrics):
             yield ",\n    {\n" if number else "\n    {\n"
             for key, value in self._about(metric).items():
-                yield f"      {_json(key)}: {_json(value)},\n"
+                yield f"      {json_text(key)}: {json_text(value)},\n"
             yield '      "systems": ['
             for index, system in enumerate(metric.systems):
                 yield ",\n        " if index else "\n        "
@@ -244,40 +255,195 @@ class ScoringResult(Result):
         yield "\n  ]\n}\n"
 
     def _json_system(self, system: ScoredSystem) -> Iterator[str]:
-        opened = _json(self._system_dict(system, segments=False)).removesuffix("}")
+        opened = json_text(self._system_dict(system, segments=False)).removesuffix("}")
         if system.segments is None:
             yield opened + "}"
             return
         yield opened + ', "segments": ['
         for start in range(0, len(system.segments), _CHUNK):
-            scores = map(self._json_score, system.segments[start : start + _CHUNK].tolist())
-            yield (", " if start else "") + _json(list(scores))[1:-1]
+            scores = map(self._rounded, system.segments[start : start + _CHUNK].tolist())
+            yield (", " if start else "") + json_text(list(map(finite, scores)))[1:-1]
         yield "]}"
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+def score_stream(
+    batches: Iterable[Segments],
+    metrics: Mapping[str, Metric],
+    *,
+    keep_segments: bool = False,
+    by: str | None = None,
+) -> ScoringResult:
+    """Score every system in a stream with every metric; `metrics` maps a label to a metric.
 
-
-AMetric = TypeVar("AMetric", bound=Metric)
-
-
-def labels(metrics: Mapping[str, AMetric]) -> dict[str, str]:
-    """The label of each metric by its specification, as short as tells the metrics apart.
-
-    >>> from adequa.metrics.registry import load_metric
-    >>> specifications = ["chrf", "ter", "chrf:beta=1"]
-    >>> list(labels({each: load_metric(each) for each in specifications}).values())
-    ['chrf', 'ter', 'chrf:beta=1']
+    `by` names an id column: each system then also gets a score for each of its values.
     """
-    names = [metric.name for metric in metrics.values()]
-    return {
-        words: metric.name if names.count(metric.name) == 1 else words
-        for words, metric in metrics.items()
-    }
+    running = RunningScores(metrics, keep_segments=keep_segments, by=by)
+    for batch in batches:
+        running.add(batch)
+    return running.results()
 
 
-def labelled(metrics: Mapping[str, AMetric]) -> dict[str, AMetric]:
-    """Metrics by their labels, in their order."""
-    label = labels(metrics)
-    return {label[words]: metric for words, metric in metrics.items()}
+class RunningScores:
+    """Scores of a stream whose batches are added one by one."""
+
+    def __init__(
+        self, metrics: Mapping[str, Metric], *, keep_segments: bool = False, by: str | None = None
+    ) -> None:
+        self._metrics, self._keep_segments, self._by = metrics, keep_segments, by
+        self._systems: dict[str, _System] = {}
+
+    def add(self, batch: Segments) -> None:
+        """Score a batch, of one system or of several."""
+        for name, segments in _split(batch, batch.ids.get("system")):
+            system = self._system(name, segments)
+            for label, metric in self._metrics.items():
+                if metric.needs_whole_corpus:
+                    system.waiting.setdefault(label, []).append(segments)
+                else:
+                    self._add(system, label, segments, metric.checked_statistics(segments))
+
+    def add_statistics(
+        self, name: str, segments: Segments, statistics: Mapping[str, FloatArray]
+    ) -> None:
+        """Add segments of one system whose statistics were computed elsewhere, by metric label.
+
+        Statistics of a metric that needs the whole corpus are those of the whole system.
+        """
+        system = self._system(name, segments)
+        for label in self._metrics:
+            self._add(system, label, segments, statistics[label])
+
+    def _system(self, name: str, segments: Segments) -> _System:
+        system = self._systems.setdefault(name, _System())
+        system.count(segments)
+        return system
+
+    def _add(self, system: _System, label: str, segments: Segments, statistics: FloatArray) -> None:
+        scores = self._metrics[label].segment_scores(statistics) if self._keep_segments else None
+        system.add(
+            label, statistics, scores, None if self._by is None else _column(segments, self._by)
+        )
+
+    def results(self) -> ScoringResult:
+        """The scores of all batches so far; more may be added after it."""
+        systems = self._systems
+        for system in systems.values():
+            for label, parts in system.waiting.items():
+                segments = concatenate(parts)
+                statistics = self._metrics[label].checked_statistics(segments)
+                system.sums.pop(label, None)  # of an earlier call
+                self._add(system, label, segments, statistics)
+        if not systems:
+            raise AdequaError("There is nothing to score: the input has no segments.")
+        empty = {name: system.empty for name, system in systems.items() if system.empty}
+        return ScoringResult(
+            metrics=tuple(
+                _result(label, metric, systems) for label, metric in self._metrics.items()
+            ),
+            segment_counts={name: system.segments for name, system in systems.items()},
+            empty_hypotheses=empty,
+            grouped_by=self._by,
+            lists_segments=self._keep_segments,
+        )
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Running sums of one metric over one system."""
+
+    total: FloatArray
+    groups: dict[str, FloatArray] = field(default_factory=dict)
+    segments: list[FloatArray] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _System:
+    """Counts and sums of one system."""
+
+    segments: int = 0
+    empty: int = 0
+    reference_counts: set[int | None] = field(default_factory=set)
+    sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
+    waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
+
+    def count(self, segments: Segments) -> None:
+        self.segments += len(segments)
+        self.empty += sum(not hypothesis.strip() for hypothesis in segments.hypotheses)
+        self.reference_counts.add(segments.reference_count)
+
+    def add(
+        self,
+        label: str,
+        statistics: FloatArray,
+        scores: FloatArray | None,
+        groups: tuple[str, ...] | None,
+    ) -> None:
+        sums = self.sums.get(label)
+        if sums is None:
+            sums = self.sums[label] = _Sums(np.zeros(statistics.shape[1]))
+        sums.total += statistics.sum(axis=0)
+        if scores is not None:
+            sums.segments.append(scores)
+        if groups is not None:
+            for group, part in _sum_by(groups, statistics).items():
+                sums.groups[group] = sums.groups.get(group, 0) + part
+
+    @property
+    def reference_count(self) -> int | None:
+        return next(iter(self.reference_counts)) if len(self.reference_counts) == 1 else None
+
+
+def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> ScoredMetric:
+    counts = {system.reference_count for system in systems.values()}
+    reference_count = counts.pop() if len(counts) == 1 else None
+    return ScoredMetric(
+        name=label,
+        signature=metric.signature(reference_count),
+        segment_signature=metric.segment_signature(reference_count),
+        higher_is_better=metric.higher_is_better,
+        decimals=metric.decimals,
+        systems=tuple(
+            _system_result(name, metric, system.sums[label]) for name, system in systems.items()
+        ),
+    )
+
+
+def _system_result(name: str, metric: Metric, sums: _Sums) -> ScoredSystem:
+    groups = None
+    if sums.groups:
+        scores = metric.system_scores(np.stack(list(sums.groups.values()))).tolist()
+        groups = dict(zip(sums.groups, scores, strict=True))
+    return ScoredSystem(
+        name=name,
+        # By itself: many rows at once may be computed in another order, to another last bit.
+        score=float(metric.system_scores(sums.total[np.newaxis])[0]),
+        segments=np.concatenate(sums.segments) if sums.segments else None,
+        groups=groups,
+    )
+
+
+def _split(segments: Segments, systems: tuple[str, ...] | None) -> Iterator[tuple[str, Segments]]:
+    """Split a batch by system."""
+    if systems is None:
+        yield UNNAMED, segments
+        return
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(systems):
+        rows.setdefault(name, []).append(row)
+    for name, chosen in rows.items():
+        yield name, (segments if len(rows) == 1 else segments.select(chosen))
+
+
+def _sum_by(column: tuple[str, ...], statistics: FloatArray) -> dict[str, FloatArray]:
+    """Summed rows of statistics for each value of a column, in order of first appearance."""
+    codes: dict[str, int] = {}
+    group_of_row = [codes.setdefault(value, len(codes)) for value in column]
+    sums = np.zeros((len(codes), statistics.shape[1]))
+    np.add.at(sums, group_of_row, statistics)
+    return dict(zip(codes, sums, strict=True))
+
+
+def _column(segments: Segments, name: str) -> tuple[str, ...]:
+    if name not in segments.ids:
+        raise AdequaError(f'The input has no column "{name}" to group the scores by.')
+    return segments.ids[name]

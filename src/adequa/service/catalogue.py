@@ -23,6 +23,7 @@ from adequa.metrics.edit_rates import TOKENIZERS
 from adequa.metrics.registry import (
     METRICS,
     clear_text_caches,
+    distinct_labels,
     load_metric,
     metric_class,
     named_metric,
@@ -151,20 +152,14 @@ class Catalogue:
                 f"There are {len(specifications)} metrics, and this server takes "
                 f"{self._limits.metrics}.",
             )
-        for name in specifications:
-            if specifications.count(name) > 1:
-                raise AdequaError(f'"{name[:40]}" is given more than once; name each metric once.')
         metrics = [resources.enter_context(self.use(name)) for name in specifications]
         # A metric that is loaded already does not wait for a thread.
         queues = [
             await asyncio.to_thread(each.loaded) if each.queue is None else each.queue
             for each in metrics
         ]
-        names = [queue.metric.name for queue in queues]
-        return {
-            name if names.count(name) == 1 else specification: queue
-            for specification, name, queue in zip(specifications, names, queues, strict=True)
-        }
+        labels = distinct_labels(specifications, [queue.metric.name for queue in queues])
+        return dict(zip(labels, queues, strict=True))
 
     def close(self) -> None:
         """Score what was accepted, and end."""

@@ -20,8 +20,7 @@ import numpy as np
 from adequa.comparison.compare import segments_from_lists
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
-from adequa.scoring.results import ScoringResult
-from adequa.scoring.stream import RunningScores
+from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, Refusal
 from adequa.service.queue import MetricQueue, Submission
