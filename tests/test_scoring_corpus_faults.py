@@ -70,16 +70,6 @@ def test_workers_are_killed(corpus: Path, expected: dict[str, bytes], tmp_path: 
     assert contents(tmp_path / "out") == expected
 
 
-def test_interrupts_are_for_the_driver_alone() -> None:
-    from adequa.scoring.local import _interrupts_blocked
-
-    program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
-    with _interrupts_blocked():
-        found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert found.stdout == b"True\n"
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-
-
 def test_workers_that_die_again_and_again(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

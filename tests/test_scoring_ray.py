@@ -151,12 +151,10 @@ def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from adequa.scoring.manifest import CorpusJob, ShardRecord
 
     size = 3
-    outputs = ray_engine.VisibleOutputs(CorpusJob(f"file://{tmp_path}/o u t", {}, {}))
-    outputs.expect(
-        ShardRecord(
-            shard="a", rows=1, unscored=0, first_reason=None, empty=0,
-            input=Content(1, ""), output=Content(size, ""), metrics={},
-        )
+    job = CorpusJob(f"file://{tmp_path}/o u t", {}, {})
+    record = ShardRecord(
+        shard="a", rows=1, unscored=0, first_reason=None, empty=0,
+        input=Content(1, ""), output=Content(size, ""), metrics={},
     )  # fmt: skip
     late = tmp_path / "o u t" / "a"
     late.parent.mkdir()
@@ -165,7 +163,7 @@ def test_outputs_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         late.write_bytes(b"x" * (late.stat().st_size + 1 if late.exists() else 1))
 
     monkeypatch.setattr(ray_engine, "sleep", wait)
-    outputs.await_all()
+    ray_engine.await_output(job, record)
     assert late.stat().st_size == size
 
 

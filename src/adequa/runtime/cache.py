@@ -82,13 +82,12 @@ class Cache:
         """Return the values of the keys that are in the cache."""
         if not keys or not self._readable:
             return {}
-        inode = _inode(self.path)
         try:
             if self.path.exists():
                 with closing(self._connect()) as connection:
                     return _select(connection, keys) if _has_table(connection) else {}
         except _FAILURES as error:
-            self._readable = self._writable = self._recover(error, inode)
+            self._readable = self._writable = self._recover(error)
         return {}
 
     def write(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
@@ -98,12 +97,11 @@ class Cache:
         for _ in range(2):  # again in a new file where the old one was damaged
             if not rows or not self._writable:
                 return
-            inode = _inode(self.path)
             try:
                 self._insert(rows)
                 break
             except _FAILURES as error:
-                self._writable = self._recover(error, inode)
+                self._writable = self._recover(error)
 
     def _insert(self, rows: list[tuple[bytes, bytes]]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,11 +124,17 @@ class Cache:
         connection.text_factory = bytes  # a damaged value may claim to be text
         return connection
 
-    def _recover(self, error: Exception, inode: int | None) -> bool:
+    def _recover(self, error: Exception) -> bool:
         """Note a failure; return whether the cache can go on, with a new file."""
         # SQLite reports damage as this class, and everything else as one of its subclasses.
-        damaged = type(error) is sqlite3.DatabaseError
-        recovered = damaged and _move_aside(self.path, inode)
+        recovered = type(error) is sqlite3.DatabaseError
+        try:
+            if recovered:
+                self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+        except FileNotFoundError:
+            pass  # another process was faster
+        except OSError:
+            recovered = False
         note = (
             f"{self.path} was damaged ({error}) and is begun anew."
             if recovered
@@ -180,23 +184,6 @@ def _drop_oldest(connection: sqlite3.Connection, limit: int) -> None:
 
 def _checksum(key: bytes, value: bytes) -> bytes:
     return zlib.crc32(value, zlib.crc32(key)).to_bytes(_CHECKSUM, "little")
-
-
-def _inode(path: Path) -> int | None:
-    try:
-        return path.stat().st_ino
-    except (OSError, ValueError):
-        return None
-
-
-def _move_aside(path: Path, inode: int | None) -> bool:
-    """Rename a damaged file, unless another process has replaced it meanwhile."""
-    try:
-        if _inode(path) == inode:
-            path.replace(path.with_name(f"{path.name}.damaged"))
-    except OSError:
-        return False
-    return True
 
 
 class VectorCache(Cache):

@@ -42,8 +42,6 @@ def _cgroup_quotas(root: Path) -> Iterator[float]:
     lines = _read(root / "proc/self/cgroup").splitlines()
     name = next((line.removeprefix(_V2) for line in lines if line.startswith(_V2)), "")
     group = PurePosixPath(name.lstrip("/"))
-    if ".." in group.parts:  # outside of what a container sees
-        group = PurePosixPath()
     for folder in (group, *group.parents):
         quota = _quota(_read(mount / folder / "cpu.max"))
         if quota is not None:

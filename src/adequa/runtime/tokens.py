@@ -252,8 +252,6 @@ def _template(path: Path, backend: Tokenizer) -> Template:
     tokens = list(zip(encoding.ids, types, strict=True))
     starts = sides.index(0), sides.index(1)
     ends = [len(sides) - sides[::-1].index(side) for side in (0, 1)]
-    if ends[0] > starts[1]:
-        raise AdequaError(f"{path} is a tokenizer that puts the second text before the first.")
     return Template(
         before=tokens[: starts[0]],
         between=tokens[ends[0] : starts[1]],

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -173,19 +174,23 @@ class _ProgressSum:
         self._rows = self._unscored = self._resumed = 0
         self._bytes = 0.0
         self._progress = progress
+        self._lock = Lock()  # Ray reports from two threads
 
     def __call__(self, new: ShardProgress) -> None:
         """Replace the last report of a shard: one whose worker was lost starts again."""
-        old = self._last.get(new.shard, ShardProgress(new.shard, 0, 0, 0.0))
-        self._last[new.shard] = new
-        self._rows += new.rows - old.rows
-        self._unscored += new.unscored - old.unscored
-        self._resumed += new.rows * new.resumed - old.rows * old.resumed
-        self._bytes += (new.done - old.done) * self._sizes[new.shard]
-        if self._progress is not None:
-            self._progress(
-                CorpusProgress(self._rows, self._unscored, round(self._bytes), self._resumed)
-            )
+        with self._lock:
+            old = self._last.get(new.shard, ShardProgress(new.shard, 0, 0, 0.0))
+            if old.done == 1 and new.rows < old.rows:
+                return  # sent before the shard was finished, and received after it
+            self._last[new.shard] = new
+            self._rows += new.rows - old.rows
+            self._unscored += new.unscored - old.unscored
+            self._resumed += new.rows * new.resumed - old.rows * old.resumed
+            self._bytes += (new.done - old.done) * self._sizes[new.shard]
+            if self._progress is not None:
+                self._progress(
+                    CorpusProgress(self._rows, self._unscored, round(self._bytes), self._resumed)
+                )
 
 
 ShardOutcomes: TypeAlias = Generator[ShardOutcome, None, None]

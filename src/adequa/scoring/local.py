@@ -9,10 +9,9 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections import Counter, deque
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
@@ -127,30 +126,15 @@ def _retry(worker: _Worker, waiting: deque[Shard], lost: Counter[str]) -> None:
 def _started(context: Any, job: CorpusJob) -> _Worker:
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, job), daemon=True)
-    with _interrupts_blocked():
-        process.start()
+    process.start()
     theirs.close()  # so that it ends with the worker
     return _Worker(process, ours)
 
 
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C in processes that are started meanwhile: only this process handles it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # It would be started on the way otherwise, and would unblock interrupts.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _work(pipe: Connection, job: CorpusJob) -> None:
     """A worker: scores shards until the pipe is closed."""
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the driver handles Ctrl-C
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:
             scorer = ShardScorer(job)
             while True:

@@ -16,8 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from importlib import import_module
-from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -59,42 +58,19 @@ def ray_engine(
             """The outcomes of shards, in the order in which they are finished."""
             count = min(workers or capacity, len(shards))
             board = f"adequa {uuid4()}"
-            reporter, outputs = _Reporter(report), VisibleOutputs(job)
-            with _watched(ray, board, reporter.update):
+            with _watched(ray, board, report):
                 for row in _mapped(ray, (replace(job, threads=1), board), shards, count, gpus):
                     outcome: ShardOutcome = row["outcome"]
-                    reporter.finish(outcome)
-                    if outcome.record is not None:
-                        outputs.expect(outcome.record)
+                    if (record := outcome.record) is not None:
+                        report(
+                            ShardProgress(
+                                record.shard, record.rows, record.unscored, 1.0, outcome.resumed
+                            )
+                        )
+                        await_output(job, record)
                     yield outcome
-                outputs.await_all()
 
         yield run
-
-
-class _Reporter:
-    """Reports progress from two threads; after a shard is finished, nothing older of it."""
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._lock = Lock()
-        self._finished: set[str] = set()
-
-    def update(self, progress: ShardProgress) -> None:
-        """Report how far a shard is."""
-        with self._lock:
-            if progress.shard not in self._finished:
-                self._report(progress)
-
-    def finish(self, outcome: ShardOutcome) -> None:
-        """Report that a shard is finished."""
-        with self._lock:
-            record = outcome.record
-            if record is not None:
-                self._report(
-                    ShardProgress(outcome.shard, record.rows, record.unscored, 1.0, outcome.resumed)
-                )
-            self._finished.add(outcome.shard)
 
 
 def _mapped(
@@ -321,42 +297,17 @@ def _last_line(error: Exception) -> str:
     return lines[-1].strip().rstrip(".") + "."
 
 
-class VisibleOutputs:
-    """Checks that the driver can see what workers write, and not only their own nodes."""
-
-    def __init__(self, job: CorpusJob) -> None:
-        self._output = job.output
-        # Every other store is the same for all.
-        self._is_local = storage_of(job.output)[0].kind == LOCAL
-        self._missing: dict[str, tuple[int, float]] = {}  # size, and when it was first missing
-
-    def expect(self, record: ShardRecord) -> None:
-        """Look for the output of a shard, and for those that were not visible before."""
-        if self._is_local:
-            self._missing[record.shard] = record.output.bytes, monotonic()
-            self._look()
-
-    def await_all(self) -> None:
-        """Wait until all outputs are visible."""
-        while self._missing:
-            sleep(_INTERVAL)
-            self._look()
-
-    def _look(self) -> None:
-        now = monotonic()
-        for shard, (size, since) in [*self._missing.items()]:
-            if self._is_visible(shard, size):
-                del self._missing[shard]
-            elif now - since >= _OUTPUT_TIMEOUT:
-                raise AdequaError(
-                    f"{shard} is scored, and its scores are not seen from here in {self._output}: "
-                    "they may be on the worker's own disk. Give a folder that all nodes share, or "
-                    "an address, with -o."
-                )
-
-    def _is_visible(self, shard: str, size: int) -> bool:
-        _, path = storage_of(f"{self._output}/{shard}")
-        try:
-            return Path(path).stat().st_size == size
-        except OSError:
-            return False
+def await_output(job: CorpusJob, record: ShardRecord) -> None:
+    """Wait until the driver can see what a worker has written, and not only its own node."""
+    storage, path = storage_of(f"{job.output}/{record.shard}")
+    if storage.kind != LOCAL:  # every other store is the same for all
+        return
+    deadline = monotonic() + _OUTPUT_TIMEOUT
+    while storage.size(path) != record.output.bytes:
+        if monotonic() >= deadline:
+            raise AdequaError(
+                f"{record.shard} is scored, and its scores are not seen from here in {job.output}: "
+                "they may be on the worker's own disk. Give a folder that all nodes share, or "
+                "an address, with -o."
+            )
+        sleep(_INTERVAL)
