@@ -48,7 +48,7 @@ class Length(MeanMetric):
         self.noise = noise
         self.seen: list[tuple[str, tuple[str, ...]]] = []
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         self.seen += zip(segments.hypotheses, segments.references, strict=True)
         lengths = np.array([len(text) for text in segments.hypotheses], dtype=float)
         return np.asarray(lengths + self.noise * np.arange(len(lengths)))

@@ -157,7 +157,7 @@ def test_other_errors_of_the_system_are_not_laid_to_the_output(
     def failing(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(PackedPair, "score_segments", failing)
+    monkeypatch.setattr(PackedPair, "compute_segment_scores", failing)
     shown = adequa("score", *FILES, "-m", "metric")
     assert (shown.returncode, shown.stdout) == (2, "")
     assert shown.stderr.startswith(f"adequa: error: {said}")

@@ -47,7 +47,7 @@ def test_the_scoring_after_it_is_not_done_because_the_training_is(
         train(seen, 10)
         seen.status("")
         seen.stage("Scoring with rated")
-        seen.scored(1234)
+        seen.texts_scored(1234)
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("Scoring with rated")[2]
     assert "1,234 segments" in last

@@ -16,7 +16,7 @@ from adequa.cli.main import main
 from adequa.encoders.registry import ENCODERS, EncoderEntry, load_encoder
 from adequa.encoders.word_vectors import load_word_vectors
 from adequa.errors import AdequaError
-from adequa.metrics.base import Remark, plain
+from adequa.metrics.base import Remark, plain_remarks
 from adequa.metrics.registry import load_metric
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import Counting, write_vectors, write_words
@@ -219,7 +219,7 @@ class Cut(Counting):
     """An encoder that has cut texts, and has no list of words."""
 
     def counted_remarks(self) -> tuple[Remark, ...]:
-        return plain(["the encoder cut 3 sentences."])
+        return plain_remarks(["the encoder cut 3 sentences."])
 
     @classmethod
     def load(cls, path: str) -> Cut:

@@ -67,7 +67,7 @@ def test_it_keeps_scores_and_tells_of_them(shipped: Path, tmp_path: Path) -> Non
 
 
 def _kept(metric: Metric, file: Path) -> list[float]:
-    metric.keep_scores(file, 1 << 20)
+    metric.enable_cache(file, 1 << 20)
     found: list[float] = metric.score(SEGMENTS).segments.tolist()
     return found
 

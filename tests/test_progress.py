@@ -39,8 +39,8 @@ def test_long_work_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", 10, quiet=False) as work:
-        work.read(5)
-        work.scored(1234)
+        work.bytes_read(5)
+        work.texts_scored(1234)
         assert terminal.written.wait(30)  # by the clock: no more work is reported
     assert "Scoring" in terminal.getvalue()
     assert "50%" in terminal.getvalue()
@@ -51,8 +51,8 @@ def test_work_after_all_is_read_shows_no_percentage(monkeypatch: pytest.MonkeyPa
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", 10, quiet=False) as work:
-        work.read(10)
-        work.scored(1)
+        work.bytes_read(10)
+        work.texts_scored(1)
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("Scoring")[2]
     assert "segments" in last
@@ -62,7 +62,7 @@ def test_work_after_all_is_read_shows_no_percentage(monkeypatch: pytest.MonkeyPa
 def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     with progress("Scoring", 10, quiet=False) as work:
-        work.read(10)
+        work.bytes_read(10)
     assert terminal.getvalue() == ""
 
 
@@ -70,12 +70,12 @@ def test_quiet_or_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", 10, quiet=True) as work:
-        work.read(10)
-        work.scored(1)
+        work.bytes_read(10)
+        work.texts_scored(1)
     plain = io.StringIO()
     monkeypatch.setattr("sys.stderr", plain)
     with progress("Scoring", 10, quiet=False) as work:
-        work.read(10)
+        work.bytes_read(10)
     assert terminal.getvalue() == plain.getvalue() == ""
 
 

@@ -38,7 +38,7 @@ class Spy(LearnedMetric):
         self.seen.append(ratings)
         return self
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         return np.full(len(segments), float(len(segments)))
 
     def settings(self) -> dict[str, Any]:

@@ -148,7 +148,9 @@ def test_scores_are_those_that_evaluate_takes(name: str, archive: Path) -> None:
     """Lower is better for WER, and NIST looks at a whole corpus."""
     judgements = load_dataset(archive)
     counted: list[int] = []
-    scored = system_scorer(lambda: load_metric(name))(judgements, Progress(scored=counted.append))
+    scored = system_scorer(lambda: load_metric(name))(
+        judgements, Progress(texts_scored=counted.append)
+    )
     points = {part.name: part.metrics[0] for part in evaluate(judgements, [name], PLAIN).points}
     pairs = np.array(scored.ids["lp"])
     for pair, scores in points.items():

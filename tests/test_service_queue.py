@@ -28,7 +28,7 @@ class Slow(MeanMetric):
     higher_is_better = True
     range = (0.0, float("inf"))
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         if "bad" in segments.hypotheses:
             raise AdequaError("bad is no translation.")
         self.began.release()

@@ -14,8 +14,8 @@ def _ignore(*_: object) -> None:
 class Progress:
     """Callbacks of a computation; those that are not given do nothing."""
 
-    read: Callable[[int], None] = _ignore  # number of bytes just read
-    scored: Callable[[int], None] = _ignore  # number of texts just scored
+    bytes_read: Callable[[int], None] = _ignore  # number of bytes just read
+    texts_scored: Callable[[int], None] = _ignore  # number of texts just scored
     stage: Callable[[str], None] = _ignore  # name of the stage that begins
     step: Callable[[int, int], None] = _ignore  # steps finished, and steps in all
     status: Callable[[str], None] = _ignore  # a few words, such as the current loss

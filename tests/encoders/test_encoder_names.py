@@ -12,7 +12,7 @@ import pytest
 
 from adequa.cli.main import main
 from adequa.encoders.base import Encoder
-from adequa.encoders.registry import in_full, load_encoder, transformer_name
+from adequa.encoders.registry import load_encoder, transformer_name, with_absolute_paths
 from adequa.encoders.token_vectors import load_token_vectors
 from adequa.encoders.transformer_files import model_folder
 from adequa.errors import AdequaError
@@ -49,7 +49,7 @@ LOADERS: dict[str, Callable[..., object]] = {
     "encoder": load_encoder,
     "encoder with its kind": lambda name, **more: load_encoder(f"transformer:{name}", **more),
     "word vectors": lambda name, **more: load_token_vectors([name], "cpu", **more),
-    "input": lambda name, **more: load_inputs([in_full(name)], cache=False, **more),
+    "input": lambda name, **more: load_inputs([with_absolute_paths(name)], cache=False, **more),
     "folder": lambda name, **more: model_folder(transformer_name(name), **more),
 }
 

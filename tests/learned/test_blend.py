@@ -19,8 +19,8 @@ from adequa.learned import blend as blend_module
 from adequa.learned.blend import LEXICAL, Blend
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import fit_svr
-from adequa.metrics.base import plain
-from adequa.metrics.registry import METRICS, in_full, load_metric
+from adequa.metrics.base import plain_remarks
+from adequa.metrics.registry import METRICS, load_metric, with_absolute_paths
 from adequa.progress import Progress
 from adequa.segments import Segments
 from test_cli import EXAMPLES, adequa
@@ -127,7 +127,7 @@ def test_a_corpus_is_a_language_pair_of_a_dataset(features: list[Features]) -> N
 def test_progress_and_a_blend_of_nothing() -> None:
     stages: list[str] = []
     scored: list[int] = []
-    training = Progress(stage=stages.append, scored=scored.append)
+    training = Progress(stage=stages.append, texts_scored=scored.append)
     Blend(FEW, folds=2, workers=1).fit(examples(), training)
     assert stages[:2] == ["Scoring with chrf", "Scoring with wer"]
     assert scored == [36, 36]
@@ -287,7 +287,7 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     assert metric.remarks() == ()
     for part in metric.parts[1:]:
         monkeypatch.setattr(
-            type(part), "counted_remarks", lambda self: plain([f"{self.name} cut texts"])
+            type(part), "counted_remarks", lambda self: plain_remarks([f"{self.name} cut texts"])
         )
     assert metric.remarks() == ("wer cut texts", "ter cut texts")
 
@@ -317,11 +317,11 @@ def test_a_recursive_blend_is_refused() -> None:
 def test_paths_in_full(tmp_path: Path) -> None:
     fitted(examples(), "chrf", name="mine").save("mine")
     Path("a.npz").write_text("")
-    assert in_full("mine") == in_full("./mine/") == str(tmp_path / "mine")
-    assert in_full("mine:encoder=a.npz,encoder2=words:a.npz,cache=no") == (
+    assert with_absolute_paths("mine") == with_absolute_paths("./mine/") == str(tmp_path / "mine")
+    assert with_absolute_paths("mine:encoder=a.npz,encoder2=words:a.npz,cache=no") == (
         f"{tmp_path}/mine:encoder={tmp_path}/a.npz,encoder2=words:{tmp_path}/a.npz,cache=no"
     )
-    assert in_full("chrf:word_order=2") == "chrf:word_order=2"
+    assert with_absolute_paths("chrf:word_order=2") == "chrf:word_order=2"
 
 
 def test_the_card_says_what_it_is() -> None:

@@ -25,7 +25,7 @@ from adequa.learned.embedding.features import feature_count
 from adequa.learned.embedding.metric import EmbeddingRegressor
 from adequa.learned.embedding.svr import SupportVectors
 from adequa.learned.ensemble import Ensemble, Part
-from adequa.metrics.base import plain
+from adequa.metrics.base import plain_remarks
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.segments import Segments
@@ -380,5 +380,5 @@ def test_remarks_are_those_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     blend("two", 4.0, lexical="chrf")
     ensemble = Ensemble.of(["one", "two"])
     assert ensemble.remarks() == ()
-    monkeypatch.setattr(CHRF, "counted_remarks", lambda _: plain(["texts were cut"]))
+    monkeypatch.setattr(CHRF, "counted_remarks", lambda _: plain_remarks(["texts were cut"]))
     assert ensemble.remarks() == ("texts were cut",)  # both say the same

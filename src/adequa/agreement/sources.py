@@ -263,7 +263,9 @@ def text_statistics(
         first, index = (
             (np.arange(len(rows)),) * 2 if whole else _distinct(segments, source.metric.columns)
         )
-        part = batched_statistics(source.metric, segments.select(first.tolist()), progress.scored)
+        part = batched_statistics(
+            source.metric, segments.select(first.tolist()), progress.texts_scored
+        )
         check_finite(source.name, source.metric.segment_scores(part))
         parts.append((rows, part[index]))
     statistics = np.empty((len(texts), parts[0][1].shape[1]))

@@ -99,7 +99,7 @@ def rerank(
     scorer = loader(metric)
     loader.check_device()
     with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
-        lists = read_candidates(input_, with_references=not reference, advance=work.read)
+        lists = read_candidates(input_, with_references=not reference, advance=work.bytes_read)
         ranked = ranked_candidates(_with_references(lists, reference or []), scorer)
         _write(
             _reported(ranked, work),
@@ -154,7 +154,7 @@ def mbr(
     loader.check_device()
     pruning = None if keep is None else Pruning(keep, loader(keep_by), check_every)
     with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
-        lists = read_candidates(input_, with_references=False, advance=work.read)
+        lists = read_candidates(input_, with_references=False, advance=work.bytes_read)
         _write(
             _reported(choices(lists, scorer, pruning), work),
             chosen,
@@ -210,7 +210,7 @@ def _with_references(
 
 def _reported(sentences: Iterator[Chosen], work: Progress) -> Iterator[Chosen]:
     for each in sentences:
-        work.scored(len(each.candidates))
+        work.texts_scored(len(each.candidates))
         yield each
 
 

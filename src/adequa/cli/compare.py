@@ -183,7 +183,7 @@ def compare_files(
     loading.check_device()
     words = None if known_words is None else lines(known_words)
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:
-        outputs = Outputs.of(segments_from_batches(read_batches(advance=work.read)))
+        outputs = Outputs.of(segments_from_batches(read_batches(advance=work.bytes_read)))
         return compare_outputs(
             outputs, loaded, settings, known_words=words, people=people, progress=work
         )

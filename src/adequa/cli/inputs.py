@@ -37,7 +37,7 @@ class MetricLoader:
             from adequa.io.storage import cache_folder
 
             with suppress(RuntimeError):  # there is no home folder
-                metric.keep_scores(cache_folder() / SCORES_FILE, self.cache_limit_mb * _MEGABYTE)
+                metric.enable_cache(cache_folder() / SCORES_FILE, self.cache_limit_mb * _MEGABYTE)
         return metric
 
     def _on_device(self, specification: str) -> Metric:

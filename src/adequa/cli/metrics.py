@@ -62,6 +62,6 @@ def shown_default(value: object) -> str:
     >>> shown_default(4), shown_default(False), shown_default(None), shown_default("")
     ('4', 'false', 'none', '–')
     """
-    from adequa.metrics.base import written
+    from adequa.metrics.base import format_setting
 
-    return "none" if value is None else written(value) or "–"
+    return "none" if value is None else format_setting(value) or "–"

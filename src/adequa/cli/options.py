@@ -26,13 +26,13 @@ class Verb(TyperCommand):
             and (not has_arguments or each.name in {"hypothesis", "reference"})
             for name in each.opts
         }
-        return super().parse_args(ctx, repeated(args, options))
+        return super().parse_args(ctx, expand_repeated_options(args, options))
 
 
-def repeated(args: Sequence[str], options: Collection[str]) -> list[str]:
+def expand_repeated_options(args: Sequence[str], options: Collection[str]) -> list[str]:
     """Arguments with one of the options before each of its values.
 
-    >>> repeated(["-t", "a", "b", "-q", "--lp=x", "y"], {"-t", "--lp"})
+    >>> expand_repeated_options(["-t", "a", "b", "-q", "--lp=x", "y"], {"-t", "--lp"})
     ['-t', 'a', '-t', 'b', '-q', '--lp=x', '--lp', 'y']
     """
     expanded: list[str] = []

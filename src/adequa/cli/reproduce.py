@@ -129,6 +129,6 @@ def _without_total_after(work: Progress) -> Progress:
     def step(steps: int, total: int) -> None:
         work.step(steps, total)
         if steps == total:
-            work.read(0)  # the time that scoring will take is not known: the bar only moves
+            work.bytes_read(0)  # the time that scoring will take is not known: the bar only moves
 
     return replace(work, step=step)

@@ -192,7 +192,7 @@ def _score(
     from adequa.scoring.results import score_stream
 
     with progress("Scoring", total_bytes(paths), quiet=quiet) as work:
-        batches = _report_progress(read_batches(advance=work.read), work.scored)
+        batches = _report_progress(read_batches(advance=work.bytes_read), work.texts_scored)
         return score_stream(batches, metrics, keep_segments=segments, by=by)
 
 
@@ -258,8 +258,8 @@ def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
     start, seen = monotonic(), [0, 0]
 
     def update(corpus: CorpusProgress) -> None:
-        work.read(corpus.bytes - seen[0])
-        work.scored(corpus.rows - seen[1])
+        work.bytes_read(corpus.bytes - seen[0])
+        work.texts_scored(corpus.rows - seen[1])
         seen[:] = corpus.bytes, corpus.rows
         rate = (corpus.rows - corpus.resumed) / max(monotonic() - start, 1e-9)
         work.status(f"{rate:,.0f} rows a second, {corpus.unscored:,} not scored")

@@ -106,7 +106,7 @@ def embedding_regressor(
     loaded = load_encoders(encoder, download=download)
     with training_progress(quiet) as progress:
         metric = EmbeddingRegressor(
-            encoder=cached(loaded, progress=progress.scored) if cache else loaded,
+            encoder=cached(loaded, progress=progress.texts_scored) if cache else loaded,
             model=model.value,
             grid=grid.value,
             references=references.value,

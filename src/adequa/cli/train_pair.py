@@ -378,7 +378,7 @@ def _train_frozen(
     )
     with training_progress(quiet) as progress:
         return EmbeddingRegressor(
-            encoder=cached(encoder, progress=progress.scored),
+            encoder=cached(encoder, progress=progress.texts_scored),
             model="mlp",
             grid="paper",
             references="mean" if options.references == "mean" else "best",

@@ -131,7 +131,7 @@ def pairwise_ranker(
     quiet: Quiet = False,
 ) -> None:
     """Train a network on preferences to choose the better of two hypotheses, for `adequa rank`."""
-    from adequa.encoders.registry import in_full
+    from adequa.encoders.registry import with_absolute_paths
     from adequa.learned.pairwise.data import sample_rows
     from adequa.learned.pairwise.inputs import COLUMN, load_inputs
     from adequa.learned.pairwise.metric import PairwiseRanker
@@ -140,7 +140,7 @@ def pairwise_ranker(
     if scores and (len(preferences) > 1 or validation):
         raise AdequaError("--scores goes with one file of --preferences, and without --validation.")
     training_data = [_preferences(each, lp, quiet) for each in preferences]
-    further = [in_full(each) for each in encoder or ()]
+    further = [with_absolute_paths(each) for each in encoder or ()]
     for path in scores or ():
         column, training_data[0] = _with_scores(training_data[0], path)
         further.append(f"{COLUMN}{column}")

@@ -148,7 +148,7 @@ def tree_lstm(
     loaded_parser = load_parser(*(parser or ["spacy:en_core_web_md"]))
     with training_progress(quiet) as progress:
         metric = TreeLstm(
-            parser=cached_parser(loaded_parser, progress=progress.scored)
+            parser=cached_parser(loaded_parser, progress=progress.texts_scored)
             if cache
             else loaded_parser,
             vectors=load_token_vectors(vectors, device, download=download) if vectors else None,

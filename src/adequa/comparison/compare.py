@@ -371,7 +371,7 @@ def _scored_in_batches(
         for system, batches in enumerate(parts):
             segments = outputs.batch(system, rows, references)
             batches.append(compute(metric, segments))
-            progress.scored(len(segments))
+            progress.texts_scored(len(segments))
     return np.stack([np.concatenate(batches) for batches in parts])
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.io.storage import cache_folder
-from adequa.metrics.base import Remark, plain, sentences
+from adequa.metrics.base import Remark, plain_remarks, render_remarks
 from adequa.runtime.batching import distinct, paired
 from adequa.runtime.cache import VECTORS_LIMIT, VectorCache, text_key
 
@@ -64,7 +64,7 @@ class AnyEncoder(ABC):
 
     def remarks(self) -> tuple[str, ...]:
         """Return notes for the user about the vectors, such as how many texts were truncated."""
-        return sentences(self.counted_remarks())
+        return render_remarks(self.counted_remarks())
 
     def counted_remarks(self) -> tuple[Remark, ...]:
         """Return the notes with their counts, which can be added up over workers."""
@@ -170,7 +170,7 @@ class _Cached(AnyEncoder):
         self._progress = progress
 
     def counted_remarks(self) -> tuple[Remark, ...]:
-        return (*self.encoder.counted_remarks(), *plain(self.cache.notes))
+        return (*self.encoder.counted_remarks(), *plain_remarks(self.cache.notes))
 
 
 class CachedEncoder(_Cached, Encoder):

@@ -139,10 +139,10 @@ def load_encoders(
     return Concatenation(tuple(each for each in encoders if isinstance(each, Encoder)))
 
 
-def in_full(specification: str) -> str:
+def with_absolute_paths(specification: str) -> str:
     """Return a specification with its kind.
 
-    >>> in_full("bert-base-uncased")
+    >>> with_absolute_paths("bert-base-uncased")
     'transformer:bert-base-uncased'
     """
     return format_specification(*_parse(specification))

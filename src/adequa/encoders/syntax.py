@@ -26,7 +26,7 @@ from adequa.encoders.parses import Parser, Parses, cached_parser, load_parser
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError
 from adequa.io.conllu import ROOT
-from adequa.metrics.base import Remark, plain
+from adequa.metrics.base import Remark, plain_remarks
 from adequa.runtime.batching import distinct
 
 DIMENSION = 25
@@ -67,7 +67,7 @@ class Syntax(Encoder):
         return cls(cached_parser(load_parser(path)), features, table)
 
     def counted_remarks(self) -> tuple[Remark, ...]:
-        return plain(self.parser.remarks())
+        return plain_remarks(self.parser.remarks())
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         texts, index = distinct(sentences)

@@ -32,7 +32,7 @@ from adequa.encoders.transformer_files import (
 from adequa.encoders.word_vectors import WordVectors, load_word_vectors
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import BOOLEANS
-from adequa.metrics.base import Remark, sentences
+from adequa.metrics.base import Remark, render_remarks
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters
 
@@ -76,7 +76,7 @@ class TokenVectors(ABC):
 
     def remarks(self) -> tuple[str, ...]:
         """Return notes for the user about the vectors."""
-        return sentences(self.counted_remarks())
+        return render_remarks(self.counted_remarks())
 
     def counted_remarks(self) -> tuple[Remark, ...]:
         """Return the notes with their counts, which can be added up over workers."""

@@ -24,7 +24,7 @@ from adequa.learned.folds import reference_groups, validation_agreement
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.saved import essential_signature
 from adequa.metrics.base import Metric, Remark, batched_statistics, check_choice
-from adequa.metrics.registry import check_settings, in_full, load_metric
+from adequa.metrics.registry import check_settings, load_metric, with_absolute_paths
 from adequa.metrics.saved import DIGITS, Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, Segments
@@ -101,7 +101,7 @@ class Blend(LearnedMetric):
         self.training_ = data_facts(ratings) | {"chosen": dict(fitted.chosen)}
         return self
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         self.check_fitted()
         return self.regressor_.predict(self._features(segments, NO_PROGRESS))
 
@@ -128,16 +128,18 @@ class Blend(LearnedMetric):
         scores = []
         for part in self.parts:
             progress.stage(f"Scoring with {part.name}")
-            scores.append(part.segment_scores(batched_statistics(part, segments, progress.scored)))
+            scores.append(
+                part.segment_scores(batched_statistics(part, segments, progress.texts_scored))
+            )
         scores += [column_scores(name, segments.ids[name]) for name in self.columns]
         return np.column_stack(scores).astype(np.float32)
 
     def counted_remarks(self) -> tuple[Remark, ...]:
         return tuple(remark for part in self.parts for remark in part.counted_remarks())
 
-    def keep_scores(self, file: Path, limit: int) -> None:
+    def enable_cache(self, file: Path, limit: int) -> None:
         for part in self.parts:
-            part.keep_scores(file, limit)
+            part.enable_cache(file, limit)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -148,7 +150,7 @@ class Blend(LearnedMetric):
     def settings(self) -> dict[str, Any]:
         return {
             # Full paths, which are valid in any working directory.
-            "metrics": [in_full(metric) for metric in self.metrics],
+            "metrics": [with_absolute_paths(metric) for metric in self.metrics],
             "columns": list(self.columns),
             "signatures": [str(part.segment_signature(1)) for part in self.parts],
             "grid": self.grid,

@@ -31,7 +31,7 @@ from adequa.learned.packed.metric import PackedPair
 from adequa.learned.results import TrainingResult
 from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric, Metric, Remark, batched_statistics
-from adequa.metrics.registry import DESCRIPTION, in_full, load_metric
+from adequa.metrics.registry import DESCRIPTION, load_metric, with_absolute_paths
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
 from adequa.tables import Column, Table
 from adequa.version import __version__
@@ -70,7 +70,7 @@ class Part:
         is_folder = Path(specification).is_dir()
         name = specification if is_folder else specification.partition(":")[0]
         folder = Path(name).resolve()
-        listed = in_full(specification)[len(str(folder)) + 1 :]
+        listed = with_absolute_paths(specification)[len(str(folder)) + 1 :]
         settings = dict(each.split("=", 1) for each in listed.split(",") if each)
         return cls(metric, folder, digest_of(folder / DESCRIPTION), settings, share)
 
@@ -129,7 +129,7 @@ class Ensemble(MeanMetric):
             )
         return cls(tuple(map(Part.of, metrics, shares)), name)
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         total = np.zeros(len(segments))
         for part in self.parts:
             # In batches, also where another part needs the whole corpus at once.

@@ -1,11 +1,11 @@
-"""The Metric contract: settings in, sufficient statistics a segment, scores out.
+"""The Metric contract: settings in, sufficient statistics per segment, scores out.
 
 A metric is a frozen dataclass whose fields are its settings, so that its repr, its signature and
 its command-line settings come from one place. It defines three small functions:
 
-- `statistics(segments)`, one row of numbers a segment that add up over segments;
-- `segment_scores(statistics)`, one score a row;
-- `system_scores(totals)`, one score a row of summed statistics.
+- `statistics(segments)`, one row of numbers per segment that add up over segments;
+- `segment_scores(statistics)`, one score per row;
+- `system_scores(totals)`, one score per row of summed statistics.
 
 Everything else (streaming, documents, resampling) is arithmetic on those rows.
 """
@@ -33,9 +33,9 @@ from adequa.version import __version__
 class Scores(Result):
     """The scores of one metric: one for each segment, and the system score with its statistics.
 
-    `statistics` has one row a segment and adds up: any selection or resampling of segments gets
-    its system score from the sum of its rows, without looking at text again. `remarks` are what a
-    reader of the scores should know, such as how many texts were too long to be read whole.
+    `statistics` has one row per segment and adds up: any selection or resampling of segments gets
+    its system score from the sum of its rows, without looking at text again. `remarks` are notes
+    on the scores, such as how many texts were too long to be read whole.
     """
 
     signature: Signature
@@ -83,23 +83,25 @@ def score_column(name: str, higher_is_better: bool, decimals: int, *, mark: bool
 class Metric(ABC):
     """Turns segments into one score each and a system score."""
 
-    # What a metric says of itself. Most say it for the whole class; a trained one may say it for
-    # the instance.
+    # Set these without an annotation (`name = "bleu"`): every annotated name of a metric is one of
+    # its settings. A trained metric may set them for the instance.
     name: str
     higher_is_better: bool
-    range: tuple[float, float]  # lowest and highest; infinite where there is no bound
+    # Lowest and highest score, with that of a text identical to its reference; infinite where there
+    # is no bound.
+    range: tuple[float, float]
     decimals: int = 4  # places worth showing a person
     # Most references a segment may have; None where the definition takes any number.
     max_references: int | None = None
     # True where a segment's statistics depend on the other segments, so that a corpus cannot be
     # scored in batches (NIST's information weights).
     needs_whole_corpus: bool = False
-    # Whether scoring takes so long that scores are cached on disk; see `keep_scores`.
+    # Whether scoring takes so long that scores are cached on disk; see `enable_cache`.
     caches_scores: bool = False
     # Columns of numbers beside the texts that the metric reads, from the ids of segments.
     columns: tuple[str, ...] = ()
     # Packages whose version may change the score, beside our own.
-    counted_with: tuple[str, ...] = ()
+    versioned_packages: tuple[str, ...] = ()
     # Allowed values of those settings that are words.
     choices: Mapping[str, tuple[str, ...]] = {}
 
@@ -140,7 +142,7 @@ class Metric(ABC):
             segments=self.segment_scores(statistics),
             system=float(self.system_scores(statistics.sum(axis=0, keepdims=True))[0]),
             statistics=statistics,
-            remarks=sentences(since(before, self.counted_remarks())),
+            remarks=render_remarks(remarks_since(before, self.counted_remarks())),
             higher_is_better=self.higher_is_better,
             decimals=self.decimals,
         )
@@ -177,13 +179,13 @@ class Metric(ABC):
 
         Trained metrics count over all calls so far.
         """
-        return sentences(self.counted_remarks())
+        return render_remarks(self.counted_remarks())
 
     def counted_remarks(self) -> tuple[Remark, ...]:
         """Return the remarks with their counts, so that those of several workers can be added."""
         return ()
 
-    def keep_scores(self, file: Path, limit: int) -> None:
+    def enable_cache(self, file: Path, limit: int) -> None:
         """Keep scores on disk between runs, in a file of at most about `limit` bytes.
 
         Metrics that are quicker than a disk keep none. The file may hold the scores of several.
@@ -196,8 +198,8 @@ class Metric(ABC):
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         """Every setting that changes the score. By default all settings, then the versions."""
-        settings = ((f.name, written(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
-        packages = ((package, _installed_version(package)) for package in self.counted_with)
+        settings = ((f.name, format_setting(getattr(self, f.name))) for f in fields(self))  # type: ignore[arg-type]  # every metric is a dataclass
+        packages = ((package, _installed_version(package)) for package in self.versioned_packages)
         return (*settings, *packages, ("version", __version__))
 
 
@@ -216,11 +218,11 @@ class MeanMetric(Metric):
     """A metric whose system score is the mean of its segment scores."""
 
     @abstractmethod
-    def score_segments(self, segments: Segments) -> FloatArray:
-        """One score a segment."""
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
+        """One score per segment."""
 
     def statistics(self, segments: Segments) -> FloatArray:
-        scores = self.score_segments(segments)
+        scores = self.compute_segment_scores(segments)
         return np.column_stack([scores, np.ones_like(scores)])
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
@@ -230,8 +232,8 @@ class MeanMetric(Metric):
         return totals[:, 0] / totals[:, 1]
 
 
-def written(value: object) -> str:
-    """A setting's value as it is written on the command line and in signatures."""
+def format_setting(value: object) -> str:
+    """The value of a setting as command lines and signatures have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -260,25 +262,26 @@ class Remark:
         return self.counts[:1] == (0,)
 
 
-def plain(texts: Iterable[str]) -> tuple[Remark, ...]:
+def plain_remarks(texts: Iterable[str]) -> tuple[Remark, ...]:
     """Return sentences without counts as remarks."""
     return tuple(Remark((text,)) for text in texts)
 
 
-def sentences(remarks: Iterable[Remark]) -> tuple[str, ...]:
+def render_remarks(remarks: Iterable[Remark]) -> tuple[str, ...]:
     """Return the text of all remarks that have something to say.
 
-    >>> sentences([*plain(["It is late."]), Remark(("", " texts were cut."), counts=(0,))])
+    >>> none = Remark(("", " texts were cut."), counts=(0,))
+    >>> render_remarks([*plain_remarks(["It is late."]), none])
     ('It is late.',)
     """
     return tuple(str(remark) for remark in remarks if not remark.is_silent)
 
 
-def together(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+def merge_remarks(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     """Return each sentence once, with the sums of its counts.
 
     >>> cut = Remark(("", " of ", " were cut."), counts=(2, 10))
-    >>> sentences(together([cut, cut]))
+    >>> render_remarks(merge_remarks([cut, cut]))
     ('4 of 20 were cut.',)
     """
     sums: dict[tuple[tuple[str, ...], ...], Remark] = {}
@@ -293,15 +296,15 @@ def together(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
     return tuple(sums.values())
 
 
-def since(before: Iterable[Remark], now: Iterable[Remark]) -> tuple[Remark, ...]:
+def remarks_since(before: Iterable[Remark], now: Iterable[Remark]) -> tuple[Remark, ...]:
     """Return the remarks with the counts since an earlier call.
 
     >>> cut = Remark(("", " of ", " were cut."), counts=(2, 10))
-    >>> sentences(since([cut], [replace(cut, counts=(5, 14))]))
+    >>> render_remarks(remarks_since([cut], [replace(cut, counts=(5, 14))]))
     ('3 of 4 were cut.',)
     """
     less = (replace(each, counts=tuple(-count for count in each.counts)) for each in before)
-    changed = together(chain(now, less))
+    changed = merge_remarks(chain(now, less))
     return tuple(each for each in changed if not each.counts or any(each.counts))
 
 

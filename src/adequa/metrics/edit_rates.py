@@ -68,7 +68,7 @@ class ErrorRate(Metric):
 
     higher_is_better = False
     range = (0, math.inf)
-    counted_with = ("sacrebleu",)  # its tokenizers
+    versioned_packages = ("sacrebleu",)  # its tokenizers
     choices = {"tokenize": TOKENIZERS}  # noqa: RUF012 - never changed
 
     tokenize: str = "13a"
@@ -225,13 +225,13 @@ class CharacTER(MeanMetric):
     higher_is_better = False
     range = (0, math.inf)
     max_references = 1
-    counted_with = ("sacrebleu",)  # its tokenizers
+    versioned_packages = ("sacrebleu",)  # its tokenizers
     choices = {"tokenize": TOKENIZERS}  # noqa: RUF012 - never changed
 
     tokenize: str = "none"
     lowercase: bool = False
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         split = word_splitter(self.tokenize, lowercase=self.lowercase)
         return np.array(
             [

@@ -49,7 +49,7 @@ class NIST(Metric):
     higher_is_better = True
     range = (0, math.inf)
     needs_whole_corpus = True
-    counted_with = ("sacrebleu",)  # its tokenizers
+    versioned_packages = ("sacrebleu",)  # its tokenizers
     choices = {"tokenize": TOKENIZERS}  # noqa: RUF012 - never changed
 
     lowercase: bool = True

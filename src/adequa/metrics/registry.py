@@ -201,10 +201,10 @@ def parsed_settings(specification: str) -> dict[str, object]:
     return {key: _checked(kind, key, value) for key, value in assigned.items()}
 
 
-def in_full(specification: str) -> str:
+def with_absolute_paths(specification: str) -> str:
     """The same words, with paths that mean the same from any folder.
 
-    >>> in_full("bleu:tokenize=intl")
+    >>> with_absolute_paths("bleu:tokenize=intl")
     'bleu:tokenize=intl'
     """
     folder, written = _folder_of(specification)

@@ -264,13 +264,13 @@ class SentBLEU(MeanMetric):
     name = "sentbleu"
     higher_is_better = True
     range = (0, 1)
-    counted_with = ("sacrebleu",)  # its tokenizers and n-gram counts
+    versioned_packages = ("sacrebleu",)  # its tokenizers and n-gram counts
     choices = {"tokenize": tuple(sacrebleu.BLEU.TOKENIZERS)}  # noqa: RUF012
 
     lowercase: bool = True
     tokenize: str = "13a"
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         return smoothed_sentence_bleu(self._bleu.statistics(segments))
 
     @cached_property

@@ -135,7 +135,7 @@ def _settings(metric: TreeLstm, more: Mapping[str, str]) -> str:
 def _train(recipe: RevalRecipe, progress: Progress, *, sick_only: bool) -> TreeLstm:
     vectors = recipe.sick_vectors if sick_only else recipe.vectors
     metric = TreeLstm(
-        parser=cached_parser(load_parser("spacy:en_core_web_md"), progress=progress.scored),
+        parser=cached_parser(load_parser("spacy:en_core_web_md"), progress=progress.texts_scored),
         vectors=load_token_vectors([specification(kind, model) for kind, model in vectors]),
         structure=recipe.structure,
         preset="paper" if sick_only else "modern",

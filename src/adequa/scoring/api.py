@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import overload
 
 from adequa.errors import AdequaError
-from adequa.metrics.base import Metric, Scores, sentences, since
+from adequa.metrics.base import Metric, Scores, remarks_since, render_remarks
 from adequa.metrics.registry import distinct_labels, shared_metric
 from adequa.scoring.results import ScoringResult, score_stream
 from adequa.segments import Frame, ReferenceLayout, Segments, as_segments
@@ -109,7 +109,7 @@ def _score_all(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringRe
         remarks = (
             remark
             for label, metric in loaded.items()
-            for remark in sentences(since(before[label], metric.counted_remarks()))
+            for remark in render_remarks(remarks_since(before[label], metric.counted_remarks()))
         )
         return replace(result, lists_segments=False, remarks=tuple(dict.fromkeys(remarks)))
 

@@ -25,8 +25,8 @@ from adequa.io.columns import refuse_equal_names
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, shard_matcher
 from adequa.io.storage import LOCAL, is_address, location, storage_of
-from adequa.metrics.base import Metric, sentences, together
-from adequa.metrics.registry import device_error, in_full
+from adequa.metrics.base import Metric, merge_remarks, render_remarks
+from adequa.metrics.registry import device_error, with_absolute_paths
 from adequa.scoring.local import run_local
 from adequa.scoring.manifest import (
     MAX_CHARACTERS,
@@ -88,12 +88,12 @@ class CorpusScores:
     def remarks(self) -> tuple[str, ...]:
         """Notes on the scores, such as how many texts were cut."""
         by_metric = (
-            together(
+            merge_remarks(
                 remark for record in self.records for remark in record.metrics[each.name].remarks
             )
             for each in self.results.metrics
         )
-        return sentences(dict.fromkeys(remark for remarks in by_metric for remark in remarks))
+        return render_remarks(dict.fromkeys(remark for remarks in by_metric for remark in remarks))
 
 
 def score_corpus(
@@ -138,7 +138,7 @@ def score_corpus(
     specifications = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     worker_device = device or ("cuda" if gpus else "cpu")
     job, loaded = make_job(
-        target, tuple(map(in_full, specifications)), mapping,
+        target, tuple(map(with_absolute_paths, specifications)), mapping,
         prefix=prefix, max_characters=max_characters, device=worker_device,
         device_here=worker_device if engine == "local" else "cpu",  # a cluster has its own GPUs
     )  # fmt: skip

@@ -19,7 +19,7 @@ import numpy as np
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import Content, storage_of
-from adequa.metrics.base import Metric, Remark, together
+from adequa.metrics.base import Metric, Remark, merge_remarks
 from adequa.metrics.registry import distinct_labels, load_metric, written_settings
 from adequa.segments import FloatArray, Segments, Signature
 
@@ -153,7 +153,7 @@ class MetricSums:
         self.scored += len(statistics)
         counts = {*self.reference_counts, *map(len, segments.references)}
         self.reference_counts = tuple(sorted(counts))
-        self.remarks = together((*self.remarks, *remarks))
+        self.remarks = merge_remarks((*self.remarks, *remarks))
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> MetricSums:

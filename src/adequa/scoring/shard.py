@@ -21,7 +21,7 @@ from adequa.io.columns import Chunk, Layout, chunk_segments, table_layout
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import NewColumns, Shard, Unit, open_shard
 from adequa.io.storage import Content, DigestWriter, reading, storage_of
-from adequa.metrics.base import Metric, Remark, since
+from adequa.metrics.base import Metric, Remark, remarks_since
 from adequa.scoring.manifest import (
     CorpusJob,
     MetricSums,
@@ -362,7 +362,9 @@ def _scored_rows(metric: Metric, segments: Segments) -> _ScoredRows:
     scores = metric.segment_scores(statistics)
     if not np.isfinite(scores).all():
         raise AdequaError("the score is no number.")
-    return _ScoredRows(segments, statistics, scores, since(before, metric.counted_remarks()))
+    return _ScoredRows(
+        segments, statistics, scores, remarks_since(before, metric.counted_remarks())
+    )
 
 
 def attempt_in_halves(

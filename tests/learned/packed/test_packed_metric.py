@@ -201,7 +201,7 @@ def test_scores_are_kept_on_disk(
     file = tmp_path / "kept" / "scores.db"
 
     def run(metric: PackedPair) -> list[float]:
-        metric.keep_scores(file, 1 << 20)
+        metric.enable_cache(file, 1 << 20)
         return scores(metric, *PAIRS)
 
     first = run(loaded(folder))
@@ -232,7 +232,7 @@ def test_a_damaged_file_of_scores_changes_none(
     file = tmp_path / "scores.db"
     file.write_bytes(content)
     metric = loaded(folder)
-    metric.keep_scores(file, 1 << 20)
+    metric.enable_cache(file, 1 << 20)
     assert scores(metric, *PAIRS) == scores(loaded(folder), *PAIRS)
     assert bool(metric.remarks()) == bool(content)
 
@@ -376,7 +376,7 @@ def test_a_blend_of_packed_metrics(folder: Path, tmp_path: Path) -> None:
     from adequa.learned.blend import Blend
 
     blend = Blend(metrics=(str(folder), "chrf"))
-    blend.keep_scores(tmp_path / "scores.db", 1000)
+    blend.enable_cache(tmp_path / "scores.db", 1000)
     part = blend.parts[0]
     assert isinstance(part, PackedPair)
     assert part._cache is not None

@@ -100,7 +100,7 @@ class EmbeddingRegressor(LearnedMetric):
             progress=progress,
         )
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         self.check_fitted()
         pairs = segments.pairs()
         scores = np.empty(len(pairs.segment))

@@ -21,7 +21,7 @@ import numpy as np
 
 from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
-from adequa.metrics.base import MeanMetric, Remark, check_between, check_choice, plain
+from adequa.metrics.base import MeanMetric, Remark, check_between, check_choice, plain_remarks
 from adequa.metrics.english import count_foreign, foreign_remark, visible_words
 from adequa.metrics.registry import check_settings, whole_number
 from adequa.metrics.saved import DIGITS, Description, is_saved
@@ -189,10 +189,10 @@ class PackedPair(MeanMetric):
         """The open model. A run whose scores are all cached never opens it."""
         return PairSession.open(self.folder, device=self.device, threads=self.threads)
 
-    def keep_scores(self, file: Path, limit: int) -> None:
+    def enable_cache(self, file: Path, limit: int) -> None:
         self._cache = ScoreCache(file, limit)
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         foreign, seen = count_foreign(segments.hypotheses)
         self.foreign_ += foreign
         self.seen_ += seen
@@ -238,7 +238,7 @@ class PackedPair(MeanMetric):
         remarks = [foreign_remark(self.name, self.foreign_, self.seen_)]
         if self.too_long_:  # otherwise the model need not be open
             remarks.insert(0, _windows_remark(self.name, self.too_long_, self.session))
-        return (*remarks, *plain(() if self._cache is None else self._cache.notes))
+        return (*remarks, *plain_remarks(() if self._cache is None else self._cache.notes))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -294,11 +294,11 @@ class Adequa(MeanMetric):
             settings["threads"] = str(self.threads)
         return load_saved(str(METRIC_FOLDER), settings)  # type: ignore[return-value]
 
-    def score_segments(self, segments: Segments) -> FloatArray:
-        return self.packed.score_segments(segments)
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
+        return self.packed.compute_segment_scores(segments)
 
-    def keep_scores(self, file: Path, limit: int) -> None:
-        self.packed.keep_scores(file, limit)
+    def enable_cache(self, file: Path, limit: int) -> None:
+        self.packed.enable_cache(file, limit)
 
     def counted_remarks(self) -> tuple[Remark, ...]:
         return self.packed.counted_remarks()

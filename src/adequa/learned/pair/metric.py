@@ -206,7 +206,7 @@ class PairRegressor(LearnedMetric):
             "history": outcome.history,
         }
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         self.check_fitted()
         from adequa.learned.pair.devices import select_precision  # noqa: PLC0415  # needs PyTorch
 

@@ -29,8 +29,8 @@ from adequa.encoders.registry import ENCODERS, load_encoder
 from adequa.errors import AdequaError
 from adequa.io.storage import cache_folder
 from adequa.learned.blend import column_scores
-from adequa.metrics.base import Metric, Remark, batched_statistics, plain
-from adequa.metrics.registry import in_full, load_metric
+from adequa.metrics.base import Metric, Remark, batched_statistics, plain_remarks
+from adequa.metrics.registry import load_metric, with_absolute_paths
 from adequa.metrics.sacrebleu_metrics import COLUMNS, bleu_components
 from adequa.runtime.cache import VectorCache, text_key
 from adequa.segments import FloatArray, Segments, reduce_pairs
@@ -101,7 +101,7 @@ class MetricInput(ScoreInput):
         return scores.astype(np.float32).astype(np.float64)  # the precision of the cache
 
     def counted_remarks(self) -> tuple[Remark, ...]:
-        return (*self.metric.counted_remarks(), *plain(self._vectors.notes))
+        return (*self.metric.counted_remarks(), *plain_remarks(self._vectors.notes))
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ def _load_input(name: str, cache: bool, download: bool) -> AnyInput:
     kind = name.partition(":")[0]
     if kind in ENCODERS:
         return encoder_input(load_encoder(name, download=download), cache=cache)
-    return MetricInput(in_full(name), load_metric(name), cache=cache)
+    return MetricInput(with_absolute_paths(name), load_metric(name), cache=cache)
 
 
 def encoder_input(encoder: AnyEncoder, *, cache: bool = True) -> AnyInput:

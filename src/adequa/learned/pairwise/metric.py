@@ -130,7 +130,7 @@ class PairwiseRanker(LearnedMetric):
                 "Training a pairwise ranker needs PyTorch; install it with: "
                 "pip install 'adequa[train]'"
             ) from error
-        raw = texts.features(self.loaded_inputs, progress.stage, progress.scored)
+        raw = texts.features(self.loaded_inputs, progress.stage, progress.texts_scored)
         triples, _ = texts.triples(*train_pairs)
         used = np.unique(np.concatenate(train_pairs))
         used_references = np.unique(triples.reference)
@@ -243,12 +243,12 @@ class PairwiseRanker(LearnedMetric):
 
         Features are computed once a text, however many pairs it is in.
         """
-        raw = texts.features(self.loaded_inputs, progress.stage, progress.scored)
+        raw = texts.features(self.loaded_inputs, progress.stage, progress.texts_scored)
         progress.stage(f"Comparing {len(first):,} pairs")
         margins = self._margins(self.network_, texts, self._scaled(raw), first, second)
         return np.asarray(expit(margins))
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         """Return the mean probability of each hypothesis to win against the others of its segment.
 
         It is 0.5 against a hypothesis of the same text, and where there is no other hypothesis.

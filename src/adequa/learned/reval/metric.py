@@ -48,7 +48,7 @@ from adequa.learned.saved import (
     parser_settings,
     restore_parser,
 )
-from adequa.metrics.base import Remark, check_choice, plain
+from adequa.metrics.base import Remark, check_choice, plain_remarks
 from adequa.metrics.registry import check_settings
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
@@ -231,7 +231,7 @@ class TreeLstm(LearnedMetric):
             **correlations(human, trained.predictions, language_pairs),
         }
 
-    def score_segments(self, segments: Segments) -> FloatArray:
+    def compute_segment_scores(self, segments: Segments) -> FloatArray:
         self.check_fitted()
         from adequa.learned.reval.network import compare_trees  # noqa: PLC0415  # needs PyTorch
 
@@ -271,7 +271,7 @@ class TreeLstm(LearnedMetric):
         self.check_fitted()
         of_vectors = () if self.vectors is None else self.vectors.counted_remarks()
         other_parser = other_parser_remark(self.parser, self.parser_facts_)
-        return (*plain(self.parser.remarks()), *plain(other_parser), *of_vectors)
+        return (*plain_remarks(self.parser.remarks()), *plain_remarks(other_parser), *of_vectors)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
