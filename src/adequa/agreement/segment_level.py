@@ -57,10 +57,7 @@ def mean_where_defined(values: FloatArray, weights: FloatArray | None = None) ->
     counted = defined * (1.0 if weights is None else weights)
     total = np.sum(counted, axis=-1)
     summed = np.sum(np.where(defined, values, 0.0) * counted, axis=-1)
-    mean: FloatArray = np.divide(
-        summed, total, out=np.full(np.shape(total), np.nan), where=total > 0
-    )[()]
-    return mean
+    return np.asarray(ratio(summed, total))
 
 
 def left_out(name: str, of_group: FloatArray, protocol: Protocol) -> tuple[str, ...]:

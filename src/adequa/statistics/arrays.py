@@ -52,6 +52,12 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> Values:
     return value(quotient)
 
 
+def scaled(values: FloatArray) -> FloatArray:
+    """Brought to at most 1 by a power of two, which is exact, so that no square overflows."""
+    exponent = np.frexp(np.abs(values).max(axis=-1, keepdims=True))[1]
+    return np.asarray(np.ldexp(values, -exponent))
+
+
 def value(values: FloatArray) -> Values:
     """A float where there is one problem only, and the array otherwise.
 

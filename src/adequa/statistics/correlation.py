@@ -12,6 +12,7 @@ from adequa.statistics.arrays import (
     pick,
     ranked,
     ratio,
+    scaled,
     total,
     value,
     weight_by_rank,
@@ -62,15 +63,9 @@ def pearson(human: FloatArray, metric: FloatArray, weights: FloatArray | None = 
     return value(np.clip(correlation, -1, 1))
 
 
-def _scaled(values: FloatArray) -> FloatArray:
-    """Brought to at most 1 by a power of two, which is exact, so that no square overflows."""
-    exponent = np.frexp(np.abs(values).max(axis=-1, keepdims=True))[1]
-    return np.asarray(np.ldexp(values, -exponent))
-
-
 def _about_zero(values: FloatArray) -> FloatArray:
-    scaled = _scaled(values)
-    return np.asarray(scaled - scaled.mean(axis=-1, keepdims=True))
+    values = scaled(values)
+    return np.asarray(values - values.mean(axis=-1, keepdims=True))
 
 
 def _pearson_by_row(human: FloatArray, metric: FloatArray, weights: FloatArray) -> FloatArray:
@@ -87,8 +82,8 @@ def _about_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
     """
     present = weights > 0
     first = np.argmax(present, axis=-1)[..., None]
-    scaled = _scaled(np.where(present, values, np.take_along_axis(values, first, axis=-1)))
-    apart = scaled - np.take_along_axis(scaled, first, axis=-1)
+    values = scaled(np.where(present, values, np.take_along_axis(values, first, axis=-1)))
+    apart = values - np.take_along_axis(values, first, axis=-1)
     count = weights.sum(axis=-1, keepdims=True)
     mean = total(weights, apart)[..., None] / np.where(count == 0, 1.0, count)
     return np.asarray(np.where(present, apart - mean, 0))

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
+from adequa.statistics.arrays import ratio, scaled
 from adequa.statistics.resampling import LIMIT, Seed, count_chunks
 
 Statistic: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray | float]
@@ -77,11 +78,9 @@ def standardised(metrics: FloatArray) -> FloatArray:
     metrics = np.asarray(metrics, dtype=np.float64)
     if not metrics.shape[-1]:
         return metrics
-    # An exact power of two first, so that squares of very large scores do not overflow.
-    exponents = np.frexp(np.abs(metrics).max(axis=-1, keepdims=True))[1]
-    scaled = np.ldexp(metrics, -exponents)
-    varies = np.ptp(scaled, axis=-1, keepdims=True) > 0
-    centred = np.where(varies, scaled - scaled.mean(axis=-1, keepdims=True), 0.0)
+    metrics = scaled(metrics)
+    varies = np.ptp(metrics, axis=-1, keepdims=True) > 0
+    centred = np.where(varies, metrics - metrics.mean(axis=-1, keepdims=True), 0.0)
     deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
     return np.asarray(centred / np.where(varies, deviation, 1.0))
 
@@ -108,7 +107,9 @@ def pearson_differences(
         variation = squares - total**2 / max(rows, 1)
         # Standardised scores vary by 1 a row: what is left below this is rounding.
         defined = (variation > TOLERANCE * rows) & (spread > 0)
-        return _divide(products, np.sqrt(spread * np.maximum(variation, 0)), defined)
+        return np.asarray(
+            ratio(products, np.where(defined, np.sqrt(spread * np.abs(variation)), 0))
+        )
 
     columns = np.stack([scores, np.square(scores), scores * people])
     return _sum_differences(sum_by_unit(columns, units), correlation, resamples, seed)
@@ -127,10 +128,10 @@ def ratio_differences(
     0.375
     """
 
-    def ratio(sums: FloatArray) -> FloatArray:
-        return _divide(sums[0], sums[1], sums[1] != 0)
+    def quotient(sums: FloatArray) -> FloatArray:
+        return np.asarray(ratio(*sums))
 
-    return _sum_differences(np.stack([numerators, denominators]), ratio, resamples, seed)
+    return _sum_differences(np.stack([numerators, denominators]), quotient, resamples, seed)
 
 
 def system_differences(  # noqa: PLR0917 - two sides, how rows group, and how to resample
@@ -283,14 +284,6 @@ def _swapped(
 
 def _against_each_other(values: FloatArray) -> FloatArray:
     return np.asarray(values[:, np.newaxis] - values[np.newaxis, :])
-
-
-def _divide(
-    numerator: FloatArray, denominator: FloatArray, defined: npt.NDArray[np.bool_]
-) -> FloatArray:
-    ratio = np.full(np.shape(numerator), np.nan)
-    np.divide(numerator, denominator, out=ratio, where=defined)
-    return ratio
 
 
 def packed_masks(units: int, resamples: int, seed: Seed) -> PackedMasks:

@@ -16,7 +16,7 @@ from scipy.special import erfcx, expit, log_expit, ndtri
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray, IntArray
-from adequa.statistics.arrays import ones_unless, ranked, weight_by_rank
+from adequa.statistics.arrays import ones_unless, ranked, ratio, weight_by_rank
 from adequa.statistics.resampling import Seed
 
 _DEVIATION = 1.0  # of a system's skill before any match, the unit of all skills
@@ -63,11 +63,9 @@ def expected_wins(
     """
     won = wins(better, worse, systems, weights)
     compared = won + np.swapaxes(won, -1, -2)
-    rates = np.divide(won, compared, out=np.zeros_like(won), where=compared > 0)
+    rates = won / np.where(compared > 0, compared, 1)
     others = (compared > 0).sum(axis=-1)
-    scores = np.full(others.shape, np.nan)
-    np.divide(rates.sum(axis=-1), others, out=scores, where=others > 0)
-    return scores
+    return np.asarray(ratio(rates.sum(axis=-1), others))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
