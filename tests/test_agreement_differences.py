@@ -84,7 +84,7 @@ def test_bins_part_the_pairs_and_shares_are_shares(
     pairs: list[tuple[float, int]], edges: list[float] | None
 ) -> None:
     differences, preferred = arrays(pairs)
-    found = by_size(differences, preferred, edges=edges, fewest=1)
+    found = by_size(differences, preferred, edges=edges)
     assert sum(each.pairs for each in found.bins) == found.total.pairs
     assert found.total.pairs + found.tied + found.undecided == len(pairs)
     assert sum(each.agreed for each in found.bins) == found.total.agreed
@@ -242,7 +242,6 @@ def test_what_cannot_be_compared() -> None:
         ({"level": "word"}, "level"),
         ({"confidence": 1.0}, "confidence lies between 0 and 1"),
         ({"min_difference": -1.0}, "min_difference must be 0 or more"),
-        ({"shares": (1.0,)}, "A share of agreement lies between 0 and 1, not at 1."),
         ({"edges": (2.0, 1.0)}, "must grow"),
     ],
 )

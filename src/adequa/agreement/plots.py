@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
 from math import ceil, isnan
@@ -39,6 +41,11 @@ def check_plot(path: str) -> None:
 
 def draw(agreement: Agreement, path: str) -> None:
     """Draw an evaluation to an SVG, PNG or PDF file."""
+    write_figure(partial(figure, agreement), path)
+
+
+def write_figure(create: Callable[[], Figure], path: str, font_size: float = 10) -> None:
+    """Write a figure to an SVG, PNG or PDF file."""
     check_plot(path)
     from matplotlib import rc_context  # noqa: PLC0415
 
@@ -46,10 +53,11 @@ def draw(agreement: Agreement, path: str) -> None:
     buffer = BytesIO()
     # The same figures give the same bytes: no date, and ids in SVG from a fixed salt.
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none"}), catch_warnings():
+    salted = rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none", "font.size": font_size})
+    with salted, catch_warnings():
         # A name in a script that the font lacks shows as boxes; SVG keeps it as text.
         filterwarnings("ignore", message="Glyph .* missing from")
-        figure(agreement).savefig(buffer, format=kind, metadata=metadata, dpi=150)
+        create().savefig(buffer, format=kind, metadata=metadata, dpi=150)
     atomic_write_bytes(path, buffer.getvalue())
 
 

@@ -62,16 +62,11 @@ class DifferenceSettings:
     edges: tuple[float, ...] | None = None  # between bins; None: readable ones for each metric
     min_difference: float = 25.0  # of ratings of a segment that become a preference
     confidence: float = 0.95
-    shares: tuple[float, ...] = SHARES  # fractions of agreement that thresholds are reported for
-    fewest: int = FEWEST  # pairs that a threshold rests on
 
     def __post_init__(self) -> None:
         self.protocol("segment" if self.level is None else self.level)
         if self.edges is not None:
             object.__setattr__(self, "edges", checked_edges(self.edges))
-        for share in self.shares:
-            if not 0 < share < 1:
-                raise AdequaError(f"A share of agreement lies between 0 and 1, not at {share:g}.")
 
     def protocol(self, level: Level) -> Protocol:
         """The corresponding protocol of an evaluation; raises where a setting is wrong."""
@@ -167,7 +162,7 @@ class ScoreDifferences(Result):
         return {
             "datasets": list(self.datasets),
             "level": self.level,
-            "settings": plain(self.settings),
+            "settings": plain(self.settings) | {"shares": list(SHARES), "fewest": FEWEST},
             "selection": self.selection,
             "pairs": self.pairs,
             "metrics": [
@@ -209,7 +204,7 @@ class ScoreDifferences(Result):
     def _thresholds_table(self) -> Table:
         columns = (
             Column("metric"),
-            *(Column(f"{100 * share:g}% from", align="right") for share in self.settings.shares),
+            *(Column(f"{100 * share:g}% from", align="right") for share in SHARES),
             Column("ties", "integer"),
         )
         rows: list[list[Cell]] = []
@@ -224,7 +219,7 @@ class ScoreDifferences(Result):
         yield "people agree: they preferred the side with the higher score; Wilson intervals"
         yield (
             "from: the smallest difference from which they agree so often, by isotonic regression; "
-            f"{MISSING} where fewer than {settings.fewest} pairs reach it"
+            f"{MISSING} where fewer than {FEWEST} pairs reach it"
         )
         yield "ties: pairs with two equal scores, which are in no row above"
         signed = [f"level:{self.level}", f"confidence:{settings.confidence:g}"]
@@ -282,14 +277,7 @@ def differences(
             f"There is nothing to compare: no two {level}s of a language pair are better and worse."
         )
     sizes = tuple(
-        by_size(
-            row,
-            preferred,
-            edges=settings.edges,
-            confidence=settings.confidence,
-            shares=settings.shares,
-            fewest=settings.fewest,
-        )
+        by_size(row, preferred, edges=settings.edges, confidence=settings.confidence)
         for row in score_differences
     )
     if equal := sizes[0].undecided:
@@ -380,8 +368,6 @@ def by_size(
     *,
     edges: Sequence[float] | None = None,
     confidence: float = 0.95,
-    shares: Sequence[float] = SHARES,
-    fewest: int = FEWEST,
 ) -> BySize:
     """How often people preferred the side with the higher score, by the size of the difference.
 
@@ -407,7 +393,7 @@ def by_size(
         bins=_bins(starts, pairs, hits, confidence),
         total=total,
         thresholds=tuple(
-            Threshold(share, smallest_difference(sizes, agreed, share, fewest)) for share in shares
+            Threshold(share, smallest_difference(sizes, agreed, share)) for share in SHARES
         ),
         tied=int((tied & ~undecided).sum()),
         undecided=int(undecided.sum()),

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from functools import partial
 from math import ceil
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adequa.agreement.plots import check_plot
-from adequa.io.atomic import atomic_write, atomic_write_bytes
+from adequa.agreement.plots import write_figure
+from adequa.io.atomic import atomic_write
 from adequa.reproduce.paper_table import (
     PaperResults,
     PaperRow,
@@ -250,13 +250,7 @@ def _plotted(results: PaperResults, row: PaperRow, column: str) -> PlottedRow:
 
 def draw(panel_list: Sequence[PlotPanel], path: Path) -> None:
     """Draw panels to an SVG file; the same figures give the same bytes."""
-    check_plot(str(path))
-    from matplotlib import rc_context  # noqa: PLC0415  # optional
-
-    image = BytesIO()
-    with rc_context({"svg.hashsalt": "adequa", "svg.fonttype": "none", "font.size": 9}):
-        figure(panel_list).savefig(image, format="svg", metadata={"Date": None})
-    atomic_write_bytes(path, image.getvalue())
+    write_figure(partial(figure, panel_list), str(path), font_size=9)
 
 
 def figure(panel_list: Sequence[PlotPanel]) -> Figure:
