@@ -315,20 +315,6 @@ def test_a_shard_that_changes_while_it_is_read(
     assert not (tmp_path / "out" / "a.jsonl").exists()
 
 
-def test_the_first_lines_are_held_by_their_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from adequa.scoring.shard import opened
-
-    monkeypatch.setattr(shards, "UNIT_BYTES", 1000)
-    write_jsonl(tmp_path / "a.jsonl", [{"mt": "cat" * 100, "ref": "cat"}] * 50)
-    (shard,) = find_shards(str(tmp_path / "a.jsonl"))
-    with opened(shard) as found:
-        assert isinstance(found, shards.JsonlShard)
-        assert len(found._head) == 4
-        assert sum(unit.count for unit in found.units(("mt",))) == 50
-
-
 def test_empty_rows_at_the_beginning(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl", [{}] * 100 + [{"out": "A cat.", "ref": "A cat."}])
     found = score_corpus(str(tmp_path / "a.jsonl"), tmp_path / "out", "wer", columns={"mt": "out"})
@@ -433,7 +419,7 @@ def test_what_the_command_says_of_nothing_scored(tmp_path: Path) -> None:
 def test_options_of_corpora_alone(tmp_path: Path, option: tuple[str, str]) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", rows_of("fluent"))
     found = CliRunner().invoke(app, ["score", "-i", str(path), "-m", "wer", *option])
-    assert "--prefix and --max-characters go with -i SHARDS" in str(found.exception)
+    assert f"{option[0]} goes with a corpus: -i SHARDS -o FOLDER/." in str(found.exception)
 
 
 def test_addresses(corpus: Path, tmp_path: Path) -> None:

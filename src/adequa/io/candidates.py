@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from adequa.errors import AdequaError
@@ -53,7 +53,7 @@ def read_candidates(
             f'{first[0]} has neither a list of "candidates" nor one of them under "mt" with the '
             '"id" of its sentence.'
         )
-    yield from _joined(first, rows)
+    yield from _joined(chain([first], rows))
 
 
 def _rows(path: FilePath, advance: Advance) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -80,48 +80,41 @@ def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
     return CandidateList(name, tuple(texts), _references(values, place), place)
 
 
-def _joined(
-    first: tuple[str, dict[str, Any]], rows: Iterator[tuple[str, dict[str, Any]]]
-) -> Iterator[CandidateList]:
+def _joined(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[CandidateList]:
     """One candidate a line, put together by sentence."""
-    place, values = first
-    now, texts, references = _id(values, place), [_text(values, place)], _references(values, place)
-    seen = {_as_json(now)}
-    for where, row in rows:
-        name = _id(row, where)
-        if _as_json(name) == _as_json(now):
-            texts.append(_text(row, where))
-            others = _references(row, where)
+    seen: set[str] = set()
+    for key, group in groupby(rows, lambda row: _as_json(_id(row[1], row[0]))):
+        texts: list[str] = []
+        references: tuple[str, ...] = ()
+        first, name = "", None
+        for place, values in group:
+            first, name = first or place, values["id"]
+            if key in seen:
+                raise AdequaError(
+                    f'{place}: the lines of sentence "{name}" do not follow each other.'
+                )
+            texts.append(_text(values, place))
+            others = _references(values, place)
             if references and others and sorted(others) != sorted(references):
                 raise AdequaError(
-                    f'{where}: "ref" is another than before for the same sentence, "{now}".'
+                    f'{place}: "ref" is another than before for the same sentence, "{name}".'
                 )
             references = references or others
-            continue
-        yield CandidateList(now, tuple(texts), references, place)
-        if _as_json(name) in seen:
-            raise AdequaError(f'{where}: the lines of sentence "{name}" do not follow each other.')
-        place, now = where, name
-        texts, references = [_text(row, where)], _references(row, where)
-        seen.add(_as_json(now))
-    yield CandidateList(now, tuple(texts), references, place)
+        seen.add(key)
+        yield CandidateList(name, tuple(texts), references, first)
 
 
 def _id(row: dict[str, Any], place: str) -> Any:
     name = row.get("id")
     if name is None:
         raise AdequaError(f'{place} has no "id".')
-    try:
-        written = _as_json(name)
-    except ValueError as error:  # NaN and infinity, which Python reads
-        raise AdequaError(f'{place}: "id" holds a number that JSON has not.') from error
-    refuse_half_characters([written], lambda _: f'{place}: "id"')
+    refuse_half_characters([_as_json(name)], lambda _: f'{place}: "id"')
     return name
 
 
 def _as_json(name: Any) -> str:
     """What tells names apart: to Python, true and 1 are one, and 1 and 1.0."""
-    return json.dumps(name, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    return json.dumps(name, ensure_ascii=False, sort_keys=True)
 
 
 def _text(row: dict[str, Any], place: str) -> str:

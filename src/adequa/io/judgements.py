@@ -184,28 +184,7 @@ def _text_problems(
         for part, name in hypotheses.items()
     }
     problems["no reference text"] = [not cell for cell in references]
-    texts = [columns[name] for name in (*hypotheses.values(), "src") if name in columns]
-    problems["half a character in a text"] = _halves([*texts, references])
     return problems
-
-
-def _halves(columns: Sequence[Sequence[object]]) -> list[bool]:
-    """Rows in which JSON spells half a character, which no metric and no file could take."""
-    halves = [False] * len(columns[0])
-    for column in columns:
-        different = {value for value in column if isinstance(value, str | tuple)}
-        if any(map(_has_half, different)):
-            halves = [half or _has_half(value) for half, value in zip(halves, column, strict=True)]
-    return halves
-
-
-def _has_half(value: object) -> bool:
-    texts = value if isinstance(value, tuple) else (value,)
-    try:
-        "".join(text for text in texts if isinstance(text, str)).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _references(values: Sequence[object]) -> list[ReferenceTexts]:

@@ -10,10 +10,9 @@ import gzip
 import json
 import lzma
 import math
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -192,9 +191,10 @@ class JsonlShard:
     def __init__(self, stream: BinaryIO, shard: Shard) -> None:
         self._shard = shard
         self._bytes_read = 0
-        self._lines = stream_lines(stream, shard.name, advance=self._advance)
-        self._head = deque(_head(self._lines))
-        rows = self._objects(list(self._head), 1)
+        self._lines: Iterator[str] = stream_lines(stream, shard.name, advance=self._advance)
+        head = list(islice(self._lines, _HEAD_ROWS))
+        self._lines = chain(head, self._lines)
+        rows = self._objects(head, 1)
         names = dict.fromkeys(name for row in rows for name in row)
         self.table = OpenTable(shard.name, tuple(names), lambda *_: iter(()), ragged=True)
 
@@ -219,7 +219,7 @@ class JsonlShard:
     def _in_units(self) -> Iterator[list[str]]:
         unit: list[str] = []
         size = 0
-        for line in self._all_lines():
+        for line in self._lines:
             unit.append(line)
             size += len(line)
             if len(unit) >= UNIT_ROWS or size >= UNIT_BYTES:
@@ -228,11 +228,6 @@ class JsonlShard:
         if unit:
             yield unit
 
-    def _all_lines(self) -> Iterator[str]:
-        while self._head:
-            yield self._head.popleft()
-        yield from self._lines
-
     def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> JsonlWriter:
         """A writer of the same format.
 
@@ -240,16 +235,6 @@ class JsonlShard:
         why a row has none.
         """
         return JsonlWriter(sink, self._shard.name, (*new, reason))
-
-
-def _head(lines: Iterator[str]) -> Iterator[str]:
-    """The first lines, of at most the bytes of a unit."""
-    size = 0
-    for line in islice(lines, _HEAD_ROWS):
-        yield line
-        size += len(line)
-        if size >= UNIT_BYTES:
-            return
 
 
 class JsonlWriter:

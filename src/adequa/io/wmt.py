@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
@@ -118,8 +119,7 @@ _SEGMENT = re.compile(
 )
 _SEGMENT_TAG = re.compile(r"</?seg\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
-_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
-_XML_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
 
 
 def _sgm_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
@@ -173,16 +173,8 @@ def _plain(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    # Not html.unescape: it also turns "&copy" without semicolon and hundreds of other names.
-    return _ENTITY.sub(_character, text)
-
-
-def _character(entity: re.Match[str]) -> str:
-    if entity[1]:
-        return _XML_ENTITIES[entity[1]]
-    code = int(entity[2]) if entity[2] else int(entity[3], 16)
-    surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004
-    return entity[0] if surrogate or not 0 < code <= 0x10FFFF else chr(code)  # noqa: PLR2004
+    # Not all of it at once: that would also turn "&copy" without semicolon and hundreds of names.
+    return _ENTITY.sub(lambda entity: unescape(entity[0]), text)
 
 
 _XML_PARTS: Mapping[str, TextKind] = {"src": "sources", "ref": "references", "hyp": "hypotheses"}
