@@ -200,20 +200,6 @@ def test_words_begin_with_a_space_for_a_tokenizer_over_bytes(kind: str, tmp_path
     assert lexicon.table[lexicon.rows] == pytest.approx(np.array(expected), abs=5e-3)  # 16 bits
 
 
-def test_a_tokenizer_that_takes_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="transformers need PyTorch")
-    vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])
-
-    def refusing(*_: object, **__: object) -> None:
-        raise AssertionError("instantiate it with add_prefix_space=True\nplease")
-
-    monkeypatch.setattr(vectors, "_tokenizer", refusing)
-    with pytest.raises(
-        AdequaError, match=r"tiny\.2 cannot read sentences .* add_prefix_space=True$"
-    ):
-        vectors.look_up(sentence("cat"))
-
-
 def test_a_last_word_without_pieces_is_not_cut_off(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="transformers need PyTorch")
     vectors = load_token_vectors([f"transformer:{write_tiny_encoder(tmp_path / 'tiny')}"])

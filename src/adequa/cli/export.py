@@ -266,8 +266,8 @@ def round_trip(
 def _translators(
     names: tuple[str, str], device: str, most_tokens: int | None, download: bool
 ) -> tuple[Translator, Translator]:
+    from adequa.encoders.device import torch_device
     from adequa.encoders.transformer_files import model_folder
-    from adequa.learned.device import torch_device
     from adequa.learned.pair.round_trips import TransformerTranslator
 
     target = torch_device(device)

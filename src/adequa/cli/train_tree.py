@@ -130,9 +130,9 @@ def tree_lstm(
     quiet: Quiet = False,
 ) -> None:
     """Train a Tree-LSTM on the similarity of dependency trees (ReVal)."""
+    from adequa.encoders.device import torch_device
     from adequa.encoders.parses import cached_parser, load_parser
     from adequa.encoders.token_vectors import load_token_vectors
-    from adequa.learned.device import torch_device
     from adequa.learned.reval.metric import TreeLstm
 
     name = check_target(output, name, format_)

@@ -79,6 +79,20 @@ def by_fraction(list_edits: ListEdits) -> DamageFunction:
     return damage
 
 
+def needs_words(least: int) -> Callable[[DamageFunction], DamageFunction]:
+    """Decorator: the kind does not apply to texts of fewer words."""
+
+    def decorate(function: DamageFunction) -> DamageFunction:
+        @wraps(function)
+        def damage(text: str, severity: float, random: Random, context: Context) -> str | None:
+            is_short = len(word_spans(text)) < least
+            return None if is_short else function(text, severity, random, context)
+
+        return damage
+
+    return decorate
+
+
 def select_edits(edits: Sequence[Edit], severity: float, random: Random) -> list[Edit]:
     """A random fraction of the edits; a higher severity includes those of a lower one."""
     keys = [random.random() for _ in edits]

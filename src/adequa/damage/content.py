@@ -19,6 +19,7 @@ from adequa.damage.base import (
     deletion,
     fraction_count,
     match_case,
+    needs_words,
     select_edits,
     split_final_punctuation,
     word_lists,
@@ -47,11 +48,10 @@ def word_omitted(text: str, severity: float, random: Random, _context: Context) 
     return capitalize_like(text, apply_edits(text, edits))
 
 
+@needs_words(_MIN_WORDS)
 def phrase_omitted(text: str, severity: float, random: Random, _context: Context) -> str | None:
     """Omit a run of words, from two words to half of the text."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     count = max(2, fraction_count(len(spans) // 2, severity))
     # Around a content word, so that something is missed.
     content = set(content_spans(text))
@@ -75,31 +75,28 @@ def clause_omitted(text: str, severity: float, random: Random, _context: Context
     return capitalize_like(text, body.rstrip(" ,;:-–—") + split_final_punctuation(text)[1])
 
 
+@needs_words(_MIN_WORDS)
 def half_omitted(text: str, severity: float, _random: Random, _context: Context) -> str | None:
     """Omit the last 40 to 60 percent of the words; the final punctuation stays."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     omitted = max(1, int(len(spans) * (0.4 + 0.2 * severity)))
     return text[: spans[-omitted - 1][1]] + split_final_punctuation(text)[1]
 
 
+@needs_words(_MIN_WORDS)
 def ending_truncated(text: str, severity: float, random: Random, _context: Context) -> str | None:
     """Truncate the text by 10 to 40 percent, often within a word."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     omitted = max(2, int(len(spans) * (0.1 + 0.3 * severity)))
     start, end = spans[-omitted]
     cut = start + int((end - start) * random.random() * 0.8)
     return text[:cut].rstrip()
 
 
+@needs_words(_MIN_WORDS)
 def beginning_omitted(text: str, severity: float, _random: Random, _context: Context) -> str | None:
     """Omit the first words, from two to half of them; the rest begins with a capital."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     omitted = max(2, fraction_count(len(spans) // 2, severity))
     return capitalize_like(text, apply_edits(text, [Edit(0, spans[omitted][0], "")]))
 
@@ -143,10 +140,9 @@ def ending_hallucinated(text: str, severity: float, random: Random, context: Con
     return f"{text[: spans[left - 1][1]]} {other[other_spans[start][0] :]}"
 
 
+@needs_words(_MIN_FLUENT_WORDS)
 def content_added(text: str, severity: float, random: Random, context: Context) -> str | None:
     """Add one to three clauses of other sentences at the end."""
-    if len(word_spans(text)) < _MIN_FLUENT_WORDS:
-        return None
     added: list[str] = []
     for _ in range(fraction_count(3, severity)):
         clause = _random_clause(_unrelated_sentence(text, random, context), random)
@@ -205,11 +201,10 @@ def _second_occurrence(text: str, start: int, end: int) -> str:
     return word.lower() if begins_sentence(text, start) and word[1:].islower() else word
 
 
+@needs_words(_MIN_WORDS)
 def phrase_repeated(text: str, severity: float, random: Random, _context: Context) -> str | None:
     """Repeat a phrase of two to six words, one to four times."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     count = random.randint(2, min(_MAX_PHRASE_WORDS, len(spans) - 1))
     first = random.randrange(len(spans) - count + 1)
     start, end = spans[first][0], spans[first + count - 1][1]
@@ -217,18 +212,16 @@ def phrase_repeated(text: str, severity: float, random: Random, _context: Contex
     return text[:end] + f" {text[start:end]}" * times + text[end:]
 
 
+@needs_words(1)
 def text_repeated(text: str, severity: float, _random: Random, _context: Context) -> str | None:
     """Repeat the whole text, one to three times."""
-    if not word_spans(text):
-        return None
     return " ".join([text.strip()] * (2 + round(2 * severity)))
 
 
+@needs_words(_MIN_WORDS)
 def ending_looped(text: str, severity: float, random: Random, _context: Context) -> str | None:
     """Replace the last 20 to 60 percent of the words by a loop of one to four words."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     replaced = max(2, int(len(spans) * (0.2 + 0.4 * severity)))
     left = max(1, len(spans) - replaced)
     count = random.randint(1, min(4, left))
@@ -269,13 +262,12 @@ def _has_spaces(source: str) -> bool:
     return source.count(" ") > len(source) / _MAX_SPACE_DISTANCE
 
 
+@needs_words(_MIN_WORDS)
 def partly_untranslated(
     text: str, severity: float, _random: Random, context: Context
 ) -> str | None:
     """Replace the last 25 to 75 percent of the text by the ending of its source."""
     spans = word_spans(text)
-    if len(spans) < _MIN_WORDS:
-        return None
     source = _foreign_source(text, context)
     if source is None:
         return None
@@ -314,10 +306,9 @@ def _words_of_source(text: str, context: Context) -> list[str]:
     return words if len(words) >= _MIN_FOREIGN_WORDS else []
 
 
+@needs_words(1)
 def wrong_language(text: str, severity: float, random: Random, _context: Context) -> str | None:
     """Replace the text by fluent sentences in other languages."""
-    if not word_spans(text):
-        return None
     first = random.randrange(len(_FOREIGN_SENTENCES))
     count = fraction_count(max(1, min(3, len(text) // 60)), severity)
     return " ".join(
@@ -355,10 +346,9 @@ def empty(text: str, _severity: float, _random: Random, _context: Context) -> st
     return "" if text.strip() else None
 
 
+@needs_words(1)
 def only_punctuation(text: str, _severity: float, random: Random, _context: Context) -> str | None:
     """Leave punctuation without words: that of the text, or other marks."""
-    if not word_spans(text):
-        return None
     own = "".join(mark for mark in text if not mark.isalnum() and not mark.isspace())
     return own if own and random.random() < 0.5 else random.choice(_MARKS)  # noqa: PLR2004
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from adequa.encoders.device import torch_device
 from adequa.encoders.recurrent import (
     Arrays,
     Embedding,
@@ -22,7 +23,6 @@ from adequa.encoders.recurrent import (
     check_word_size,
     content_digest,
     read_arrays,
-    select_device,
 )
 from adequa.encoders.registry import format_specification
 from adequa.encoders.word_vector_files import open_table
@@ -98,7 +98,7 @@ class SkipThought(RecurrentEncoder):
                 f"{' and '.join(WEIGHT_FILES[model] for model in MODES[mode])}, and "
                 f"{' and '.join(TABLE_FILES[model] for model in MODES[mode])}."
             )
-        device = select_device("skip-thought", device)
+        device = str(torch_device(device))
         # What the fingerprint depends on.
         settings: dict[str, object] = {
             "kind": "skip-thought",
@@ -212,7 +212,7 @@ class InferSent(RecurrentEncoder):
         false for sentences whose words are already parted by spaces.
         """
         _check_settings(version, pool, padded, words)
-        device = select_device("infersent", device)
+        device = str(torch_device(device))
         file = Path(path).expanduser().resolve()
         lstm = _load_lstm(file).to(device)
         table = load_word_vectors(Path(words).expanduser())
@@ -396,7 +396,7 @@ class QuickThought(RecurrentEncoder):
                 f"{path} is not a folder; Quick-Thought reads one that holds {WEIGHTS}, which "
                 f"{_CONVERT} writes."
             )
-        device = select_device("quick-thought", device)
+        device = str(torch_device(device))
         words = str(Path(words).expanduser().resolve()) if words else ""
         # What the fingerprint depends on.
         settings: dict[str, object] = {

@@ -359,20 +359,3 @@ def unit_length(vectors: Tensor) -> Tensor:
 
     lengths: Tensor = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
     return vectors / lengths.where(lengths > 0, lengths.new_ones(()))
-
-
-def select_device(kind: str, name: str) -> str:
-    """Return the named device, or by default a GPU where there is one, else the CPU."""
-    try:
-        import torch  # noqa: PLC0415  # an extra, and heavy
-    except ImportError as error:
-        raise AdequaError(
-            f"{kind} needs PyTorch; install it with: pip install 'adequa[train]'"
-        ) from error
-    if not name:
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise AdequaError(f"{kind}: there is no device {name!r} here; try device=cpu.") from error
-    return name

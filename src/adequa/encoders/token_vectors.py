@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adequa.encoders.device import torch_device
 from adequa.encoders.parses import Parses
 from adequa.encoders.registry import format_specification, load_from
-from adequa.encoders.transformer import longest_input, move_to_device
+from adequa.encoders.transformer import longest_input
 from adequa.encoders.transformer_files import (
     digests,
     load_model,
@@ -291,7 +292,7 @@ class TransformerTokens(TokenVectors):
         location = str(folder) if Path(path).is_dir() else path
         settings = {"layer": str(layer)} | ({"revision": revision} if revision else {})
         specification = format_specification("transformer", location, settings)
-        return cls(folder, move_to_device(network, device), tokenizer, layer, specification)
+        return cls(folder, network.to(torch_device(device)), tokenizer, layer, specification)
 
     def look_up(self, parses: Parses) -> Lexicon:
         table = np.zeros((len(parses.words), self.dimension), dtype=np.float16)
@@ -333,11 +334,6 @@ class TransformerTokens(TokenVectors):
         except (TypeError, UnicodeError) as error:  # raised for half a character
             check_characters([word for words in sentences for word in words], error)
             raise
-        except (AssertionError, ValueError) as error:
-            raise AdequaError(
-                f"The tokenizer of {self.name} cannot read sentences that are split into words; "
-                f"name another model. The reason: {str(error).partition(chr(10))[0]}"
-            ) from error
 
     def _word_states(
         self, sentences: Sequence[tuple[str, ...]]

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.base import AnyEncoder, Encoder, PairEncoder, Vectors
+from adequa.encoders.device import torch_device
 from adequa.encoders.registry import format_specification
 from adequa.encoders.transformer_files import (
     Declared,
@@ -239,18 +240,6 @@ def longest_input(network: Any, tokenizer: Any) -> int:
     return min(limits)
 
 
-def move_to_device(network: Any, device: str) -> Any:
-    """Move a network to the named device, or by default to a GPU where there is one."""
-    import torch  # noqa: PLC0415  # an extra, and heavy
-
-    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return network.to(torch.device(name))
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise AdequaError(f'There is no device "{name}" to encode on: {reason}.') from error
-
-
 # The encoders.
 
 
@@ -447,7 +436,7 @@ def _load(
             f"max_length must be between {shortest} and {longest} for {folder}, not {max_length}."
         )
     text_network = TextNetwork(
-        network=move_to_device(network, device),
+        network=network.to(torch_device(device)),
         tokenizer=tokenizer,
         pooling=pooling,
         layers=pooled_layers(pooling, layers, int(network.config.num_hidden_layers), str(folder)),

@@ -65,7 +65,7 @@ def model_folder(path: str, *, download: bool = False, revision: str = "") -> Pa
     if not is_hub_name(path):
         raise AdequaError(f"There is no folder {path}.")
     hub_name = f"{_PUBLISHER}/{path}" if path in SHORT_NAMES else path
-    with _required_packages():
+    with required_packages():
         from huggingface_hub import snapshot_download  # noqa: PLC0415  # an extra, and heavy
     try:
         for weights in (_SAFETENSORS, _PICKLED):
@@ -136,7 +136,7 @@ def load_model(folder: Path) -> tuple[Any, Any]:
 
 def load_tokenizer(folder: Path, **settings: bool) -> Any:
     """Load the tokenizer of a model; settings replace its own."""
-    with _required_packages():
+    with required_packages():
         import torch  # noqa: PLC0415, F401  # transformers would only complain later
         import transformers  # noqa: PLC0415  # an extra, and heavy
     with _loading(folder):
@@ -153,7 +153,7 @@ def load_translation_model(folder: Path) -> tuple[Any, Any]:
 def _load(folder: Path, auto_class: str) -> tuple[Any, Any]:
     files = model_files(folder)
     tokenizer = load_tokenizer(folder)
-    with _required_packages():
+    with required_packages():
         import transformers  # noqa: PLC0415  # an extra, and heavy
     with _loading(folder):
         network, report = getattr(transformers, auto_class).from_pretrained(
@@ -195,13 +195,13 @@ def _check_weights(folder: Path, report: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _required_packages() -> Iterator[None]:
+def required_packages(what: object = "A transformer") -> Iterator[None]:
+    """Turn a missing package into a sentence; `what` needs it."""
     try:
         yield
     except ImportError as error:
         raise AdequaError(
-            "Transformers need PyTorch and transformers; install them with: "
-            "pip install 'adequa[train]'"
+            f"{what} needs PyTorch and transformers; install them with: pip install 'adequa[train]'"
         ) from error
 
 

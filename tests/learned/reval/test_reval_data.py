@@ -101,14 +101,14 @@ def test_too_few_are_held_out() -> None:
     with pytest.raises(AdequaError) as raised:
         collected([few])
     assert str(raised.value) == (
-        "Of 3 ratings 1 is held out to choose the epoch, and a correlation needs more; give more, "
-        "or name --development."
+        "Too few ratings that differ are held out to choose the epoch (1 of 3); give more, or name "
+        "--development."
     )
     alike = replace(rated(20), scores=np.array([5.0] + [1.0] * 19))
     with pytest.raises(AdequaError) as raised:
         collected([alike])
     assert str(raised.value) == (
-        "Of 20 ratings 2 are held out to choose the epoch, and they do not differ; give more, or "
+        "Too few ratings that differ are held out to choose the epoch (2 of 20); give more, or "
         "name --development."
     )
     alone = replace(few, ids={"split": ("train",) * 3})

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adequa.encoders.device import to_device, torch_device
 from adequa.errors import AdequaError
-from adequa.learned.device import to_device, torch_device
 from adequa.learned.embedding.features import Features, Standardisation, row_blocks
 from adequa.learned.folds import FittedRegressor, Mask, split_off
 from adequa.progress import NO_PROGRESS, Progress

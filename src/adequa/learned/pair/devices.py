@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from adequa.encoders.device import torch_device
 from adequa.errors import AdequaError
-from adequa.learned.device import torch_device
 from adequa.segments import IntArray
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ that damaged texts are worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -17,6 +17,7 @@ import numpy as np
 
 from adequa.datasets.load import load_dataset
 from adequa.encoders.surface import SURFACE
+from adequa.encoders.transformer_files import required_packages
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric
@@ -81,7 +82,7 @@ class PairRegressor(LearnedMetric):
         progress: Progress = NO_PROGRESS,
     ) -> PairRegressor:
         """Train by the plan; stages that name no data learn from these judgements."""
-        with _required_packages("A pair regressor"):
+        with required_packages("A pair regressor"):
             from adequa.learned.checkpoints import training_into  # noqa: PLC0415
             from adequa.learned.pair.data import collect  # noqa: PLC0415
             from adequa.learned.pair.devices import launched_processes  # noqa: PLC0415
@@ -295,8 +296,8 @@ class PairRegressor(LearnedMetric):
         /,
         **settings: str,
     ) -> PairRegressor:
-        with _required_packages(folder):
-            from adequa.learned.device import torch_device  # noqa: PLC0415
+        with required_packages(folder):
+            from adequa.encoders.device import torch_device  # noqa: PLC0415
             from adequa.learned.pair.devices import select_precision  # noqa: PLC0415
             from adequa.learned.pair.network import Head, PairModel  # noqa: PLC0415
             from adequa.learned.pair.plan import plan_from  # noqa: PLC0415
@@ -341,17 +342,6 @@ def _reporter(progress: Progress) -> Callable[[TrainingProgress], None]:
         progress.status(f"loss {state.loss:.4f}{figures}")
 
     return report
-
-
-@contextmanager
-def _required_packages(what: object) -> Iterator[None]:
-    """Turn a missing package into a sentence; `what` needs it."""
-    try:
-        yield
-    except ImportError as error:
-        raise AdequaError(
-            f"{what} needs PyTorch and transformers; install them with: pip install 'adequa[train]'"
-        ) from error
 
 
 def _device_name(device: torch.device) -> str:

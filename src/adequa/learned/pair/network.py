@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
+from adequa.encoders.device import to_device
 from adequa.encoders.surface import surface_features
 from adequa.encoders.transformer import check_pooling, longest_input, pooled, pooled_layers
 from adequa.encoders.transformer_files import (
@@ -40,7 +41,6 @@ from adequa.encoders.transformer_files import (
     quiet,
     writing_weights,
 )
-from adequa.learned.device import to_device
 from adequa.learned.pair.devices import Precision, without_cudnn_attention
 from adequa.learned.training import isolated_randomness, seed_torch
 from adequa.runtime.batching import batches_by_length

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from adequa.learned.device import to_device
+from adequa.encoders.device import to_device
 from adequa.learned.pair.devices import explained_memory_errors
 from adequa.learned.pair.network import PairInputs, PairNetwork
 from adequa.learned.training import seed_torch
@@ -185,15 +185,8 @@ def preference_order(better: IntArray, worse: IntArray, groups: npt.ArrayLike) -
 def damage_order(intact: IntArray, damaged: IntArray, margin: float) -> DamageOrder:
     """One item for each intact pair and its damaged copy, both given as numbers of pairs."""
     order = preference_order(intact, damaged, np.arange(len(intact)))
-    return DamageOrder(
-        pairs=order.pairs,
-        pair_starts=order.pair_starts,
-        better=order.better,
-        worse=order.worse,
-        weights=order.weights,
-        starts=order.starts,
-        margin=margin,
-    )
+    columns = {each.name: getattr(order, each.name) for each in fields(order)}
+    return DamageOrder(**columns, margin=margin)
 
 
 def _group_codes(groups: npt.ArrayLike) -> tuple[IntArray, int]:

@@ -200,11 +200,9 @@ def _check_development(development_parts: Sequence[Ratings], training_rows: int)
         )
     if not any(_varies(ratings.scores) for ratings in development_parts):
         count = sum(map(len, development_parts))
-        reason = f"{count:,} are held out to choose the epoch, and they do not differ"
-        if count == 1:
-            reason = "1 is held out to choose the epoch, and a correlation needs more"
         raise AdequaError(
-            f"Of {training_rows + count:,} ratings {reason}; give more, or name --development."
+            "Too few ratings that differ are held out to choose the epoch "
+            f"({count:,} of {training_rows + count:,}); give more, or name --development."
         )
 
 

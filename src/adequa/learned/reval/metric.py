@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from adequa.encoders.device import to_device, torch_device
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric, data_facts, rated_texts
 from adequa.learned.cards import ratings_card
-from adequa.learned.device import to_device, torch_device
 from adequa.learned.folds import correlations, rounded
 from adequa.learned.reval.data import (
     HIGHEST,

@@ -33,7 +33,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adequa.learned.device import to_device
+from adequa.encoders.device import to_device
 from adequa.learned.reval.forest import EMPTY, Forest, Levels, sort_into_levels
 from adequa.runtime.batching import batches_by_length
 from adequa.segments import FloatArray, IntArray

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from adequa.learned.device import to_device
+from adequa.encoders.device import to_device
 from adequa.learned.reval.forest import Forest
 from adequa.learned.reval.network import (
     Structure,

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def torch_device(name: str) -> torch.device:
-    """Return the device of that name; "auto" is a GPU where there is one, or else the CPU."""
+    """Return the device of that name; "auto" or none is a GPU where there is one, else the CPU."""
     try:
         import torch  # noqa: PLC0415  # an extra, and heavy
     except ImportError as error:
         raise AdequaError(
             "This needs PyTorch; install it with: pip install 'adequa[train]'"
         ) from error
-    if name == "auto":
+    if name in {"", "auto"}:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return torch.empty(0, device=name).device
