@@ -144,16 +144,13 @@ def test_aliases_of_texts() -> None:
     rated = ratings(write_jsonl("t.jsonl", rows))
     assert rated.segments == Segments(("h",), (("r",),), ("s",))
     assert rated.ids == {"lp": ("de-en",)}
-    # A column that has the usual name wins, so that another may identify rows.
-    rows = [{"score": 1.5, "mt": "h", "ref": "r", "reference": "refA", "translation": "human"}]
-    rated = ratings(write_jsonl("t.jsonl", rows))
-    assert rated.ids == {"reference": ("refA",), "translation": ("human",)}
     # Where there are no texts, columns of such names identify rows too.
     rows = [{"score": 1.5, "system": "a", "reference": "refA"}]
     assert read_judgements(write_jsonl("t.jsonl", rows)).ids["reference"] == ("refA",)
-    rows = [{"score": 1.5, "hypothesis": "h", "translation": "i", "ref": "r"}]
-    with pytest.raises(AdequaError, match='"hypothesis" and "translation", which name the same'):
-        read_judgements(write_jsonl("t.jsonl", rows))
+    for first, second in (("mt", "translation"), ("hypothesis", "translation")):
+        rows = [{"score": 1.5, first: "h", second: "i", "ref": "r"}]
+        with pytest.raises(AdequaError, match=f'"{first}" and "{second}", which name the same'):
+            read_judgements(write_jsonl("t.jsonl", rows))
 
 
 def test_texts_are_optional_as_a_whole() -> None:

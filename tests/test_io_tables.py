@@ -216,6 +216,26 @@ def test_aliases_of_fields(name: str) -> None:
         assert read(path) == Segments(("h",), (("r",),), ("s",), {"system": ("t",)})
 
 
+def test_blank_lines_before_the_first_row_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = '\n \n{"mt": "h", "ref": "r"}\n{"mt": "i"}\n'
+    assert read(write("t.jsonl", table.replace('{"mt": "i"}\n', ""))).hypotheses == ("h",)
+    assert error(write("t.jsonl", table)) == 't.jsonl, line 4 has no "ref".'
+    assert error(write("t.tsv", "\nmt\tref\nh\t\n")).startswith('t.tsv, line 3: "ref" is empty')
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.encode())))
+    assert error("-") == 'standard input, line 4 has no "ref".'
+
+
+def test_a_table_separated_by_commas_is_refused() -> None:
+    sentence = (
+        "{} is separated by commas. Tables are separated by tabs here: give it as TSV, JSONL, "
+        "JSON or Parquet."
+    )
+    assert error("t.csv") == sentence.format("t.csv")
+    for header in ("mt,ref", '"id";"translation";"reference"'):
+        assert error(write("t.tsv", f"{header}\n")) == sentence.format("t.tsv")
+    assert "no column" in error(write("t.tsv", "Well, hello\nh\n"))
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_two_aliases_of_one_field(name: str) -> None:
     path = FORMATS[name](name, [{"mt": "h", "translation": "i", "ref": "r"}])

@@ -60,19 +60,18 @@ def field_columns(
 def with_usual_names(columns: Mapping[str, Values], table: str) -> dict[str, Values]:
     """Columns, or one row, under the usual names of their fields.
 
-    A column that has the usual name already wins, so that others may identify rows.
+    Two columns that name one field are refused, as `field_columns` refuses them.
 
     >>> with_usual_names({"id": 1, "translation": "a", "reference": "b"}, "t.jsonl")
     {'id': 1, 'mt': 'a', 'ref': 'b'}
     """
     usual_names = {}
-    for usual, *aliases in FIELDS.values():
+    for aliases in FIELDS.values():
         present = [name for name in aliases if name in columns]
-        if usual in columns or not present:
-            continue
         if len(present) > 1:
-            raise _same_field(table, present, f'rename the one to read to "{usual}"')
-        usual_names[present[0]] = usual
+            raise _same_field(table, present, "leave one of them out, or rename it")
+        if present:
+            usual_names[present[0]] = aliases[0]
     return {usual_names.get(name, name): values for name, values in columns.items()}
 
 
@@ -119,6 +118,14 @@ def _check_column(table: str, names: Sequence[str], name: str, field: str = "") 
     advice = f" Say which one to read with --column {field}=NAME." if field else ""
     raise AdequaError(
         f'{table} has no column "{name}".{nearest(name, names)} It has: {listed(names)}.{advice}'
+    )
+
+
+def comma_separated(table: str) -> AdequaError:
+    """The refusal of a CSV file."""
+    return AdequaError(
+        f"{table} is separated by commas. Tables are separated by tabs here: give it as TSV, "
+        "JSONL, JSON or Parquet."
     )
 
 

@@ -14,7 +14,7 @@ from itertools import chain, count, islice
 from typing import Any, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, counted
-from adequa.io.columns import Chunk, OpenTable, places
+from adequa.io.columns import FIELDS, Chunk, OpenTable, comma_separated, places
 from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text_format
 
 Columns: TypeAlias = tuple[str, ...] | None  # to read; None for all
@@ -26,19 +26,25 @@ Row = TypeVar("Row")
 def open_text_table(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
     """Open a TSV, JSONL or JSON file as a table.
 
-    Standard input and pipes have no suffix: their first character tells the format.
+    Standard input and pipes have no suffix: their first character tells the format. Blank lines
+    before it are skipped.
     """
     first, rest = first_and_rest(path, advance=advance)
+    number = 1
+    while not first.strip() and (following := next(rest, None)) is not None:
+        first, number = following, number + 1
     by_suffix = {".tsv": tsv_table, ".jsonl": _jsonl_table, ".json": _json_table}
     by_character = {"{": _jsonl_table, "[": _json_table}
     streamed = by_character.get(first.lstrip()[:1], tsv_table)
     table = by_suffix.get(text_format(path), streamed)
-    yield table(display_name(path), first, rest)
+    yield table(display_name(path), first, rest, number)
 
 
-def tsv_table(name: str, header: str, rows: Iterable[str]) -> OpenTable:
-    """A table from its header and its other lines."""
+def tsv_table(name: str, header: str, rows: Iterable[str], number: int = 1) -> OpenTable:
+    """A table from its header, which is on line `number`, and its other lines."""
     column_names = tuple(header.split("\t"))
+    if len(column_names) == 1 and _is_csv(header):
+        raise comma_separated(name)
 
     def chunk(lines: Sequence[str], columns: Columns, place: Place) -> Chunk:
         cells = [line.split("\t") for line in lines]
@@ -51,11 +57,18 @@ def tsv_table(name: str, header: str, rows: Iterable[str]) -> OpenTable:
         by_column = dict(zip(column_names, zip(*cells, strict=True), strict=True))
         return Chunk({column: by_column[column] for column in columns or column_names}, place)
 
-    return OpenTable(name, column_names, _in_chunks(rows, places(name, "line", 2), chunk))
+    return OpenTable(name, column_names, _in_chunks(rows, places(name, "line", number + 1), chunk))
 
 
-def _jsonl_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
-    place = places(name, "line", 1)
+def _is_csv(header: str) -> bool:
+    """Whether a line without tabs names known columns between commas or semicolons."""
+    cells = [cell.strip(' "') for cell in header.replace(";", ",").split(",")]
+    known = {"score", "better", "worse", *chain.from_iterable(FIELDS.values())}
+    return len(cells) > 1 and not known.isdisjoint(cells)
+
+
+def _jsonl_table(name: str, first: str, rest: Iterable[str], number: int = 1) -> OpenTable:
+    place = places(name, "line", number)
     column_names = tuple(parsed_lines([first], place)[0])
 
     def chunk(lines: Sequence[str], columns: Columns, place: Place) -> Chunk:
@@ -66,9 +79,9 @@ def _jsonl_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
     )
 
 
-def _json_table(name: str, first: str, rest: Iterable[str]) -> OpenTable:
+def _json_table(name: str, first: str, rest: Iterable[str], number: int = 1) -> OpenTable:
     """A file that is one list of objects, which is read as a whole."""
-    text = "\n".join([first, *rest])
+    text = "\n" * (number - 1) + "\n".join([first, *rest])  # lines count from the first
     if not text.strip():
         raise AdequaError(f"{name} is empty: there is nothing to score.")
     rows = _parsed(text, name)

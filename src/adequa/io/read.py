@@ -53,7 +53,7 @@ def read_table(
     its name. The id `system` is always read, others where `keep_ids` names them, and `doc` also
     with `documents`, where the file has it. A batch may hold rows of multiple systems.
     """
-    from adequa.io.columns import ReadOptions, table_segments  # noqa: PLC0415  # tables only
+    from adequa.io.columns import ReadOptions, comma_separated, table_segments  # noqa: PLC0415  # tables only
 
     options = ReadOptions(columns or {}, keep_ids, advance or ignore, batch, documents)
     suffix = format_suffix(path)
@@ -62,6 +62,8 @@ def read_table(
             yield from table_segments(table, options, stem(path))
     elif suffix in READERS:
         yield from _read_wmt(path, options)
+    elif suffix == ".csv":
+        raise comma_separated(display_name(path))
     else:
         raise AdequaError(
             f"{display_name(path)} is of no known format. The name of the file "
