@@ -186,6 +186,18 @@ def test_a_stream_answers_before_it_ends(live: Live) -> None:
         answers.close()
 
 
+def test_texts_and_metrics_have_the_names_of_the_command_line(live: Live) -> None:
+    row = {"hypothesis": ROW["mt"], "reference": ROW["ref"], "source": "s"}
+    expected = live.post("/v1/score", {"rows": [ROW], "metrics": ["wer", "bleu"]}).json
+    answer = live.post("/v1/score", {"rows": [row], "metrics": ["WER", "BLEU"]})
+    assert answer.json == expected
+    row = {"translation": ROW["mt"], "ref": ROW["ref"]}
+    answer = live.post("/v1/score?metric=Wer", json.dumps(row), LINES)
+    assert answer.lines[0] == {"segment": 1, "scores": {"wer": 0.25}}
+    settings = live.post("/v1/score", {"rows": [ROW], "metrics": ["BLEU:lowercase=true"]})
+    assert settings.json["metrics"][0]["name"] == "bleu"
+
+
 def test_a_stream_ends_with_what_is_wrong_in_it(live: Live) -> None:
     good = json.dumps(ROW) + "\n"
     path = "/v1/score?metric=wer"
@@ -193,12 +205,12 @@ def test_a_stream_ends_with_what_is_wrong_in_it(live: Live) -> None:
     first, second = live.post(path, good + "{", LINES).lines
     assert first["segment"] == 1
     assert "Line 2: This is not JSON" in second["error"]
-    assert "Line 1: ref: Field required" in error(live.post(path, '{"mt": "a"}', LINES), 422)
+    assert 'Line 1: "ref" is missing.' in error(live.post(path, '{"mt": "a"}', LINES), 422)
     assert "no segments" in error(live.post(path, "\n\n", LINES), 422)
     late = live.post(path, good * 256 + '{"mt": 1, "ref": "a"}', LINES)
     assert late.status == 200
     assert late.lines[255]["segment"] == 256
-    assert "Line 257: mt: Input should be a valid string." in late.lines[256]["error"]
+    assert 'Line 257: "mt" must be a string, not a number.' in late.lines[256]["error"]
     long = good * 300 + json.dumps({"mt": "x" * 2000, "ref": "a"})
     assert "segment 301 has 2,000 characters" in live.post(path, long, LINES).lines[-1]["error"]
     whole = error(live.post("/v1/score?metric=nist", good, LINES), 422)
@@ -259,7 +271,7 @@ def test_the_client_asks_as_a_program_does(live: Live) -> None:
     assert last["metrics"][0]["systems"] == [{"name": "system", "score": 0.25}]
     with pytest.raises(AdequaError, match='no metric "comet"'):
         client.score([ROW], ["comet"])
-    with pytest.raises(AdequaError, match="Line 1: ref: Field required"):
+    with pytest.raises(AdequaError, match='Line 1: "ref" is missing'):
         list(client.score_stream([{"mt": "a"}], ["wer"]))
     with pytest.raises(ZeroDivisionError):
         list(client.score_stream(({"mt": 1 / 0} for _ in range(2)), ["wer"]))
@@ -275,21 +287,62 @@ BAD: dict[str, tuple[object, int, str]] = {
     "a half character": (
         r'{"rows": [{"mt": "\ud800", "ref": "a"}], "metrics": ["wer"]}',
         400,
-        "half a character",
+        "an unpaired surrogate such as \\ud800 is no text (line 1, column 25)",
     ),
     "bytes that are no text": (b'{"rows": [{"mt": "\xff", "ref": "a"}]}', 400, "not JSON"),
     "deep": ("[" * 100_000, 400, "not JSON"),
-    "NaN": ('{"rows": [{"mt": NaN, "ref": "a"}], "metrics": ["wer"]}', 422, "rows, item 1, mt"),
+    "NaN": (
+        '{"rows": [{"mt": NaN, "ref": "a"}], "metrics": ["wer"]}',
+        422,
+        'rows, item 1: "mt" must be a',
+    ),
     "a number of many digits": ('{"metrics": ' + "1" * 5000 + "}", 400, "number out of range"),
-    "a list": ([], 422, "Input should be an object"),
-    "wrong types": ({"rows": [{"mt": 1, "ref": "a"}], "metrics": ["wer"]}, 422, "rows, item 1"),
+    "a list": ([], 422, "A request must be an object, not a list."),
+    "wrong types": (
+        {"rows": [{"mt": 1, "ref": "a"}], "metrics": ["wer"]},
+        422,
+        'rows, item 1: "mt" must',
+    ),
     "no texts": ({"metrics": ["wer"]}, 422, "There are no texts"),
     "both": ({"rows": [ROW], "systems": {}, "metrics": ["wer"]}, 422, "and not both"),
     "no rows": ({"rows": [], "metrics": ["wer"]}, 422, "nothing to score"),
     "an empty reference": ({"rows": [{"mt": "a", "ref": " "}], "metrics": ["wer"]}, 422, "empty"),
-    "no reference": ({"rows": [{"mt": "a", "ref": []}], "metrics": ["wer"]}, 422, "item 1, ref: L"),
-    "a key too many": ({"rows": [ROW], "metrics": ["wer"], "file": "x"}, 422, "Extra inputs"),
-    "no metric": ({"rows": [ROW], "metrics": []}, 422, "at least 1"),
+    "no reference": ({"rows": [{"mt": "a", "ref": []}], "metrics": ["wer"]}, 422, '"ref" is empty'),
+    "a key too many": (
+        {"rows": [ROW], "metrics": ["wer"], "file": "x"},
+        422,
+        '"file" is not a field of a request; it has: rows, systems, references, sources, '
+        "documents, metrics, segments, by.",
+    ),
+    "a key too many in a row": (
+        {"rows": [ROW, {**ROW, "file": "x"}], "metrics": ["wer"]},
+        422,
+        'rows, item 2: "file" is not a field of a row; it has: mt, ref, src, system, doc.',
+    ),
+    "a text twice": (
+        {"rows": [{**ROW, "translation": "x"}], "metrics": ["wer"]},
+        422,
+        'rows, item 1: "translation" is given under another name too; leave one of them out.',
+    ),
+    "no hypothesis": (
+        {"rows": [{"ref": "a"}], "metrics": ["wer"]},
+        422,
+        'rows, item 1: "mt" is missing.',
+    ),
+    "a reference that is null": (
+        {"rows": [{"mt": "a", "ref": None}], "metrics": ["wer"]},
+        422,
+        'rows, item 1: "ref" must be a string or a list of strings, not null.',
+    ),
+    "a reference of null": (
+        {"rows": [{"mt": "a", "ref": ["b", None]}], "metrics": ["wer"]},
+        422,
+        "rows, item 1, ref: item 2 must be a string, not null.",
+    ),
+    "a switch": ({"rows": [ROW], "metrics": ["wer"], "segments": 1}, 422, "must be true or false"),
+    "no value": ('{"metrics": x}', 400, "a value is missing, or has no quotes (line 1, column 13)"),
+    "a comma": ('{"metrics": [],}', 400, "This is not JSON: a comma follows the last item"),
+    "no metric": ({"rows": [ROW], "metrics": []}, 422, '"metrics" is empty.'),
     "an unknown metric": ({"rows": [ROW], "metrics": ["wre"]}, 422, 'Did you mean "wer"?'),
     "a metric twice": ({"rows": [ROW], "metrics": ["wer", "wer"]}, 422, "more than once"),
     "a setting": ({"rows": [ROW], "metrics": ["wer:tokenize=x"]}, 422, "not a value of tokenize"),
@@ -322,7 +375,7 @@ BAD: dict[str, tuple[object, int, str]] = {
     "a long name": (
         {"rows": [{**ROW, "system": "x" * 300}], "metrics": ["wer"]},
         422,
-        "rows, item 1, system: String should have at most 200 characters",
+        'rows, item 1: "system" has more than 200 characters.',
     ),
     "a long name of a column": (
         {"systems": {"x" * 300: ["a"]}, "references": ["a"], "metrics": ["wer"]},
@@ -337,10 +390,10 @@ BAD: dict[str, tuple[object, int, str]] = {
             "metrics": ["wer"],
         },
         422,
-        "documents, item 1: String should have at most 200",
+        "documents: item 1 has more than 200 characters.",
     ),
-    "a long metric": ({"rows": [ROW], "metrics": ["wer:" + "x" * 600]}, 422, "at most 500 char"),
-    "another group": ({"rows": [ROW], "metrics": ["wer"], "by": "x" * 999}, 422, "should be 'doc'"),
+    "a long metric": ({"rows": [ROW], "metrics": ["wer:" + "x" * 600]}, 422, "more than 500 char"),
+    "another group": ({"rows": [ROW], "metrics": ["wer"], "by": "x" * 999}, 422, '"by" must be'),
     "no such group": ({"rows": [ROW], "metrics": ["wer"], "by": "doc"}, 422, "doc"),
 }
 
@@ -419,8 +472,8 @@ def test_comparisons_have_limits_too(live: Live) -> None:
         ({"resamples": 10_001}, "takes 10,000 at most"),
         ({"swaps": 1_000_001}, "swaps is 1,000,001, and this server takes 1,000,000 at most"),
         ({"alpha": 1e-12}, "swaps is 10,000,000, and this server takes 1,000,000 at most"),
-        ({"resamples": 0}, "resamples: Input should be greater"),
-        ({"confidence": 1.0}, "confidence: Input should be less than 1"),
+        ({"resamples": 0}, '"resamples" must be 1 or more'),
+        ({"confidence": 1.0}, '"confidence" must be less than 1'),
         ({"clusters": "none"}, 'no rule "none"'),
         ({"systems": {"one": SYSTEMS["fluent"]}}, "between two systems or more"),
         ({"metrics": ["wer"] * 13}, "13 metrics"),

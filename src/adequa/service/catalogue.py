@@ -180,15 +180,17 @@ class Catalogue:
 
     def _resolve(self, specification: str) -> tuple[CatalogueEntry, str]:
         """The metric that a request names, and the settings that it changes."""
-        if specification in self.entries:
-            return self.entries[specification], ""
+        by_name = {name.lower(): entry for name, entry in self.entries.items()} | self.entries
+        entry = by_name.get(specification) or by_name.get(specification.strip().lower())
+        if entry is not None:
+            return entry, ""
         if len(specification) > LONGEST_METRIC:
             raise AdequaError(
                 f"A metric with its settings has {LONGEST_METRIC} characters at most, and "
                 f'"{_shortened(specification)}" has {len(specification):,}.'
             )
         name, _, settings = specification.partition(":")
-        entry = self.entries.get(name.strip())
+        entry = by_name.get(name.strip()) or by_name.get(name.strip().lower())
         if entry is None:
             raise AdequaError(
                 f'This server has no metric "{_shortened(name)}".{nearest(name, self.entries)} It '

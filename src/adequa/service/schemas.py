@@ -9,13 +9,23 @@ than a megabyte of script.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 from pydantic.json_schema import models_json_schema
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
+from adequa.segments import COLUMN_NAMES
 from adequa.service.limits import (
     JSON,
     LINES,
@@ -27,14 +37,66 @@ from adequa.service.limits import (
 
 _COMPONENTS = "#/components/schemas/"
 
+# What is wrong with a value, by pydantic's type of the error; braces take what pydantic knows.
+_PROBLEMS = {
+    "missing": "is missing",
+    "model_type": "must be an object, not {kind}",
+    "dict_type": "must be an object, not {kind}",
+    "list_type": "must be a list, not {kind}",
+    "references_type": "must be a string or a list of strings, not {kind}",
+    "string_type": "must be a string, not {kind}",
+    "bool_type": "must be true or false, not {kind}",
+    "float_type": "must be a number, not {kind}",
+    "finite_number": "must be a finite number",
+    "int_type": "must be a whole number",
+    "greater_than": "must be greater than {gt:g}",
+    "less_than": "must be less than {lt:g}",
+    "greater_than_equal": "must be {ge:,} or more",
+    "less_than_equal": "must be {le:,} or less",
+    "too_short": "is empty",
+    "too_long": "has more than {max_length:,} items",
+    "string_too_long": "has more than {max_length:,} characters",
+    "literal_error": "must be {expected}",
+}
+_KINDS: dict[type, str] = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+# What is wrong with JSON, by how its parser says it.
+_SYNTAX_ERRORS = {
+    "EOF while parsing": "it ends too early",
+    "expected ident": "a word without quotes must be true, false or null",
+    "expected value": "a value is missing, or has no quotes",
+    "key must be a string": "a key has no double quotes",
+    "trailing characters": "something follows its end",
+    "trailing comma": "a comma follows the last item",
+    "invalid unicode code point": "its bytes are not UTF-8",
+    "recursion limit exceeded": "it is too deeply nested",
+    "hex escape": "an unpaired surrogate such as \\ud800 is no text",
+    "surrogate": "an unpaired surrogate such as \\ud800 is no text",
+}
+_ROW_NAMES = {*chain.from_iterable(COLUMN_NAMES.values())}  # of texts, with aliases
+
+
+def _as_list(value: object) -> object:
+    """References of a segment, which may be one string."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return value
+    raise PydanticCustomError("references_type", "must be a string or a list of strings")
+
+
 # Lists fail at the first fault, so that a long wrong one costs no more than a short one.
 _References = Annotated[
     list[str],
     Field(min_length=1, max_length=100, fail_fast=True),
-    BeforeValidator(
-        lambda value: [value] if isinstance(value, str) else value,
-        json_schema_input_type=str | list[str],
-    ),
+    BeforeValidator(_as_list, json_schema_input_type=str | list[str]),
 ]
 _Texts = Annotated[list[str], Field(max_length=MOST_ROWS, fail_fast=True)]
 _Metric = Annotated[str, Field(max_length=LONGEST_METRIC)]
@@ -62,9 +124,27 @@ class _Strict(BaseModel):
 class RequestRow(_Strict):
     """One hypothesis with its references, as `adequa score -i` reads it from JSON."""
 
-    mt: Annotated[str, Field(description="The hypothesis.")]
-    ref: Annotated[_References, Field(description="The reference, or a list of references.")]
-    src: Annotated[str | None, Field(description="The source.")] = None
+    mt: Annotated[
+        str,
+        Field(
+            validation_alias=AliasChoices(*COLUMN_NAMES["mt"]),
+            description="The hypothesis; also accepted as `hypothesis` or `translation`.",
+        ),
+    ]
+    ref: Annotated[
+        _References,
+        Field(
+            validation_alias=AliasChoices(*COLUMN_NAMES["ref"]),
+            description="The reference, or a list of references; also accepted as `reference`.",
+        ),
+    ]
+    src: Annotated[
+        str | None,
+        Field(
+            validation_alias=AliasChoices(*COLUMN_NAMES["src"]),
+            description="The source; also accepted as `source`.",
+        ),
+    ] = None
     system: Annotated[_Name | None, Field(description="Name of the system.")] = None
     doc: Annotated[_Name | None, Field(description="Name of the document.")] = None
 
@@ -192,9 +272,9 @@ class SystemScoresAnswer(BaseModel):
     """The scores of one system; groups and segments if they were requested."""
 
     name: str
-    score: float
+    score: float | None = Field(description="null if it is not a finite number.")
     groups: list[GroupScoreAnswer] = Field(default_factory=list)
-    segments: list[float] = Field(default_factory=list)
+    segments: list[float | None] = Field(default_factory=list)
 
 
 class MetricScoresAnswer(BaseModel):
@@ -307,27 +387,48 @@ def parse(model: type[RequestModel], body: bytes) -> RequestModel:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
             raise Refusal(400, f"This is not JSON: {_syntax_error(first)}.") from None
-        location = ", ".join(map(_location, first["loc"]))
-        sentence = f"{location}: {first['msg']}." if location else f"{first['msg']}."
-        raise Refusal(422, sentence) from None
+        raise Refusal(422, f"{_validation_error(model, first)}.") from None
     except RecursionError:
         raise Refusal(400, "This JSON is too deeply nested.") from None
 
 
-def _syntax_error(error: Any) -> str:
-    """What is wrong with JSON, in the words of its parser."""
-    reason = str((error.get("ctx") or {}).get("error") or error["msg"])
-    # An escape such as \\ud800 without its partner.
-    is_half = "surrogate" in reason or "hex escape" in reason
-    return reason + ("; half a character (a surrogate) is no text" if is_half else "")
+def _syntax_error(error: ErrorDetails) -> str:
+    """What is wrong with JSON, and where."""
+    reason, at, place = str(error.get("ctx", {}).get("error", "")).partition(" at line ")
+    plain = next((text for words, text in _SYNTAX_ERRORS.items() if words in reason), reason)
+    return f"{plain} (line {place.replace(' column', ', column')})" if at else plain
 
 
-def _location(part: str | int) -> str:
-    """A part of a location in a request; items count from 1."""
-    return f"item {part + 1:,}" if isinstance(part, int) else part[:40]
+def _validation_error(model: type[BaseModel], error: ErrorDetails) -> str:
+    """What is wrong with a request: where, which field, and what it must be.
+
+    The location is written as 'rows, item 1: "mt"'; items count from 1.
+    """
+    *parents, last = error["loc"] or (None,)
+    is_row = model is RequestRow or (parents and parents[0] == "rows")
+    thing = "row" if is_row else "request"
+    if last is None:
+        subject = f"A {thing}"
+    else:
+        subject = f"item {last + 1:,}" if isinstance(last, int) else f'"{last[:40]}"'
+    problem = _PROBLEMS.get(error["type"], "")
+    if problem:
+        kind = _KINDS.get(type(error["input"]), "this")
+        problem = problem.format(kind=kind, **error.get("ctx", {}))
+    elif error["type"] != "extra_forbidden":
+        problem = f"is refused: {error['msg']}"
+    elif is_row and last in _ROW_NAMES:
+        problem = "is given under another name too; leave one of them out"
+    else:
+        fields = (RequestRow if is_row else model).model_fields
+        problem = f"is not a field of a {thing}; it has: {', '.join(fields)}"
+    where = ", ".join(
+        f"item {part + 1:,}" if isinstance(part, int) else part[:40] for part in parents
+    )
+    return f"{where}: {subject} {problem}" if where else f"{subject} {problem}"
 
 
 _REASONS = {
