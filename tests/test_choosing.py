@@ -148,10 +148,13 @@ def test_rerank_orders_by_score() -> None:
     ("call", "sentence"),
     [
         (lambda: mbr([[]], "chrf"), "has no candidates"),
-        (lambda: mbr(["text"], "chrf"), r"candidates\[0\] must be a list of strings"),
+        (lambda: mbr(["text"], "chrf"), r"candidates\[0\] must be a list, not one str"),
         (lambda: mbr([["a"]], "nist"), "cannot score single pairs"),
         (lambda: mbr([["a"]], "chrf", keep=0), "keep 1 candidate or more"),
-        (lambda: rerank([["a"]], [], "chrf"), "1 lists of candidates but references for 0"),
+        (
+            lambda: rerank([["a"]], [], "chrf"),
+            "candidates and references differ in length: 1 and 0",
+        ),
         (lambda: rerank([[]], ["a"], "chrf"), "has no candidates"),
         (lambda: rerank([["a"]], ["a"], "nist"), "cannot score single pairs"),
     ],

@@ -264,7 +264,8 @@ def test_few_segments_have_a_defined_result() -> None:
 
 def test_several_references_and_empty_outputs() -> None:
     systems = {"a": ["", "a dog"], "b": ["a cat", "dogs"]}
-    comparison = compare(systems, [["a cat", "one cat"], ["a dog", "the dog"]], ["chrf", "ter"])
+    references = [["a cat", "one cat"], ["a dog", "the dog"]]
+    comparison = compare(systems, references, ["chrf", "ter"], layout="segments")
     assert comparison.notes[0] == "empty hypotheses of a: 1 of 2, scored as they are."
     assert "nrefs:2" in comparison.metrics[0].signature
 

@@ -82,7 +82,7 @@ def test_data_frames() -> None:
     [
         ({"mt": ["a"]}, "The data frame has no column ref or reference; it has mt."),
         ({"mt": ["a"], "hypothesis": ["a"], "ref": ["a"]}, "columns mt and hypothesis; leave one"),
-        ({"mt": [3], "ref": ["a"]}, r'the column "mt"\[0\] must be a string, .* of type int'),
+        ({"mt": [3], "ref": ["a"]}, r'frame\["mt"\]\[0\] must be a string, .* of type int'),
     ],
 )
 def test_data_frames_that_cannot_be_scored(columns: dict[str, Any], sentence: str) -> None:
@@ -116,8 +116,8 @@ def test_references_that_fit_both_layouts_are_refused() -> None:
 @pytest.mark.parametrize(
     ("references", "layout", "sentence"),
     [
-        (["a", "b"], "streams", "needs as many"),
-        ([["a"], ["b"]], "streams", r"needs as many; there are lists of \[1\]"),
+        (["a", "b"], "streams", "needs 2 strings, as there are hypotheses, and these are no lists"),
+        ([["a"], ["b"]], "streams", "needs 2 strings, as there are hypotheses; the lists have 1"),
         ([["a", "b"]], "segments", r"one list for each segment: list\(zip\(\*references\)\)"),
     ],
 )

@@ -62,11 +62,11 @@ def test_rows_cannot_change_later() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((("a", "b"), (("x",),)), "there are 2 hypotheses, 1 references."),
-        ((("a",), (("x",),), ()), "there are 1 hypotheses, 1 references, 0 sources."),
-        ((("a",), (("x",),), None, {"doc": ()}), "1 references, 0 doc."),
+        ((("a", "b"), (("x",),)), "hypotheses: 2, references: 1"),
+        ((("a",), (("x",),), ()), "hypotheses: 1, references: 1, sources: 0"),
+        ((("a",), (("x",),), None, {"doc": ()}), "references: 1, doc: 0"),
         ((("a",), ("xyz",)), "references holds one tuple of strings a segment"),
-        ((("a", "b"), (("x",), ())), "Segment 2 has an empty reference"),
+        ((("a", "b"), (("x",), ())), "Segment 2 has no reference"),
         ((("a",), (("x", " \u3000"),)), "Segment 1 has an empty reference"),
     ],
 )

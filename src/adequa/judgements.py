@@ -268,5 +268,5 @@ def _select_ids(ids: Ids, rows: Sequence[int]) -> Ids:
 
 def _check_lengths(columns: Mapping[str, int]) -> None:
     if len(set(columns.values())) > 1:
-        counts = ", ".join(f"{count} {name}" for name, count in columns.items())
-        raise AdequaError(f"Every judgement needs one of each, but there are {counts}.")
+        counts = ", ".join(f"{name}: {count}" for name, count in columns.items())
+        raise AdequaError(f"Every judgement needs one of each, but the numbers differ ({counts}).")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +63,10 @@ class Segments:
             lengths["sources"] = len(self.sources)
         lengths |= {name: len(column) for name, column in self.ids.items()}
         if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
-            raise AdequaError(f"Every segment needs one of each, but there are {counts}.")
+            counts = ", ".join(f"{name}: {count}" for name, count in lengths.items())
+            raise AdequaError(
+                f"Every segment needs one of each, but the numbers differ ({counts})."
+            )
         # Metrics cache statistics by these tuples, so that they must not change.
         object.__setattr__(self, "hypotheses", tuple(self.hypotheses))
         object.__setattr__(self, "references", tuple(self.references))
@@ -76,13 +78,14 @@ class Segments:
         if not all(self.references) or not all(
             map(str.strip, chain.from_iterable(self.references))
         ):
-            row = next(
-                row
+            row, references = next(
+                (row, references)
                 for row, references in enumerate(self.references, 1)
                 if not references or not all(map(str.strip, references))
             )
             raise AdequaError(
-                f"Segment {row} has an empty reference; every segment needs reference text."
+                f"Segment {row} has {'an empty' if references else 'no'} reference; every segment "
+                "needs reference text."
             )
 
     def __len__(self) -> int:
@@ -270,19 +273,19 @@ def as_segments(
     if isinstance(hypotheses, Segments) or hasattr(hypotheses, "columns"):
         if references is not None or sources is not None:
             raise AdequaError(
-                "Segments and data frames have their references and sources with them; leave out "
-                "the others."
+                "Segments and data frames have their references and sources with them; give no "
+                'others, and name a metric as metric="chrf".'
             )
         if isinstance(hypotheses, Segments):
             return hypotheses
         return _from_frame(cast("Frame", hypotheses))
-    texts = _strings("hypotheses", hypotheses)
+    texts = as_strings("hypotheses", hypotheses)
     if references is None:
-        raise AdequaError("References are missing: one string, or a list of strings, a segment.")
+        raise AdequaError("Give references: one string, or a list of strings, for each segment.")
     return Segments(
         hypotheses=texts,
-        references=_by_segment(_items("references", references), len(texts), layout),
-        sources=None if sources is None else _strings("sources", sources),
+        references=references_by_segment(references, len(texts), layout),
+        sources=None if sources is None else as_strings("sources", sources),
     )
 
 
@@ -301,29 +304,35 @@ def _from_frame(frame: Frame) -> Segments:
             )
         columns |= zip([part], matching, strict=False)
     others = [name for name in names if name not in columns.values()]
-    reference_name = f'the column "{columns["ref"]}"'
+    reference_name = f'frame["{columns["ref"]}"]'
     return Segments(
-        hypotheses=_strings(f'the column "{columns["mt"]}"', frame[columns["mt"]]),
+        hypotheses=as_strings(f'frame["{columns["mt"]}"]', frame[columns["mt"]]),
         references=tuple(
             _texts(reference_name, row, cell) for row, cell in enumerate(frame[columns["ref"]])
         ),
-        sources=_strings(f'the column "{columns["src"]}"', frame[columns["src"]])
+        sources=as_strings(f'frame["{columns["src"]}"]', frame[columns["src"]])
         if "src" in columns
         else None,
         ids={name: tuple(map(str, frame[name])) for name in others},
     )
 
 
-def _by_segment(
-    references: tuple[object, ...], segments: int, layout: ReferenceLayout | None
+def references_by_segment(
+    values: object, segments: int, layout: ReferenceLayout | None, counterpart: str = "hypotheses"
 ) -> tuple[tuple[str, ...], ...]:
-    """References as one tuple a segment, whichever way they were nested."""
+    """References as one tuple for each segment, whichever way they were nested.
+
+    There are as many `segments` as there are items of the counterpart.
+    """
+    if layout not in (None, *get_args(ReferenceLayout)):
+        raise AdequaError(f'layout must be "segments" or "streams", not {layout!r}.')
+    references = as_tuple("references", values)
     is_nested = bool(references) and all(isinstance(each, (list, tuple)) for each in references)
-    lengths = [len(each) for each in references] if is_nested else []  # type: ignore[arg-type]
+    lengths = [len(each) for each in references] if is_nested else []
     fits_segments = len(references) == segments
     fits_streams = is_nested and set(lengths) == {segments}
     if layout is None:
-        rows = [tuple(_items("references", each)) for each in references] if is_nested else []
+        rows = [tuple(as_tuple("references", each)) for each in references] if is_nested else []
         is_same = fits_streams and rows == list(zip(*rows, strict=True))
         if fits_segments and fits_streams and not is_same:
             raise AdequaError(
@@ -334,13 +343,14 @@ def _by_segment(
         layout = "segments" if fits_segments or not fits_streams else "streams"
     if layout == "streams" and not fits_streams:
         raise AdequaError(
-            f"There are {segments} hypotheses, and with the layout streams each list of references "
-            f"needs as many{f'; there are lists of {sorted(set(lengths))}' if is_nested else ''}."
+            f"With the layout streams each list of references needs {segments} strings, as there "
+            f"are {counterpart}"
+            f"{f'; the lists have {_span(lengths)}' if is_nested else ', and these are no lists'}."
         )
     if layout == "streams":
         return tuple(
             zip(
-                *(_strings(f"references[{row}]", each) for row, each in enumerate(references)),
+                *(as_strings(f"references[{row}]", each) for row, each in enumerate(references)),
                 strict=True,
             )
         )
@@ -348,29 +358,53 @@ def _by_segment(
         hint = (
             " They look like one list for each reference; give one list for each segment:"
             " list(zip(*references))."
+            if fits_streams
+            else f" Lists for each reference, as in sacreBLEU, need {segments} strings each; these "
+            f"have {_span(lengths)}."
         )
         raise AdequaError(
-            f"hypotheses and references differ in length: {segments} and {len(references)}."
-            + (hint if fits_streams else "")
+            f"{counterpart} and references differ in length: {segments} and {len(references)}."
+            + (hint if is_nested else "")
         )
     return tuple(_texts("references", row, each) for row, each in enumerate(references))
 
 
 def _texts(name: str, row: int, value: object) -> tuple[str, ...]:
     """The references of one segment, from a string or a list of strings."""
-    return (value,) if isinstance(value, str) else _strings(f"{name}[{row}]", value)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise AdequaError(
+            f"{name}[{row}] must be a string or a list of strings, but it is {_described(value)}."
+        )
+    return as_strings(f"{name}[{row}]", value)
 
 
-def _strings(name: str, values: object) -> tuple[str, ...]:
-    items = _items(name, values)
+def as_strings(name: str, values: object) -> tuple[str, ...]:
+    """The strings of an argument, or a sentence about the first item that is none."""
+    items = as_tuple(name, values)
     for row, value in enumerate(items):
         if not isinstance(value, str):
-            kind = type(value).__name__
-            raise AdequaError(f"{name}[{row}] must be a string, but it is of type {kind}.")
-    return items  # type: ignore[return-value]  # checked just above
+            raise AdequaError(f"{name}[{row}] must be a string, but it is {_described(value)}.")
+    return items
 
 
-def _items(name: str, values: object) -> tuple[object, ...]:
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+def _described(value: object) -> str:
+    missing = ": the text is missing" if value != value else ""  # noqa: PLR0124 - NaN
+    return f"of type {type(value).__name__}{missing}"
+
+
+def _span(lengths: Sequence[int]) -> str:
+    return " to ".join(map(str, dict.fromkeys([min(lengths, default=0), max(lengths, default=0)])))
+
+
+def as_tuple(name: str, values: object) -> tuple[Any, ...]:
+    """The items of an argument, or a sentence where it has none in an order.
+
+    >>> as_tuple("hypotheses", {"a", "b"})
+    Traceback (most recent call last):
+    adequa.errors.AdequaError: hypotheses must be a list, not one set.
+    """
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise AdequaError(f"{name} must be a list, not one {type(values).__name__}.")
     return tuple(values)

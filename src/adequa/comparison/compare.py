@@ -32,8 +32,10 @@ from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import (
     UNNAMED,
     FloatArray,
+    ReferenceLayout,
     Segments,
     as_segments,
+    as_tuple,
     check_finite,
     concatenate,
 )
@@ -59,10 +61,11 @@ def compare(
     settings: ComparisonSettings | None = None,
     known_words: Iterable[str] | None = None,
     people: str | Path | None = None,
+    layout: ReferenceLayout | None = None,
 ) -> Comparison:
-    """Compare systems, given by name with one output a segment; the first is the baseline.
+    """Compare systems, given by name with one output per segment; the first is the baseline.
 
-    `references` holds one string a segment, or a list of strings where there are several. `metrics`
+    `references` and `layout` are those of `score`. `metrics`
     are names with settings, folders, files of scores, or objects. `known_words` are texts whose
     words are known, such as training data, and `people` is a file that `adequa differences --level
     system --format json` wrote.
@@ -72,7 +75,7 @@ def compare(
     >>> comparison.metrics[0].scores.round(3).tolist(), comparison.metrics[0].pairs[0].p
     ([0.167, 0.167], 1.0)
     """
-    outputs = outputs_of(systems, references, sources=sources, documents=documents)
+    outputs = outputs_of(systems, references, sources=sources, documents=documents, layout=layout)
     return compare_outputs(outputs, metrics, settings, known_words=known_words, people=people)
 
 
@@ -230,6 +233,7 @@ def outputs_of(
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
+    layout: ReferenceLayout | None = None,
 ) -> Outputs:
     """Outputs from plain Python lists, by the names of systems.
 
@@ -237,7 +241,7 @@ def outputs_of(
     >>> outputs_of(systems, ["a cat", "a dog"]).names
     ('old', 'new')
     """
-    outputs = Outputs.of(segments_from_lists(systems, references, sources))
+    outputs = Outputs.of(segments_from_lists(systems, references, sources, layout))
     if documents is None:
         return outputs
     names = tuple(map(str, documents))
@@ -253,6 +257,7 @@ def segments_from_lists(
     systems: Mapping[str, Iterable[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
     sources: Iterable[str] | None = None,
+    layout: ReferenceLayout | None = None,
 ) -> dict[str, Segments]:
     """Segments of each system from plain Python lists, checked; errors name the system."""
     if not isinstance(systems, Mapping):
@@ -260,15 +265,15 @@ def segments_from_lists(
             "Systems are given by name with one output a segment, such as "
             f'{{"old": [...], "new": [...]}}, not as {type(systems).__name__}.'
         )
-    # Iterators are read once for all systems; a lone string is left for `as_segments` to refuse.
-    shared = references if isinstance(references, str) else tuple(references)
-    source_texts = sources if sources is None or isinstance(sources, str) else tuple(sources)
+    # Iterators are read once for all systems.
+    shared = None if references is None else as_tuple("references", references)
+    source_texts = None if sources is None else as_tuple("sources", sources)
     segments: dict[str, Segments] = {}
     for name, texts in systems.items():
         if not isinstance(name, str):
             raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
         try:
-            segments[name] = as_segments(texts, shared, source_texts, layout="segments")
+            segments[name] = as_segments(texts, shared, source_texts, layout=layout)
         except AdequaError as error:
             raise AdequaError(f"{name}: {error}") from None
     return segments

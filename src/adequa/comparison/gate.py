@@ -31,6 +31,7 @@ from adequa.comparison.text import probability, signed
 from adequa.errors import AdequaError, nearest, printable
 from adequa.io.text import FilePath, read_toml
 from adequa.metrics import DEFAULT_METRICS
+from adequa.segments import ReferenceLayout
 from adequa.statistics.significance import holm
 from adequa.tables import Column, Format, Result, Table, decimal, plain
 
@@ -47,10 +48,12 @@ def gate(
     max_drop: float | None = None,
     alpha: float | None = None,
     rules: GateRules | FilePath | None = None,
+    layout: ReferenceLayout | None = None,
 ) -> GateResult:
     """Test whether a candidate system is worse than a baseline: `result.passed` says if not.
 
-    Systems are lists of outputs, one a segment; `references` and `metrics` are those of `compare`.
+    Systems are lists of outputs, one per segment; `references`, `metrics` and `layout` are those
+    of `compare`.
     A regression is a drop of more than `max_drop` points (0 by default) that is significant at
     `alpha` (0.05 by default). `rules`, a `GateRules` or a TOML file, set this for each metric and
     replace the other three.
@@ -74,7 +77,7 @@ significantly (p = 0.0333 ≤ 0.05)
         rules = rules if isinstance(rules, GateRules) else read_rules(rules)
         chosen = [rule.metric for rule in rules.rules]
     systems = {"baseline": baseline, "candidate": candidate}
-    outputs = outputs_of(systems, references, sources=sources)
+    outputs = outputs_of(systems, references, sources=sources, layout=layout)
     return apply_rules(compare_outputs(outputs, chosen, rules.settings()), rules)
 
 

@@ -28,7 +28,7 @@ from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.segments import FloatArray, Segments
+from adequa.segments import FloatArray, ReferenceLayout, Segments
 from adequa.statistics.paired import Done, randomisation
 from adequa.statistics.resampling import bootstrap_chunks, interval
 from adequa.statistics.standings import bradley_terry
@@ -47,10 +47,11 @@ def rank(
     *,
     sources: Iterable[str] | None = None,
     settings: ComparisonSettings | None = None,
+    layout: ReferenceLayout | None = None,
 ) -> Ranking:
-    """Rank systems, given by name with one output a segment.
+    """Rank systems, given by name with one output per segment.
 
-    `references` holds one string a segment, or a list of strings where there are several. `metric`
+    `references` and `layout` are those of `score`. `metric`
     is a pairwise ranker, or any metric, of which the better score wins a segment; by default it is
     the small ranker that ships with adequa.
 
@@ -59,11 +60,9 @@ def rank(
     >>> ranking.systems, [round(wins.value, 2) for wins in ranking.expected_wins], ranking.ranks
     (('new', 'old'), [1.0, 0.0], (1, 1))
     """
-    chosen = ranker_folder() if metric is None else metric
-    chosen = load_metric(chosen) if isinstance(chosen, str) else chosen
-    if not isinstance(chosen, Metric):
-        raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
-    return rank_segments(segments_from_lists(systems, references, sources), chosen, settings)
+    chosen = load_metric(ranker_folder() if metric is None else metric)
+    segments = segments_from_lists(systems, references, sources, layout)
+    return rank_segments(segments, chosen, settings)
 
 
 def rank_segments(
@@ -246,9 +245,7 @@ def win_probabilities(
     elsewhere, such as in the queue of a server.
     """
     if len(systems) < MIN_SYSTEMS:
-        raise AdequaError(
-            "A ranking needs at least two systems; add another one (-t on the command line)."
-        )
+        raise AdequaError("A ranking needs at least two systems; add another one.")
     check_same_segments(systems)
     outputs = list(systems.values())
     count, rows = len(outputs), len(outputs[0])

@@ -94,8 +94,10 @@ def metric_class(name: str) -> type[Metric]:
     return metric
 
 
-def load_metric(specification: str, **settings: object) -> Metric:
+def load_metric(specification: str | os.PathLike[str] | Metric, **settings: object) -> Metric:
     """Return a metric by its name or its folder, with settings after a colon or as arguments.
+
+    A metric object without settings is returned as it is.
 
     >>> load_metric("bleu:tokenize=intl,lowercase=true")
     BLEU(lowercase=True, tokenize='intl', smooth_method='exp', smooth_value=None,
@@ -103,6 +105,9 @@ def load_metric(specification: str, **settings: object) -> Metric:
     >>> load_metric("chrf", word_order=1).name
     'chrf'
     """
+    if isinstance(specification, Metric) and not settings:
+        return specification
+    specification = _as_text(specification)
     folder, written = _folder_of(specification)
     if folder is not None:
         assigned = _assigned(folder, specification, written)
@@ -111,6 +116,15 @@ def load_metric(specification: str, **settings: object) -> Metric:
 
         return load(folder, assigned | {key: str(value) for key, value in settings.items()})
     return named_metric(specification, **settings)
+
+
+def _as_text(specification: object) -> str:
+    if isinstance(specification, str | os.PathLike):
+        return os.fspath(specification)
+    several = " Give several as metrics=[...]." if isinstance(specification, list | tuple) else ""
+    raise AdequaError(
+        f"metric must be a metric's name or a metric, not {specification!r}.{several}"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,11 +143,15 @@ if hasattr(os, "register_at_fork"):  # an open ONNX model does not survive a for
 
 
 @contextmanager
-def shared_metric(specification: str) -> Iterator[Metric]:
+def shared_metric(specification: str | os.PathLike[str] | Metric) -> Iterator[Metric]:
     """A metric that stays in memory for the next caller; one thread at a time has it.
 
-    It is loaded anew where its folder has changed.
+    It is loaded anew where its folder has changed. A metric object is yielded as it is.
     """
+    if isinstance(specification, Metric):
+        yield specification
+        return
+    specification = _as_text(specification)
     folder = _folder_of(specification)[0]
     version = () if folder is None else _folder_version(Path(folder))
     key = specification, str(Path.cwd())

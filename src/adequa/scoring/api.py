@@ -11,7 +11,7 @@ from adequa.errors import AdequaError
 from adequa.metrics.base import Metric, Scores, remarks_since, render_remarks
 from adequa.metrics.registry import distinct_labels, shared_metric
 from adequa.scoring.results import ScoringResult, score_stream
-from adequa.segments import Frame, ReferenceLayout, Segments, as_segments
+from adequa.segments import Frame, ReferenceLayout, Segments, as_segments, as_tuple
 
 DEFAULT_METRIC = "adequa"
 
@@ -78,9 +78,8 @@ def score(
     segments = as_segments(hypotheses, references, sources, layout=layout)
     if metrics is None:
         return _score_one(segments, metric)
-    if isinstance(metrics, str | Metric):
-        metrics = [metrics]
-    return _score_all(segments, metrics)
+    listed = [metrics] if isinstance(metrics, str | Metric) else as_tuple("metrics", metrics)
+    return _score_all(segments, listed)
 
 
 def _score_one(segments: Segments, metric: str | Metric) -> Scores:
@@ -90,17 +89,17 @@ def _score_one(segments: Segments, metric: str | Metric) -> Scores:
             f"The segments are those of {systems} systems; metrics=[{str(metric)!r}] scores each."
         )
     with ExitStack() as stack:
-        return _entered(metric, stack).score(segments)
+        return stack.enter_context(shared_metric(metric)).score(segments)
 
 
 def _score_all(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringResult:
     if not metrics:
         raise AdequaError("metrics is empty; name at least one.")
     with ExitStack() as stack:
-        entered = [_entered(each, stack) for each in metrics]
+        entered = [stack.enter_context(shared_metric(each)) for each in metrics]
         specifications = [
-            each if isinstance(each, str) else f"{each.name} {number}"
-            for number, each in enumerate(metrics, 1)
+            each if isinstance(each, str) else f"{metric.name} {number}"
+            for number, (each, metric) in enumerate(zip(metrics, entered, strict=True), 1)
         ]
         labels = distinct_labels(specifications, [each.name for each in entered])
         loaded = dict(zip(labels, entered, strict=True))
@@ -112,12 +111,3 @@ def _score_all(segments: Segments, metrics: Sequence[str | Metric]) -> ScoringRe
             for remark in render_remarks(remarks_since(before[label], metric.counted_remarks()))
         )
         return replace(result, lists_segments=False, remarks=tuple(dict.fromkeys(remarks)))
-
-
-def _entered(metric: str | Metric, stack: ExitStack) -> Metric:
-    """A metric object as it is, or the shared one of a specification."""
-    if isinstance(metric, str):
-        return stack.enter_context(shared_metric(metric))
-    if not isinstance(metric, Metric):
-        raise AdequaError(f"metric must be a metric's name or a metric, not {metric!r}.")
-    return metric

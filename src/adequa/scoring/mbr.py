@@ -22,7 +22,7 @@ from adequa.metrics.base import Metric, score_column
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.runtime.batching import distinct
-from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none
+from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none, numbered_candidates
 from adequa.segments import FloatArray, Segments
 from adequa.tables import Column, Result, Table
 
@@ -167,19 +167,13 @@ def mbr(
     >>> [choice.best for choice in mbr(texts, "chrf")]
     ['A cat sat there.']
     """
-    scorer = load_metric(metric) if isinstance(metric, str) else metric
+    scorer = load_metric(metric)
     pruning = None
     if keep is not None:
-        cheap = load_metric(keep_by) if isinstance(keep_by, str) else keep_by
-        pruning = Pruning(keep, cheap, check_every)
-    return Choices(tuple(choices(_numbered(candidates), scorer, pruning)), scorer, pruning)
-
-
-def _numbered(lists: Iterable[Sequence[str]]) -> Iterator[CandidateList]:
-    for index, texts in enumerate(lists):
-        if isinstance(texts, str) or not all(isinstance(each, str) for each in texts):
-            raise AdequaError(f"candidates[{index}] must be a list of strings.")
-        yield CandidateList(index + 1, tuple(texts), (), "")
+        pruning = Pruning(keep, load_metric(keep_by), check_every)
+    return Choices(
+        tuple(choices(numbered_candidates(candidates), scorer, pruning)), scorer, pruning
+    )
 
 
 def choices(

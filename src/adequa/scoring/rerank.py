@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, overload
 
@@ -15,7 +15,14 @@ from adequa.errors import AdequaError
 from adequa.io.candidates import CandidateList
 from adequa.metrics.base import Metric, score_column
 from adequa.metrics.registry import load_metric
-from adequa.segments import FloatArray, Segments
+from adequa.segments import (
+    FloatArray,
+    ReferenceLayout,
+    Segments,
+    as_strings,
+    as_tuple,
+    references_by_segment,
+)
 from adequa.tables import Cell, Column, Result, Table
 
 _BATCH = 4096  # candidates that are scored in one call of the metric
@@ -129,24 +136,30 @@ def rerank(
     candidates: Iterable[Sequence[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
     metric: str | Metric = "adequa",
+    *,
+    layout: ReferenceLayout | None = None,
 ) -> Reranking:
     """Order the candidates of each sentence by their scores against its references.
+
+    `references` and `layout` are those of `score`.
 
     >>> (ranked,) = rerank([["A dog sat.", "The cat sat."]], ["The cat sat."], "chrf")
     >>> ranked.best, ranked.order, ranked.scores.round(1)
     ('The cat sat.', (1, 0), array([ 19.7, 100. ]))
     """
-    scorer = load_metric(metric) if isinstance(metric, str) else metric
-    lists, all_references = [tuple(each) for each in candidates], list(references)
-    if len(lists) != len(all_references):
-        raise AdequaError(
-            f"There are {len(lists)} lists of candidates but references for {len(all_references)}."
-        )
+    scorer = load_metric(metric)
+    lists = list(numbered_candidates(candidates))
+    all_references = references_by_segment(references, len(lists), layout, "candidates")
     sentences = (
-        CandidateList(number, texts, (refs,) if isinstance(refs, str) else tuple(refs), "")
-        for number, (texts, refs) in enumerate(zip(lists, all_references, strict=True), 1)
+        replace(each, references=texts) for each, texts in zip(lists, all_references, strict=True)
     )
     return Reranking(tuple(ranked_candidates(sentences, scorer)), scorer)
+
+
+def numbered_candidates(lists: Iterable[Sequence[str]]) -> Iterator[CandidateList]:
+    """Lists of candidates without references, numbered from 1."""
+    for index, texts in enumerate(as_tuple("candidates", lists)):
+        yield CandidateList(index + 1, as_strings(f"candidates[{index}]", texts), (), "")
 
 
 def ranked_candidates(

@@ -246,7 +246,7 @@ def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Seg
     hypotheses = request.systems or {}
     for texts in hypotheses.values():
         _check_texts(texts, references, request.sources or (), limits, 1)
-    systems = segments_from_lists(hypotheses, references, request.sources)
+    systems = segments_from_lists(hypotheses, references, request.sources, "segments")
     ids = {} if documents is None else {"doc": tuple(documents)}
     return {name: replace(segments, ids=ids) for name, segments in systems.items()}
 

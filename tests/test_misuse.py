@@ -1,0 +1,106 @@
+"""Wrong arguments in Python get a sentence, never a raw exception or a wrong score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd  # type: ignore[import-untyped,unused-ignore]
+import pytest
+
+import adequa
+from adequa.errors import AdequaError
+
+OUTPUTS: Any = ["The cat sat.", "A dog ran."]
+OTHERS: Any = ["A cat sat.", "The dog runs."]
+REFERENCES: Any = ["The cat sat.", "The dog ran."]
+SYSTEMS: Any = {"a": OUTPUTS, "b": OTHERS}
+NESTED: Any = [REFERENCES, OTHERS]  # two references of two segments: it can be read in two ways
+CANDIDATES: Any = [OUTPUTS, OTHERS]
+FRAME: Any = pd.DataFrame({"mt": OUTPUTS, "ref": REFERENCES})
+NOTHING: Any = None
+
+LAYOUTS: dict[str, Callable[..., Any]] = {
+    "score": lambda references, **more: adequa.score(OUTPUTS, references, "wer", **more).system,
+    "compare": lambda references, **more: (
+        adequa.compare(SYSTEMS, references, ["wer"], **more).metrics[0].scores.tolist()
+    ),
+    "rank": lambda references, **more: adequa.rank(SYSTEMS, references, "wer", **more).to_dict(),
+    "gate": lambda references, **more: adequa.gate(
+        OUTPUTS, OTHERS, references, "wer", **more
+    ).to_dict(),
+    "rerank": lambda references, **more: adequa.rerank(
+        CANDIDATES, references, "wer", **more
+    ).to_dict(),
+}
+
+
+@pytest.mark.parametrize("call", LAYOUTS.values(), ids=LAYOUTS)
+def test_references_have_one_layout_everywhere(call: Callable[..., Any]) -> None:
+    with pytest.raises(AdequaError, match="can be read in two ways"):
+        call(NESTED)
+    with pytest.raises(AdequaError, match='layout must be "segments" or "streams", not \'foo\''):
+        call(REFERENCES, layout="foo")
+    by_segment = list(zip(*NESTED, strict=True))
+    assert call(NESTED, layout="streams") == call(by_segment, layout="segments")
+    assert call([REFERENCES]) == call(REFERENCES)
+
+
+SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
+    "set of hypotheses": (
+        lambda: adequa.score(set(OUTPUTS), REFERENCES, "wer"),
+        "hypotheses must be a list, not one set",
+    ),
+    "set of references": (
+        lambda: adequa.compare(SYSTEMS, frozenset(REFERENCES), "wer"),
+        "references must be a list, not one frozenset",
+    ),
+    "list of metrics": (
+        lambda: adequa.score(OUTPUTS, REFERENCES, ["bleu", "chrf"]),  # type: ignore[call-overload]
+        r"Give several as metrics=\[",
+    ),
+    "metric after a frame": (lambda: adequa.score(FRAME, "bleu"), 'metric="chrf"'),
+    "missing text in a frame": (
+        lambda: adequa.score(FRAME.assign(ref=["a", float("nan")]), metric="wer"),
+        r'frame\["ref"\]\[1\] must be a string .* of type float: the text is missing',
+    ),
+    "missing reference": (
+        lambda: adequa.score(OUTPUTS, [None, "a"], "wer"),  # type: ignore[list-item]
+        r"references\[0\] must be a string or a list of strings, but it is of type NoneType",
+    ),
+    "unequal streams": (
+        lambda: adequa.score(OUTPUTS, [["a"], ["b"], ["a", "b", "c"]], "wer"),
+        "as in sacreBLEU, need 2 strings each; these have 1 to 3",
+    ),
+    "no references of a segment": (
+        lambda: adequa.score(OUTPUTS, [[], []], "wer"),
+        "Segment 1 has no reference",
+    ),
+    "None among metrics": (
+        lambda: adequa.score(OUTPUTS, REFERENCES, metrics=[NOTHING]),
+        "metric must be a metric's name or a metric, not None",
+    ),
+    "number as metrics": (
+        lambda: adequa.score(OUTPUTS, REFERENCES, metrics=5),  # type: ignore[call-overload]
+        "metrics must be a list, not one int",
+    ),
+    "compare without references": (lambda: adequa.compare(SYSTEMS, NOTHING), "Give references"),
+    "rerank without references": (
+        lambda: adequa.rerank(CANDIDATES, NOTHING, "wer"),
+        "references must be a list",
+    ),
+    "mbr of nothing": (lambda: adequa.mbr(NOTHING, "wer"), "candidates must be a list"),
+    "load_metric of nothing": (lambda: adequa.load_metric(NOTHING), "a metric, not None"),
+}
+
+
+@pytest.mark.parametrize(("call", "sentence"), SENTENCES.values(), ids=SENTENCES)
+def test_wrong_arguments_get_a_sentence(call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(AdequaError, match=sentence):
+        call()
+
+
+def test_refusals_in_python_name_no_option_of_the_command_line() -> None:
+    with pytest.raises(AdequaError, match="at least two systems") as refused:
+        adequa.rank({"a": OUTPUTS}, REFERENCES, "wer")
+    assert " -t" not in str(refused.value)
