@@ -111,7 +111,7 @@ def test_the_size_of_the_cache(adequa: Run, place: Path) -> None:
     for size in ("0", "1000001", "9" * 400):
         refused = adequa("score", *FILES, "--cache-size", size)
         assert refused.returncode == 2
-        assert "Invalid value for '--cache-size'" in refused.stderr
+        assert "adequa: error: --cache-size must be" in refused.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the cache folder is not in the home")

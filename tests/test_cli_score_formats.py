@@ -76,8 +76,8 @@ def test_decimals_hold_in_every_format() -> None:
     ("arguments", "sentence"),
     [
         (["-o", "scores.docx"], r"scores.docx cannot be written: its ending should be one of .txt"),
-        (["-o", "scores.parquet"], "scores.parquet cannot be written"),
-        (["--format", "parquet"], "--format parquet is not offered here"),
+        (["-o", "scores.parquet"], "add --segments"),
+        (["--format", "parquet"], "add --segments"),
         (["--segments", "--format", "parquet"], "not written to standard output; name a file"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adequa.cli.options import complete_dataset
+from adequa.cli.options import Output, Verb, VerbGroup, complete_dataset
 from adequa.cli.output import FormatOption, chosen_format, print_message, write_result
 from adequa.tables import Column, Result, Table
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from adequa.datasets.registry import Dataset
 
 app = typer.Typer(
+    cls=VerbGroup,
     help="List the datasets of human judgements, or get one.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -27,15 +28,16 @@ _Name = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def listing(context: typer.Context, format_: FormatOption = None) -> None:
+def listing(context: typer.Context, format_: FormatOption = None, output: Output = None) -> None:
     """List the named datasets of human judgements, or get one."""
     if context.invoked_subcommand is None:
         from adequa.datasets.registry import DATASETS
 
-        write_result(DatasetList(tuple(DATASETS.values())), chosen_format(format_, None), None)
+        chosen = chosen_format(format_, output)
+        write_result(DatasetList(tuple(DATASETS.values())), chosen, output)
 
 
-@app.command()
+@app.command(cls=Verb)
 def fetch(
     name: _Name,
     mirror: Annotated[
@@ -65,12 +67,13 @@ def fetch(
     typer.echo(f"{name} is at hand in {folder}")
 
 
-@app.command()
-def show(name: _Name, format_: FormatOption = None) -> None:
+@app.command(cls=Verb)
+def show(name: _Name, format_: FormatOption = None, output: Output = None) -> None:
     """Show where a dataset comes from, what its files must be, and which rows are not used."""
     from adequa.datasets.registry import dataset
 
-    write_result(DatasetDescription(dataset(name)), chosen_format(format_, None), None)
+    chosen = chosen_format(format_, output)
+    write_result(DatasetDescription(dataset(name)), chosen, output)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,7 +26,6 @@ from adequa.cli.training import (
     training_progress,
 )
 from adequa.errors import AdequaError
-from adequa.tables import Format
 
 if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor
@@ -89,7 +88,7 @@ def export(
         ),
     ] = None,
     name: NameOption = None,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Pack a trained pair regressor for use without PyTorch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -111,6 +112,8 @@ def load_verb(name: str) -> Any:
     return command
 
 
+UsageError: Any = typer.BadParameter.__base__  # of whichever Click this Typer has
+
 app = typer.Typer(
     name="adequa",
     cls=Verbs,
@@ -149,7 +152,16 @@ def main() -> None:
     """Run the command line. Bad input prints one sentence and exits with code 2."""
     _prepare_streams()
     try:
-        app(prog_name="adequa")
+        status = app(prog_name="adequa", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except UsageError as error:
+        if _is_help(error):
+            error.show()
+        else:
+            print_message(f"adequa: error: {usage_message(error)}")
+        sys.exit(2)
+    except typer.Abort:
+        sys.exit(1)
     except AdequaError as error:
         print_message(f"adequa: error: {error}")
         sys.exit(2)
@@ -164,6 +176,54 @@ def main() -> None:
             sys.stderr.flush()
         except OSError:  # a full disk, for one
             _close(sys.stderr)
+
+
+def _is_help(error: Any) -> bool:
+    """Whether a command that needs arguments has none; the message is its help."""
+    return type(error).__name__ == "NoArgsIsHelpError"
+
+
+_EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
+
+
+def usage_message(error: Any) -> str:
+    """A sentence on arguments that a command does not take, and where to read more."""
+    parameter: Any = getattr(error, "param", None)
+    problem = _value_problem(error.__cause__) if parameter is not None else ""
+    if problem:
+        options = [name for name in parameter.opts if name.startswith("-")]
+        message = f"{max(options, key=len, default=parameter.metavar)} {problem}"
+    else:
+        message = error.format_message().removesuffix(".")
+    extra = _EXTRA.fullmatch(message)
+    if extra is not None:
+        message = f"Unexpected argument: {extra[1]}"
+        if any(each.name == "metric" and each.multiple for each in error.ctx.command.params):
+            message += "; write -m before each metric"
+    if error.ctx is not None:
+        command = error.ctx.command_path
+    else:  # an option without its value
+        command = " ".join(["adequa", *(word for word in sys.argv[1:2] if word in _TARGETS)])
+    return f"{message}. See `{command} --help`."
+
+
+def _value_problem(cause: Any) -> str:
+    """What is wrong with the value of an option, by the error that its validation raised."""
+    if not hasattr(cause, "errors"):
+        return ""
+    detail = cause.errors()[0]
+    value, limits = detail["input"], detail.get("ctx", {})
+    expected = {
+        "int_parsing": "must be a whole number",
+        "int_from_float": "must be a whole number",
+        "float_parsing": "must be a number",
+        "greater_than_equal": f"must be {limits.get('ge')} or more",
+        "less_than_equal": f"must be {limits.get('le')} or less",
+    }.get(detail["type"])
+    if expected is not None:
+        return f"{expected}, not {value!r}"
+    choices = detail["msg"].partition("is not one of ")[2].rstrip(".").replace("'", "")
+    return f"must be one of {choices}, not {value!r}" if choices else ""
 
 
 def _close(stream: TextIO) -> None:

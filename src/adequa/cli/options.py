@@ -2,45 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 
 class Verb(TyperCommand):
     """A command whose repeatable options also take several values: `-t a b` is `-t a -t b`.
 
-    Where a command has arguments, only the options of text files do, which never go with them.
+    Where a command has arguments, only some do: those of text files, which never go with
+    arguments, and -m, whose further values must be names of metrics.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line."""
         has_arguments = any(each.param_type_name == "argument" for each in self.params)
-        options = {
-            name
-            for each in self.params
-            if getattr(each, "multiple", False)
-            and (not has_arguments or each.name in {"hypothesis", "reference"})
-            for name in each.opts
-        }
-        return super().parse_args(ctx, expand_repeated_options(args, options))
+        options: dict[str, Callable[[str], bool]] = {}
+        for each in self.params:
+            if not getattr(each, "multiple", False):
+                continue
+            if has_arguments and each.name == "metric":
+                options |= dict.fromkeys(each.opts, is_metric_name)
+            elif not has_arguments or each.name in {"hypothesis", "reference"}:
+                options |= dict.fromkeys(each.opts, _any_word)
+        return super().parse_args(ctx, expand_repeated_options(with_format_names(args), options))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """What the usage line shows after the name of the command."""
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        return [
+            "[OPTIONS]",
+            *(_argument(each) if each.required else f"[{_argument(each)}]" for each in arguments),
+        ]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments by name, without their types, and the options."""
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            records = []
+            for each in self.get_params(ctx):
+                record = each.get_help_record(ctx) if each.param_type_name == kind else None
+                if record is not None:
+                    name = _argument(each) if kind == "argument" else record[0]
+                    records.append((name, record[1]))
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
-def expand_repeated_options(args: Sequence[str], options: Collection[str]) -> list[str]:
+def _argument(parameter: Any) -> str:
+    name = str(parameter.metavar or parameter.name.upper())
+    return name if parameter.nargs == 1 or name.endswith("...") else f"{name}..."
+
+
+class VerbGroup(TyperGroup):
+    """Commands of one verb, listed with whole summaries."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line up to the name of a command."""
+        return super().parse_args(ctx, with_format_names(args))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write each command with the first paragraph of its help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, " ".join((command.help or "").partition("\n\n")[0].split()))
+                    for name, command in self.commands.items()
+                ]
+            )
+
+
+_FORMAT_NAMES = {"md": "markdown", "tex": "latex", "txt": "text"}
+
+
+def with_format_names(args: Sequence[str]) -> list[str]:
+    """Arguments with the names of formats where --format has the ending of a file.
+
+    >>> with_format_names(["--format", "md", "--format=tex", "md"])
+    ['--format', 'markdown', '--format=latex', 'md']
+    """
+    named: list[str] = []
+    for word in args:
+        option, sign, value = word.partition("=")
+        if option == "--format" and sign:
+            named.append(f"{option}={_FORMAT_NAMES.get(value, value)}")
+        else:
+            named.append(_FORMAT_NAMES.get(word, word) if named[-1:] == ["--format"] else word)
+    return named
+
+
+def is_metric_name(word: str) -> bool:
+    """Whether a word is the name of a metric, with or without settings.
+
+    >>> is_metric_name("BLEU:tokenize=intl"), is_metric_name("wmt15-da")
+    (True, False)
+    """
+    from adequa.metrics.registry import METRICS
+
+    return word.partition(":")[0].strip().lower() in METRICS
+
+
+def _any_word(word: str) -> bool:  # noqa: ARG001
+    return True
+
+
+def expand_repeated_options(
+    args: Sequence[str], options: Mapping[str, Callable[[str], bool]]
+) -> list[str]:
     """Arguments with one of the options before each of its values.
 
-    >>> expand_repeated_options(["-t", "a", "b", "-q", "--lp=x", "y"], {"-t", "--lp"})
+    `options` maps an option to the condition for its further values.
+
+    >>> options = {"-t": _any_word, "--lp": _any_word, "-m": is_metric_name}
+    >>> expand_repeated_options(["-t", "a", "b", "-q", "--lp=x", "y"], options)
     ['-t', 'a', '-t', 'b', '-q', '--lp=x', '--lp', 'y']
+    >>> expand_repeated_options(["-m", "chrf", "bleu", "wmt15-da"], options)
+    ['-m', 'chrf', '-m', 'bleu', 'wmt15-da']
     """
     expanded: list[str] = []
     option, has_value = "", False  # the option whose values follow
     for index, word in enumerate(args):
         if word == "--" and (not option or has_value):
             return [*expanded, *args[index:]]
-        if option and (not has_value or not word.startswith("-") or word == "-"):
+        if option and (
+            not has_value or ((not word.startswith("-") or word == "-") and options[option](word))
+        ):
             expanded += [option, word] if has_value else [word]
             has_value = True
             continue
@@ -204,10 +293,6 @@ class Device(str, Enum):
 
 DeviceOption = Annotated[
     Device | None,
-    typer.Option(
-        "--device",
-        help="Device for trained metrics. Default: that of each metric; cpu for a corpus of "
-        "shards.",
-    ),
+    typer.Option("--device", help="Device for trained metrics. Default: that of each metric."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no notes.")]

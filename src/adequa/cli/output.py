@@ -54,13 +54,13 @@ def write(pieces: Iterable[str], output: str | None) -> None:
         file.writelines(pieces)
 
 
+FORMAT_NAMES = ", ".join(each.value for each in TABLE_FORMATS)
 FormatOption = Annotated[
     Format | None,
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help=f"Output format: {', '.join(each.value for each in TABLE_FORMATS)}. Default: by the "
-        "ending of -o, else text. Markdown and LaTeX are tables to paste, without notes.",
+        help=f"Output format: {FORMAT_NAMES}. Default: by the ending of -o, else text.",
     ),
 ]
 
@@ -87,6 +87,16 @@ def one_of(option: str, value: str, offered: Sequence[str]) -> str:
             f"{option} {value} is not offered here; choose one of {', '.join(offered)}."
         )
     return value
+
+
+def scores_format(format_: Format | None, output: str | None, *, segments: bool) -> Format:
+    """The format of scores; Parquet holds those of segments only."""
+    is_parquet = format_ is Format.parquet or (
+        format_ is None and output is not None and Path(output).suffix.lower() == ".parquet"
+    )
+    if is_parquet and not segments:
+        raise AdequaError("Parquet holds a row for each segment; add --segments.")
+    return chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
 
 
 def write_result(result: Result, format_: Format, output: str | None) -> None:

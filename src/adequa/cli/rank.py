@@ -26,13 +26,12 @@ from adequa.cli.options import (
 from adequa.cli.output import (
     FormatOption,
     check_outputs,
-    chosen_format,
     print_notes,
+    scores_format,
     write_result,
 )
 from adequa.cli.training import training_progress
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
-from adequa.tables import TABLE_FORMATS, Format
 
 
 def rank(
@@ -76,7 +75,7 @@ def rank(
     from adequa.learned.pairwise.metric import PairwiseRanker
     from adequa.pretrained import ranker_folder
 
-    chosen = chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
+    chosen = scores_format(format_, output, segments=segments)
     settings = ComparisonSettings(
         resamples=resamples, swaps=swaps, confidence=confidence, alpha=alpha, seed=seed
     )

@@ -18,7 +18,6 @@ from adequa.cli.options import (
     CacheSize,
     Columns,
     Device,
-    DeviceOption,
     Hypotheses,
     Input,
     NoCache,
@@ -34,12 +33,12 @@ from adequa.cli.output import (
     chosen_format,
     print_notes,
     progress,
+    scores_format,
     write_result,
 )
 from adequa.errors import AdequaError, counted
 from adequa.metrics import DEFAULT_METRICS
 from adequa.progress import Progress
-from adequa.tables import TABLE_FORMATS, Format
 
 if TYPE_CHECKING:
     from adequa.metrics.base import Metric
@@ -91,6 +90,15 @@ MaxCharacters = Annotated[
     ),
 ]
 
+ScoringDevice = Annotated[
+    Device | None,
+    typer.Option(
+        "--device",
+        help="Device for trained metrics. Default: that of each metric; cpu for a corpus of "
+        "shards.",
+    ),
+]
+
 
 def score(
     hypothesis: Hypotheses = None,
@@ -120,7 +128,7 @@ def score(
     gpus: Gpus = 0.0,
     prefix: Prefix = "",
     max_characters: MaxCharacters = MAX_CHARACTERS,
-    device: DeviceOption = None,
+    device: ScoringDevice = None,
     no_cache: NoCache = False,
     cache_size: CacheSize = CACHE_SIZE,
     output: Output = None,
@@ -158,7 +166,7 @@ def score(
     )  # fmt: skip
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
-    chosen = chosen_format(format_, output, tuple(Format) if segments else TABLE_FORMATS)
+    chosen = scores_format(format_, output, segments=segments)
     loader = MetricLoader(device, None if no_cache else cache_size)
     metrics = loader.load_all(metric or DEFAULT_METRICS)
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)

@@ -17,6 +17,7 @@ from adequa.cli.options import (
     Pairs,
     Quiet,
     Verb,
+    VerbGroup,
     complete_encoder,
     complete_metric,
 )
@@ -44,13 +45,14 @@ from adequa.cli.training import (
     training_progress,
 )
 from adequa.errors import AdequaError
-from adequa.tables import Column, Format, Table
+from adequa.tables import Column, Table
 
 if TYPE_CHECKING:
     from adequa.encoders.base import AnyEncoder
     from adequa.judgements import Ratings
 
 app = typer.Typer(
+    cls=VerbGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -93,7 +95,7 @@ def embedding_regressor(
         bool, typer.Option("--cache/--no-cache", help="Cache sentence vectors on disk.")
     ] = True,
     download: DownloadOption = False,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Train a regressor on sentence vectors of hypothesis and reference (SVR, RUSE)."""
@@ -166,7 +168,7 @@ def blend(
     seed: SeedOption = 0,
     name: NameOption = None,
     workers: WorkersOption = None,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Train a regressor on the scores of other metrics (Blend)."""
@@ -206,7 +208,7 @@ def ensemble(
         ),
     ] = None,
     name: NameOption = None,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Combine saved metrics: the mean of their scores."""
@@ -235,7 +237,7 @@ def average(
     ],
     output: OutputOption,
     name: NameOption = None,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Average the weights of pair regressors into one metric, as fast as one of them."""

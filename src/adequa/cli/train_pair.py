@@ -29,7 +29,6 @@ from adequa.cli.training import (
     training_progress,
 )
 from adequa.errors import AdequaError
-from adequa.tables import Format
 
 if TYPE_CHECKING:
     from adequa.learned.embedding.metric import EmbeddingRegressor
@@ -152,7 +151,7 @@ def pair_regressor(
         ),
     ] = None,
     download: DownloadOption = False,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Fine-tune a transformer that reads hypothesis and reference together (BERT regressor).

@@ -25,7 +25,6 @@ from adequa.cli.training import (
     with_language_pairs,
 )
 from adequa.errors import AdequaError
-from adequa.tables import Format
 
 if TYPE_CHECKING:
     from adequa.judgements import Preferences
@@ -127,7 +126,7 @@ def pairwise_ranker(
         bool, typer.Option("--cache/--no-cache", help="Cache scores and vectors on disk.")
     ] = True,
     download: DownloadOption = False,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Train a network on preferences to choose the better of two hypotheses, for `adequa rank`."""

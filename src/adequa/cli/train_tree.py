@@ -25,7 +25,6 @@ from adequa.cli.training import (
     with_language_pairs,
 )
 from adequa.errors import AdequaError
-from adequa.tables import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +125,7 @@ def tree_lstm(
     device: TrainingDevice = "auto",
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Cache parses on disk.")] = True,
     download: DownloadOption = False,
-    format_: ReportOption = Format.text,
+    format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Train a Tree-LSTM on the similarity of dependency trees (ReVal)."""

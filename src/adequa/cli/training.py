@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from adequa.cli.options import complete_dataset, complete_encoder
-from adequa.cli.output import print_message, print_notes
+from adequa.cli.output import (
+    FORMAT_NAMES,
+    chosen_format,
+    print_message,
+    print_notes,
+    write_result,
+)
 from adequa.errors import AdequaError
 from adequa.tables import Format
 
@@ -77,8 +83,13 @@ OutputOption = Annotated[
     str, typer.Option("-o", "--output", metavar="FOLDER", help="New folder for the metric.")
 ]
 ReportOption = Annotated[
-    Format,
-    typer.Option("--format", help="Format of the report that is printed at the end."),
+    Format | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"Format of the report that is printed at the end, with -q too: {FORMAT_NAMES}. "
+        "Default: text, and no report with -q.",
+    ),
 ]
 SampleOption = Annotated[
     int | None,
@@ -109,9 +120,8 @@ TrainingDevice = Annotated[
 ]
 
 
-def check_target(output: str, name: str | None, format_: Format = Format.text) -> str:
+def check_target(output: str, name: str | None, format_: Format | None = None) -> str:
     """Return the name of the metric; raise where name, folder or format cannot be used."""
-    from adequa.cli.output import chosen_format
     from adequa.io.atomic import check_new_folder
     from adequa.metrics.registry import METRICS
     from adequa.metrics.saved import is_name
@@ -184,7 +194,7 @@ def training_progress(quiet: bool, label: str = "Training") -> Iterator[Progress
 
 
 def save_and_report(
-    metric: LearnedMetric | Ensemble, output: str, format_: Format, quiet: bool
+    metric: LearnedMetric | Ensemble, output: str, format_: Format | None, quiet: bool
 ) -> None:
     """Save a trained metric, and print its remarks and the result of its training."""
     print_notes(metric.remarks(), quiet=quiet)
@@ -192,9 +202,7 @@ def save_and_report(
     print_report(metric.training_result(output), format_, quiet)
 
 
-def print_report(result: Result, format_: Format, quiet: bool) -> None:
-    """Print a result, unless the user asked for quiet."""
-    from adequa.cli.output import write_result
-
-    if not quiet:
-        write_result(result, format_, None)
+def print_report(result: Result, format_: Format | None, quiet: bool) -> None:
+    """Print a result, unless the user asked for quiet and named no format."""
+    if format_ is not None or not quiet:
+        write_result(result, format_ or Format.text, None)
