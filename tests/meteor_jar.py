@@ -42,7 +42,7 @@ def missing() -> str:
 
 
 def jar_command(hypotheses: Path, references: Path, modules: str, *flags: str) -> list[str]:
-    """The command line for two files, one segment a line, and modules written as exact+stem."""
+    """The command line for two files, one segment per line, and modules written as exact+stem."""
     folder = meteor_folder()
     assert folder is not None, missing()
     jar = str(folder / "meteor-1.5.jar")

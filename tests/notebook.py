@@ -93,7 +93,7 @@ def _lines(text: str) -> list[str]:
 
 
 def texts(notebook: dict[str, Any]) -> list[str]:
-    """What the cells show as plain text, one string a cell."""
+    """What the cells show as plain text, one string per cell."""
     return [
         "".join(
             "".join(output.get("text") or output["data"]["text/plain"])

@@ -304,7 +304,7 @@ def test_bad_encoders(refused: Refused) -> None:
     write_vectors(Path("few.npz"), sentences()[2:])
     np.savez("uneven.npz", sentences=np.array(["a", "b"]), vectors=np.zeros((1, 2)))
     assert "few.npz has no vector for 1 of" in said("few.npz")
-    assert "there must be one row a sentence" in said("uneven.npz")
+    assert "there must be one row per sentence" in said("uneven.npz")
     assert 'Did you mean "words"?' in said("word:words.txt")
     assert "absent.npz" in said("precomputed:absent.npz")
     assert "absent" in said("words:absent.txt")

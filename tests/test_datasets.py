@@ -175,9 +175,9 @@ def test_show_and_fetch(wmt17: Dataset) -> None:
     run = CliRunner()
     before = run.invoke(app, ["show", "wmt17-da"]).stdout
     assert "archive     http://ufallab.ms.mff.cuni.cz" in before
-    assert "at hand in  –" in before
+    assert "found in  –" in before
     fetched = run.invoke(app, ["fetch", "wmt17-da", "--mirror", str(mirror_of(wmt17))])
-    assert fetched.stdout == f"wmt17-da is at hand in {Path('cache/datasets/wmt17-da').resolve()}\n"
+    assert fetched.stdout == f"wmt17-da is in {Path('cache/datasets/wmt17-da').resolve()}\n"
     assert "not used    none" in run.invoke(app, ["show", "wmt17-da"]).stdout
     assert isinstance(run.invoke(app, ["show", "wmt99-da"]).exception, AdequaError)
 

@@ -81,8 +81,18 @@ def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             exec(compile(block, document.name, "exec"), session)
 
 
-def test_links_lead_to_files() -> None:
-    for document in DOCUMENTS:
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a document."""
+    text = re.sub(r"^```.*?^```", "", document.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each).strip().lower().replace(" ", "-") for each in headings}
+
+
+def test_links_lead_to_files_and_headings() -> None:
+    for document in (*DOCUMENTS, ROOT / "RESULTS.md", *sorted((ROOT / "results").rglob("*.md"))):
         text = document.read_text(encoding="utf-8")
-        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", text):
-            assert (document.parent / target).exists(), f"{document.name}: {target}"
+        for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", text):
+            target = document.parent / path if path else document
+            assert target.exists(), f"{document.name}: {path}"
+            if anchor and target.suffix == ".md":
+                assert anchor in anchors(target), f"{document.name}: {path}#{anchor}"

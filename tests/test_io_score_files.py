@@ -172,7 +172,7 @@ def test_one_of_several_metrics() -> None:
             "s.tsv",
             "system\tscore\nA\t1\nB\t1\nA\t2\n",
             "s.tsv, line 4 has another score for system A than line 2. Add the column that tells "
-            "them apart, or leave the header and the ids out and give one score a line in the "
+            "them apart, or leave the header and the ids out and give one score per line in the "
             "order of the dataset.",
         ),
         (

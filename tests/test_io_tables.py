@@ -351,12 +351,12 @@ def test_surrogate_pairs_are_whole_characters() -> None:
         (
             "{}",
             "t.json is not a list of objects with src, mt and ref; "
-            "with one object a line, its name should end in .jsonl.",
+            "with one object per line, its name should end in .jsonl.",
         ),
         (
             GOOD + GOOD,
             "t.json, line 2 is not JSON: Extra data at character 1; "
-            "with one object a line, its name should end in .jsonl.",
+            "with one object per line, its name should end in .jsonl.",
         ),
         (
             f"[\n{GOOD},\n{GOOD}",

@@ -139,7 +139,7 @@ def test_every_format_of_a_ranking() -> None:
 
 
 def test_misuse_gets_a_sentence() -> None:
-    with pytest.raises(AdequaError, match="given by name with one output a segment"):
+    with pytest.raises(AdequaError, match="given by name with one output per segment"):
         rank(["a", "b"], ["x"])  # type: ignore[arg-type]
     with pytest.raises(AdequaError, match="b: hypotheses and references differ in length: 1 and 2"):
         rank({"a": ["x", "y"], "b": ["x"]}, ["x", "y"], "chrf")

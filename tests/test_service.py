@@ -958,7 +958,7 @@ def test_a_server_that_cannot_start_says_why(live: Live) -> None:
     assert "'--keep'" in shown.stderr
     shown = adequa("serve", "--port", str(live.port), "-m", "wer")
     assert shown.returncode == 2
-    assert "cannot be listened on: Address already in use" in shown.stderr
+    assert f"Port {live.port} is in use; choose another with --port." in shown.stderr
     assert "Traceback" not in shown.stderr
     for metrics, host, sentence in (
         (("wre",), "127.0.0.1", 'Did you mean "wer"?'),

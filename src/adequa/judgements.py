@@ -117,7 +117,7 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preferences:
-    """Better-than between two hypotheses of one segment; human ties are counted, not listed.
+    """Human preferences between two hypotheses of a segment; ties are counted, not listed.
 
     `ids` holds `lp`, `segment`, `better_system`, `worse_system`, `judge`, `ranking`, where they
     are known. `better` and `worse` hold the two hypotheses with the same references, row by row.

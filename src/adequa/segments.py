@@ -44,7 +44,7 @@ def check_finite(name: str, values: FloatArray) -> None:
 class Segments:
     """Units of translation, column by column: row i of every column belongs to segment i.
 
-    `references` holds one tuple a segment, because segments may have different numbers of
+    `references` holds one tuple per segment, because segments may have different numbers of
     references. `ids` holds whatever else identifies a segment (`system`, `doc`, ...).
 
     >>> segments = Segments(("a cat sat",), (("the cat sat", "a cat was sitting"),))
@@ -149,7 +149,7 @@ def reduce_pairs(scores: FloatArray, segment: IntArray, reduction: Reduction) ->
     """Return the best or the mean score of each segment, from the scores of `Segments.pairs`.
 
     `segment` is the index of the segment of each pair; the pairs of a segment are in a row.
-    `scores` has one row a pair; further axes stay as they are.
+    `scores` has one row per pair; further axes stay as they are.
 
     >>> pairs = Segments(("a", "b"), (("x", "y"), ("z",))).pairs()
     >>> reduce_pairs(np.array([1.0, 3.0, 5.0]), pairs.segment, "best")
@@ -232,8 +232,8 @@ class Signature:
 
 # From Python objects
 
-# How lists of references are nested: one list a segment, or one list a reference as sacreBLEU has
-# them (a stream).
+# How lists of references are nested: one list per segment, or one list per reference (a stream) as
+# sacreBLEU has them.
 ReferenceLayout: TypeAlias = Literal["segments", "streams"]
 
 # Names of the columns of a table, by the field that they hold.
@@ -262,8 +262,8 @@ def as_segments(
 ) -> Segments:
     """Segments from lists of strings, or from a data frame; segments are returned as they are.
 
-    `references` holds one string a segment, or nested lists of strings: by segment, or by reference
-    as sacreBLEU has them. Where their lengths fit both, `layout` has to say which it is.
+    `references` holds one string per segment, or nested lists of strings: by segment, or by
+    reference as sacreBLEU has them. Where their lengths fit both, `layout` has to say which it is.
 
     >>> as_segments(["a", "b", "c"], [["x", "y", "z"]]).references
     (('x',), ('y',), ('z',))

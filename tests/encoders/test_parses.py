@@ -1,4 +1,4 @@
-"""Parses: one tree a segment, from files or a parser, and through a cache the same."""
+"""Parses: one tree per segment, from files or a parser, and through a cache the same."""
 
 from __future__ import annotations
 

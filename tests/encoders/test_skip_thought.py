@@ -216,7 +216,7 @@ def test_wrong_weights_in_a_sentence(folder: Path) -> None:
 
 
 def by_word(table: Array) -> dict[bytes, Array]:
-    """As Python 2 pickled it: words as bytes, which Python 3 reads as one character a byte."""
+    """As Python 2 pickled it: words as bytes, which Python 3 reads as one character per byte."""
     return {word.encode(): row for word, row in zip(WORDS, table, strict=True)}
 
 

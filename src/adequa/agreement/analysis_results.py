@@ -174,7 +174,7 @@ class Analysis(Result):
         return self._counts_table(), self._properties_table()
 
     def long_table(self) -> Table:
-        """One row a language pair and verdict, with every count."""
+        """One row per language pair and verdict, with every count."""
         columns = (
             *map(Column, ("a", "b", "lp")),
             *(Column(name, "integer") for name in ("rated", "analysed")),

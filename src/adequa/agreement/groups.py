@@ -89,7 +89,7 @@ def numbered(names: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
 
 
 def padded(group_codes: IntArray) -> tuple[IntArray, FloatArray]:
-    """Rows with one line a group, (groups, longest), and a mask: 1 for a row, 0 for padding.
+    """Rows with one line per group, (groups, longest), and a mask: 1 for a row, 0 for padding.
 
     >>> rows, present = padded(np.array([0, 1, 0]))
     >>> rows

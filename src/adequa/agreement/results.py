@@ -115,7 +115,7 @@ class Agreement(Result):
         return sorted(range(len(values)), key=lambda k: (np.isnan(values[k]), -values[k]))
 
     def tables(self) -> tuple[Table, ...]:
-        """One row a metric, best first; one column a language pair."""
+        """One row per metric, best first; one column per language pair."""
         columns, cells = [Column("metric")], [[metric.name for metric in self.metrics]]
         if self.average.ranks is not None:
             columns.insert(0, Column("rank"))
@@ -133,7 +133,7 @@ class Agreement(Result):
         return (Table(tuple(columns), rows, self._title(), (*self._legend(), *signatures)),)
 
     def long_table(self) -> Table:
-        """One row a metric and language pair, with the interval and the rank."""
+        """One row per metric and language pair, with the interval and the rank."""
         numbers = ("value", "low", "high", "rank", "threshold")
         columns = (
             Column("metric"),
@@ -229,6 +229,8 @@ class Agreement(Result):
                 f"ranks{of}: {test}{swaps}, Holm's correction, p ≤ {protocol.alpha:g}; "
                 f"{_RULES[protocol.clusters]}"
             )
+            if protocol.over != "none":
+                yield "intervals do not decide ranks: tests compare metrics on the same judgements"
         if any(column.thresholds is not None for column in self.columns):
             yield from self._thresholds()
         yield "|".join(filter(None, (str(protocol), self.selection)))

@@ -155,7 +155,7 @@ class Robustness(Result):
         return (first, *others[:-1], replace(others[-1], notes=tuple(self._legend())))
 
     def long_table(self) -> Table:
-        """One row a metric and kind of damage, with every count."""
+        """One row per metric and kind of damage, with every count."""
         columns = (
             *map(Column, ("metric", "of", "name", "group")),
             Column("critical", "boolean"),
@@ -216,7 +216,7 @@ class Robustness(Result):
             yield f"  {name:<9}  {printable(getattr(example, name))}".rstrip() + "\n"
 
     def _by_metric(self) -> Table:
-        """One row a metric, with the win rates over many kinds and their intervals."""
+        """One row per metric, with the win rates over many kinds and their intervals."""
         columns = [Column("metric")]
         cells: list[list[Cell]] = [[metric.name for metric in self.metrics]]
         for each in self.summaries:
@@ -234,7 +234,7 @@ class Robustness(Result):
         return Table(tuple(columns), list(zip(*cells, strict=True)), title)
 
     def _by_kind(self, section: str, rates: Sequence[WinRates]) -> Table:
-        """One row a kind, group or severity; with one metric, also the interval and the ties."""
+        """One row per kind, group or severity; with one metric, also the interval and the ties."""
         columns = [Column(section), *([Column("group")] if section == "kind" else [])]
         columns.append(Column("pairs", "integer"))
         columns += [_win_rate_column(metric.name) for metric in self.metrics]
@@ -258,10 +258,10 @@ class Robustness(Result):
         return f"{100 * self.confidence:g}% interval"
 
     def _legend(self) -> Iterator[str]:
-        yield "figures: how often in 100 a text scored above its damaged self; ties are missed"
+        yield "figures: percentage of texts that score above their damaged version; ties are missed"
         if len(self.metrics) > 1:
             yield f"{BEST} best of its kind, group or column"
-        yield "the mean over kinds, but for all pairs, where each pair counts the same"
+        yield "figures are means over kinds; 'all pairs' weights every pair equally"
         if self.critical is not None:
             groups = dict.fromkeys(kind.group for kind in self.critical.kinds)
             yield f"critical: {', '.join(groups)}"

@@ -216,10 +216,11 @@ class ScoreDifferences(Result):
 
     def _legend(self) -> Iterator[str]:
         settings = self.settings
+        share = f"{100 * SHARES[0]:g}%"
         yield "people agree: they preferred the side with the higher score; Wilson intervals"
         yield (
-            "from: the smallest difference from which they agree so often, by isotonic regression; "
-            f"{MISSING} where fewer than {FEWEST} pairs reach it"
+            f"{share} from: smallest difference at which people agree in {share} of pairs, by "
+            f"isotonic regression; {MISSING} where fewer than {FEWEST} pairs reach it"
         )
         yield "ties: pairs with two equal scores, which are in no row above"
         signed = [f"level:{self.level}", f"confidence:{settings.confidence:g}"]

@@ -205,7 +205,7 @@ def williams_matrix(human: FloatArray, metrics: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Groups:
-    """Ratings with one line a group: the systems of a segment, or the segments of a system."""
+    """Ratings with one line per group: the systems of a segment, or the segments of a system."""
 
     rows: IntArray  # (groups, longest)
     present: FloatArray  # 1 for a rating, 0 for padding

@@ -1,6 +1,6 @@
 """Where scores come from: a metric that scores the texts, or a file of scores.
 
-Both become the same thing, an array of statistics that add up (one row a text) with two functions
+Both become the same thing, an array of statistics that add up (one row per text) with two functions
 that turn statistics into segment scores and sums of them into system scores. Scores of files are
 matched with what was judged by the ids that both have, or row by row.
 """
@@ -74,13 +74,13 @@ class Source:
         return str(self.metric.signature(reference_count))
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
-        """One score a row of statistics, higher is better."""
+        """One score per row of statistics, higher is better."""
         if self.metric is None:
             return self.sign * statistics[:, 0]
         return self.sign * self.metric.segment_scores(statistics)
 
     def system_scores(self, totals: FloatArray) -> FloatArray:
-        """One score a row of summed statistics, higher is better."""
+        """One score per row of summed statistics, higher is better."""
         if self.metric is None:
             return self.sign * totals[:, 0] / totals[:, 1]
         return self.sign * self.metric.system_scores(totals)
@@ -239,7 +239,7 @@ def text_statistics(
     *,
     repeated: bool = False,
 ) -> FloatArray:
-    """Statistics that add up, one row a text.
+    """Statistics that add up, one row per text.
 
     `corpora` names the corpus of each text, for metrics that look at a whole one. The same text
     against the same reference is scored once, unless `repeated` is true and the metric needs whole
@@ -323,7 +323,7 @@ def _identities(ids: Ids, texts: Sequence[Hashable] | None) -> Sequence[Hashable
 
 
 def _scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArray:
-    """Scores without ids, one row a judgement: those of the judgements that are used."""
+    """Scores without ids, one row per judgement: those of the judgements that are used."""
     if len(file) != file_rows.row_count:
         raise AdequaError(
             f"{path} has {counted(len(file), 'score')}, but the judgements have "
@@ -364,12 +364,12 @@ def _refuse_unknown(path: str, file: ScoreFile, ids: Ids) -> None:
         if name in file.ids and name not in ids and not one_context:
             raise AdequaError(
                 f"{path} names its scores by {name}, but the judgements do not say which {name} "
-                "each output is of; give one score a line in their order instead."
+                "each output is of; give one score per line in their order instead."
             )
     if not set(file.ids) & set(ids):
         raise AdequaError(
             f"{path} names its scores by {', '.join(file.ids)}, but the judgements have "
-            f"{', '.join(ids) or 'no ids'}; give one score a line in their order instead."
+            f"{', '.join(ids) or 'no ids'}; give one score per line in their order instead."
         )
 
 

@@ -64,7 +64,7 @@ def fetch(
             work.stage(f"Fetching {name}, {received / 1e6:,.0f} MB")
 
         folder = fetch_dataset(name, mirror, advance)
-    typer.echo(f"{name} is at hand in {folder}")
+    typer.echo(f"{name} is in {folder}")
 
 
 @app.command(cls=Verb)
@@ -90,7 +90,7 @@ class DatasetList(Result):
             Column("rows", "integer"),
             Column("pairs", "integer"),
             Column("origin", heading="from"),
-            Column("folder", heading="at hand in"),
+            Column("folder", heading="found in"),
         )
         rows = [
             (each.name, each.kind, each.rows, len(each.pairs), each.origin, _folder(each.name))
@@ -105,7 +105,7 @@ class DatasetList(Result):
             for name, kind, rows, pairs, origin, folder in table.rows
         ]
         notes = (
-            "`adequa datasets fetch NAME` gets one, `adequa datasets show NAME` tells more of it.",
+            "`adequa datasets fetch NAME` gets one, `adequa datasets show NAME` shows details.",
             "A folder with the prepared files is named by ADEQUA_DATA, or by --mirror.",
         )
         return (Table(table.columns, rows, notes=notes),)
@@ -137,7 +137,7 @@ class DatasetDescription(Result):
             *(("archive", address) for address in entry.archives or ("none to read",)),
             ("file", entry.mirror_file),
             ("sha256", entry.sha256),
-            ("at hand in", folder or "–"),
+            ("found in", folder or "–"),
             *(("not used", reason) for reason in (reasons if folder else ())),
         ]
         return Table((Column("field"), Column("value")), rows)

@@ -131,7 +131,7 @@ def _regressor(folder: str) -> PairRegressor:
     if kind != PairRegressor.kind:
         raise AdequaError(
             f"{folder} holds a metric of the kind {kind}, and only a {PairRegressor.kind} can be "
-            "exported; one can learn what any metric says, by distillation."
+            "exported; train a pair regressor on its scores (distillation) and export that."
         )
     # The texts are few, and a CPU is what the packed metric is for.
     metric = load(folder, {"device": "cpu"})

@@ -65,10 +65,9 @@ def compare(
 ) -> Comparison:
     """Compare systems, given by name with one output per segment; the first is the baseline.
 
-    `references` and `layout` are those of `score`. `metrics`
-    are names with settings, folders, files of scores, or objects. `known_words` are texts whose
-    words are known, such as training data, and `people` is a file that `adequa differences --level
-    system --format json` wrote.
+    `references` and `layout` are those of `score`. `metrics` are names with settings, folders, files
+    of scores, or objects. `known_words` are texts whose words are known, such as training data, and
+    `people` is a file that `adequa differences --level system --format json` wrote.
 
     >>> systems = {"old": ["a cat", "a dog", "a cow"], "new": ["the cat", "a dog", "one cow"]}
     >>> comparison = compare(systems, ["the cat", "a dog", "a cow"], metrics=["wer"])
@@ -262,7 +261,7 @@ def segments_from_lists(
     """Segments of each system from plain Python lists, checked; errors name the system."""
     if not isinstance(systems, Mapping):
         raise AdequaError(
-            "Systems are given by name with one output a segment, such as "
+            "Systems are given by name with one output per segment, such as "
             f'{{"old": [...], "new": [...]}}, not as {type(systems).__name__}.'
         )
     # Iterators are read once for all systems.
@@ -323,10 +322,10 @@ class MetricStatistics:
 
     source: Source
     statistics: FloatArray | None  # (systems, segments, k), rows add up; None for whole systems
-    systems: FloatArray  # one score a system, higher is better
+    systems: FloatArray  # one score per system, higher is better
 
     def score(self, totals: FloatArray) -> FloatArray:
-        """One score a row of summed statistics, higher is better."""
+        """One score per row of summed statistics, higher is better."""
         return self.source.system_scores(totals)
 
     @property

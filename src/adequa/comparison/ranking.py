@@ -1,9 +1,11 @@
 """Rank systems by decisions between their outputs of every segment.
 
-A system's expected wins are the mean probability that it beats another system, over all other
-systems and all segments (Koehn, 2012, Simulating Human Judgment in Machine Translation Evaluation
+On each segment one of two systems wins: the one that is more likely the better, or neither. The
+expected wins of a system are the fraction of such decisions that it wins, over all other systems
+and all segments (Koehn, 2012, Simulating Human Judgment in Machine Translation Evaluation
 Campaigns), the official score of the WMT13 translation task. WMT leaves ties out; here a tie is
-half a win. Beside them stand Bradley-Terry strengths. Intervals come from a bootstrap of segments.
+half a win. Bradley-Terry strengths are computed from the same decisions. Intervals come from a
+bootstrap of segments.
 
 Ranks mean what they mean in `compare`: the same test (approximate randomisation of two systems'
 outputs, here of their wins on each segment), the same correction (Holm) and the same clusters.
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from adequa.comparison.compare import check_same_segments, segments_from_lists
-from adequa.comparison.settings import ComparisonSettings
+from adequa.comparison.settings import INTERVALS_AND_RANKS, ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
 from adequa.errors import AdequaError
 from adequa.learned.pairwise.data import UniqueTexts
@@ -33,6 +35,7 @@ from adequa.statistics.paired import Done, randomisation
 from adequa.statistics.resampling import bootstrap_chunks, interval
 from adequa.statistics.standings import bradley_terry
 from adequa.tables import MISSING, Column, LazyRows, Result, Row, Table, plain
+from adequa.tables import interval as interval_text
 
 TIE = 0.5
 MIN_SYSTEMS = 2
@@ -51,9 +54,8 @@ def rank(
 ) -> Ranking:
     """Rank systems, given by name with one output per segment.
 
-    `references` and `layout` are those of `score`. `metric`
-    is a pairwise ranker, or any metric, of which the better score wins a segment; by default it is
-    the small ranker that ships with adequa.
+    `references` and `layout` are those of `score`. `metric` is a pairwise ranker, or any metric, of
+    which the better score wins a segment; by default it is the small ranker that ships with adequa.
 
     >>> systems = {"old": ["a cat", "dogs", "x"], "new": ["the cat", "a dog", "one cow"]}
     >>> ranking = rank(systems, ["the cat", "a dog", "a cow"], metric="chrf")
@@ -96,6 +98,7 @@ class Ranking(Result):
 
     systems: tuple[str, ...]
     ranks: tuple[int, ...]
+    # Fraction of decisions won, over all other systems and all segments; a tie counts half.
     expected_wins: tuple[Estimate, ...]
     strengths: tuple[Estimate, ...]  # Bradley-Terry
     # Mean probability that the system of a row is better than that of a column on a segment.
@@ -107,13 +110,14 @@ class Ranking(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """The systems in order, and how likely each is better than each other one."""
+        interval_heading = f"{100 * self.settings.confidence:g}% interval"
         columns = (
             Column("rank", align="right"),
             Column("system"),
             Column("expected wins", align="right"),
-            Column("expected wins interval", heading=""),
+            Column("expected wins interval", heading=interval_heading, align="right"),
             Column("Bradley-Terry", align="right"),
-            Column("Bradley-Terry interval", heading=""),
+            Column("Bradley-Terry interval", heading=interval_heading, align="right"),
         )
         rows = [
             (str(place), system, *_estimate_cells(wins), *_estimate_cells(strength))
@@ -136,15 +140,14 @@ class Ranking(Result):
         return Table(
             (Column("system", heading=""), *(Column(name, align="right") for name in self.systems)),
             rows,
-            "How likely the system of a row is better than that of a column, on a segment:",
+            "Mean probability that the system of a row is better than that of a column:",
             (
-                "expected wins: mean probability of beating another system, drawn at random, on a "
-                "segment; a tie is half a win",
+                "expected wins: fraction of segments on which the system is judged better than "
+                "another system, over all other systems; a tie counts half",
                 f"rank: {settings.meaning_of_ranks} (approximate randomisation of expected wins, "
                 f"{settings.swap_count:,} swaps, Holm's correction, p ≤ {settings.alpha:g})",
-                f"in brackets: {settings.confidence:.0%} intervals of each system by itself, "
-                f"{settings.resamples:,} resamples of segments; systems of different ranks may "
-                "overlap, because the test compares them on the same segments",
+                f"intervals: of each system by itself, {settings.resamples:,} resamples of "
+                f"segments; {INTERVALS_AND_RANKS}",
                 self.signature,
             ),
         )
@@ -223,10 +226,10 @@ class SegmentRanking(Result):
 
 
 def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
-    value, low, high = (
-        f"{each:.{_DECIMALS}f}" for each in (estimate.value, estimate.low, estimate.high)
+    return (
+        f"{estimate.value:.{_DECIMALS}f}",
+        interval_text(estimate.low, estimate.high, _DECIMALS),
     )
-    return value, f"[{low}, {high}]"
 
 
 # Decisions on segments

@@ -24,6 +24,8 @@ _RANKS = {
     "separated": "every system is significantly better than all systems of lower ranks",
 }
 
+INTERVALS_AND_RANKS = "intervals do not decide ranks: tests compare systems on the same segments"
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSettings:

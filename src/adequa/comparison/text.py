@@ -21,6 +21,7 @@ from adequa.comparison.results import (
     MetricComparison,
     SystemPair,
 )
+from adequa.comparison.settings import INTERVALS_AND_RANKS
 from adequa.errors import printable
 from adequa.tables import MISSING, Column, Table, decimal, interval
 
@@ -40,7 +41,7 @@ _COMBINING = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # code points tha
 
 def comparison_text(comparison: Comparison, examples: int) -> Iterator[str]:
     """Aligned tables, examples, and the legend."""
-    *first, last = comparison_tables(comparison)
+    *first, last = comparison_tables(comparison, aligned=True)
     for table in (*first, replace(last, notes=())):
         yield table.to_text()
         yield "\n"
@@ -49,12 +50,15 @@ def comparison_text(comparison: Comparison, examples: int) -> Iterator[str]:
         yield f"{printable(line)}\n"
 
 
-def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """Systems, pairs, and differences on parts of the segments; the last has the legend."""
+def comparison_tables(comparison: Comparison, *, aligned: bool = False) -> tuple[Table, ...]:
+    """Systems, pairs, and differences on parts of the segments; the last has the legend.
+
+    `aligned` pads differences without a mark of significance, so that plain text aligns them.
+    """
     tables = [_system_table(comparison), _pair_table(comparison)]
     has_segments = any(metric.segments is not None for metric in comparison.metrics)
     if comparison.dimensions and has_segments:
-        tables.append(_bucket_table(comparison))
+        tables.append(_bucket_table(comparison, " " if aligned else ""))
     tables[-1] = replace(tables[-1], notes=tuple(_legend(comparison)))
     return tuple(tables)
 
@@ -132,8 +136,11 @@ def _people_cell(pair: SystemPair) -> str:
     return MISSING if people is None else f"{100 * people.share:.0f}% of {people.pairs:,}"
 
 
-def _bucket_table(comparison: Comparison) -> Table:
-    """Differences of the challenger from the baseline, bucket by bucket."""
+def _bucket_table(comparison: Comparison, unmarked: str) -> Table:
+    """Differences of the challenger from the baseline, bucket by bucket.
+
+    `unmarked` follows those that are not significant.
+    """
     system = comparison.challenger
     names = [metric.name for metric in comparison.metrics if metric.segments is not None]
     first = next(
@@ -149,7 +156,7 @@ def _bucket_table(comparison: Comparison) -> Table:
     for dimension in comparison.dimensions:
         for bucket in _largest_buckets(dimension, system, first):
             cells = [
-                _bucket_cell(part, system, metric.decimals)
+                _bucket_cell(part, system, metric.decimals, unmarked)
                 for metric, part in zip(comparison.metrics, bucket.metrics, strict=True)
                 if part is not None
             ]
@@ -157,10 +164,10 @@ def _bucket_table(comparison: Comparison) -> Table:
     return Table(columns, rows)
 
 
-def _bucket_cell(part: BucketScores, system: int, decimals: int) -> str:
+def _bucket_cell(part: BucketScores, system: int, decimals: int, unmarked: str) -> str:
     significant = part.low[system] > 0 or part.high[system] < 0
     difference = signed(float(part.scores[system] - part.scores[0]), decimals)
-    return difference + (SIGNIFICANT if significant else " ")
+    return difference + (SIGNIFICANT if significant else unmarked)
 
 
 def _largest_buckets(dimension: Dimension, system: int, metric: int) -> list[Bucket]:
@@ -177,11 +184,12 @@ def _largest_buckets(dimension: Dimension, system: int, metric: int) -> list[Buc
 
 def _legend(comparison: Comparison) -> Iterator[str]:
     settings = comparison.settings
-    yield "difference: of the first system less the second; in brackets: not in the reference"
+    yield "A – B: score of A minus score of B; in brackets: words that the reference does not have"
     yield (
         f"p: approximate randomisation, {settings.swap_count:,} swaps, Holm's correction; "
         f"{SIGNIFICANT} p ≤ {settings.alpha:g}; {settings.meaning_of_ranks}"
     )
+    yield INTERVALS_AND_RANKS
     yield (
         f"intervals, bootstrap p: {settings.resamples:,} resamples of segments; by part: "
         f"{SIGNIFICANT} where the interval leaves out 0, without correction for many parts"
@@ -218,7 +226,7 @@ def _examples(comparison: Comparison, count: int) -> Iterator[str]:
         yield "metrics disagree most in\n"
     for each in disagreements:
         yield from _example(comparison, metric, each.row, system)
-        yield f"    {each.for_second} is for {challenger}, {each.for_first} for {baseline}\n\n"
+        yield f"    {each.for_second} prefers {challenger}, {each.for_first} prefers {baseline}\n\n"
 
 
 def _example(

@@ -24,7 +24,7 @@ from adequa.metrics.base import Remark, plain_remarks, render_remarks
 from adequa.runtime.batching import distinct, paired
 from adequa.runtime.cache import VECTORS_LIMIT, VectorCache, text_key
 
-Vectors: TypeAlias = npt.NDArray[np.float32]  # one row a sentence
+Vectors: TypeAlias = npt.NDArray[np.float32]  # one row per sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Encoder(AnyEncoder):
 
     @abstractmethod
     def encode(self, sentences: Sequence[str]) -> Vectors:
-        """Return one vector a sentence, of shape (sentences, dimension), all finite."""
+        """Return one vector per sentence, of shape (sentences, dimension), all finite."""
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:  # noqa: ARG002
         """Count the known and unknown words; None for encoders without a vocabulary."""
@@ -84,11 +84,11 @@ class Encoder(AnyEncoder):
 
 
 class PairEncoder(AnyEncoder):
-    """Turns pairs of sentences, each read together, into one vector a pair."""
+    """Turns pairs of sentences, each read together, into one vector per pair."""
 
     @abstractmethod
     def encode_pairs(self, firsts: Sequence[str], seconds: Sequence[str]) -> Vectors:
-        """Return one vector a pair, of shape (pairs, dimension), all finite."""
+        """Return one vector per pair, of shape (pairs, dimension), all finite."""
 
 
 class Concatenation(Encoder):

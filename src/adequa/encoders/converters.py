@@ -10,7 +10,7 @@ adequa does not install. Variables are recognised by their names: `encoder/...` 
 last two components are `gates/kernel`, `gates/bias`, `candidate/kernel` and `candidate/bias`
 (`weights` and `biases` in older versions of TensorFlow). The word vectors are `word_embedding` and,
 where g has its own, `word_embedding_out`, with the vector of unknown words first. The words of the
-rows are in a separate file: `--vocabulary` names it, one word a line with `<unk>` first.
+rows are in a separate file: `--vocabulary` names it, one word per line with `<unk>` first.
 `--expanded` takes the vectors of an expanded vocabulary instead of those in the checkpoint. With
 neither, no table is written, and the encoder reads a file of word vectors.
 
@@ -268,7 +268,7 @@ def read_table(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
         content = content.item()  # how NumPy saves a dictionary
     rows = _rows_by_word(path, content, words) if isinstance(content, Mapping) else content
     try:
-        # An array of objects holds one array a row.
+        # An array of objects holds one array per row.
         if isinstance(rows, np.ndarray) and rows.dtype == object:
             rows = list(rows)
         table = np.asarray(rows, dtype=np.float32)
@@ -283,7 +283,7 @@ def read_table(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
 
 
 def _rows_by_word(path: Path, content: Mapping[Any, Any], words: list[str]) -> list[Any]:
-    # Python 2 pickles bytes as texts of one character a byte.
+    # Python 2 pickles bytes as texts of one character per byte.
     table = {_word(key): value for key, value in content.items()}
     missing = [word for word in words if word not in table]
     if missing:

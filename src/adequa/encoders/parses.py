@@ -55,7 +55,7 @@ _QUOTED = 60  # characters of a text in an error
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parses:
-    """One tree a segment: the words of all segments, and the parent of each word.
+    """One tree per segment: the words of all segments, and the parent of each word.
 
     Segment i has the words from `starts[i]` to `starts[i + 1]`, in the order of the text. Parents
     are positions in the segment, from 0; the root has -1.
@@ -155,7 +155,7 @@ class Parser(ABC):
 
     @abstractmethod
     def parse(self, texts: Sequence[str]) -> Parses:
-        """Return one tree a text; the same text always has the same tree."""
+        """Return one tree per text; the same text always has the same tree."""
 
     def remarks(self) -> tuple[str, ...]:
         """Return notes for the user about the parses."""

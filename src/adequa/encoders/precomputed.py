@@ -98,7 +98,7 @@ def _check_vectors(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> 
     if vectors.ndim != _MATRIX or len(vectors) != count or not vectors.shape[1]:
         raise AdequaError(
             f"{path} holds {count} sentences but vectors of shape "
-            f"{' × '.join(map(str, vectors.shape))}; there must be one row a sentence."
+            f"{' × '.join(map(str, vectors.shape))}; there must be one row per sentence."
         )
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():

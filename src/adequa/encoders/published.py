@@ -358,7 +358,7 @@ def _load_lstm(path: Path) -> LSTM:
 #   those of u), `E.D.gates.bias` (2n), `E.D.candidate.kernel` (d+n, n) and `E.D.candidate.bias`
 #   (n), and `unknown`, the vector of unknown words (d)
 # - `words.txt`, `f_words.npy` and `g_words.npy`, in models that learned their own word vectors: one
-#   word a line and one row a word, `<unk>` among them. Without `g_words.npy` both encoders read
+#   word per line and one row per word, `<unk>` among them. Without `g_words.npy` both encoders read
 #   `f_words.npy`; without any, the setting `words` names a file of word vectors (GloVe 840B).
 
 ENCODERS: Final = ("f", "g")

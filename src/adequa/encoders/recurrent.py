@@ -100,7 +100,7 @@ class WordTable(Protocol):
 
     @property
     def vectors(self) -> npt.NDArray[Any]:
-        """One row a word."""
+        """One row per word."""
 
     @property
     def dimension(self) -> int:
@@ -219,7 +219,7 @@ class GRU:
 
 
 class Network(Protocol):
-    """Turns the words of sentences into one vector a sentence."""
+    """Turns the words of sentences into one vector per sentence."""
 
     @property
     def embedding(self) -> Embedding:

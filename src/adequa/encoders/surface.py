@@ -64,7 +64,7 @@ _SPACE, _SINGLE, _LETTER, _CAPITAL = range(4)
 
 
 def surface_features(hypotheses: Sequence[str], references: Sequence[str]) -> Vectors:
-    """Return the features of `SURFACE`, one row a pair; all are between 0 and 1.
+    """Return the features of `SURFACE`, one row per pair; all are between 0 and 1.
 
     A row depends on its own pair alone. For identical texts every feature is 1, except the two
     losses, which are 0, and the length.

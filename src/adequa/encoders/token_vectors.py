@@ -37,7 +37,7 @@ from adequa.metrics.base import Remark, render_remarks
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters
 
-Table = npt.NDArray[np.floating[Any]]  # one row a vector
+Table = npt.NDArray[np.floating[Any]]  # one row per vector
 
 # The class of each kind of vectors; each has `load(path, **settings)`.
 TOKEN_VECTORS = {

@@ -1,6 +1,6 @@
 """Transformers as encoders: any Hugging Face encoder, frozen, one text or a pair at a time.
 
-Token states are pooled to one vector a text: `cls` takes the first token, `mean` the mean over
+Token states are pooled to one vector per text: `cls` takes the first token, `mean` the mean over
 tokens, `max` the maximum over tokens, and `mean-sqrt-length` the sum over the square root of the
 number of tokens. They do so in the last layer, or in each of several layers, whose vectors are
 concatenated: layers are numbered from 1, and 0 is the input of the first. `cls-last4` and
@@ -96,7 +96,7 @@ def pooled_layers(pooling: str, layers: str, count: int, where: str) -> tuple[in
 
 
 def pooled(pooling: str, layers: Sequence[Tensor], mask: Tensor) -> Tensor:
-    """Pool layers of shape (texts, tokens, hidden size) to one vector a text.
+    """Pool layers of shape (texts, tokens, hidden size) to one vector per text.
 
     The mask is 1 for tokens and 0 for padding, which comes after them.
     """

@@ -1,7 +1,8 @@
 """Files of word vectors: GloVe text, word2vec text and binary, and a dictionary with an array.
 
 GloVe and word2vec files are read in chunks of rows, compressed or not. The published Skip-Thought
-and Quick-Thought models have a dictionary, one word a line, and a NumPy array with one row a word.
+and Quick-Thought models have a dictionary, one word per line, and a NumPy array with one row per
+word.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class WordVectors:
     fingerprint: str
     # Whether more than a few of the first words have upper-case letters.
     cased: bool
-    # One row a word, in the order of the file.
+    # One row per word, in the order of the file.
     vectors: npt.NDArray[np.float32] = field(repr=False)
     # The hashes of all words, sorted, and the row of each.
     _hashes: npt.NDArray[np.uint64] = field(repr=False)

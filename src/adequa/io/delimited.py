@@ -1,7 +1,7 @@
 r"""TSV, JSONL and JSON files as tables.
 
 TSV has no quoting: cells are cut at tabs, and a `"` is a `"`, because translations are full of
-them. JSON is one object a line (JSONL), or one list of objects, as COMET takes it.
+them. JSON is one object per line (JSONL), or one list of objects, as COMET takes it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _json_table(name: str, first: str, rest: Iterable[str], number: int = 1) -> 
     if not isinstance(rows, list):
         raise AdequaError(
             f"{name} is not a list of objects with src, mt and ref; "
-            "with one object a line, its name should end in .jsonl."
+            "with one object per line, its name should end in .jsonl."
         )
     if not rows:
         raise AdequaError(f"{name} has no rows: there is nothing to score.")
@@ -143,7 +143,7 @@ def _parsed(text: str, place: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         within = f", line {error.lineno}" if "\n" in text else ""
-        hint = "; with one object a line, its name should end in .jsonl" if within else ""
+        hint = "; with one object per line, its name should end in .jsonl" if within else ""
         hint = hint if error.msg == "Extra data" else ""
         reason = error.msg.removesuffix(" at")
         raise AdequaError(

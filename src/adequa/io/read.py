@@ -135,7 +135,7 @@ def read_parallel(
     advance: Advance | None = None,
     batch: int = BATCH,
 ) -> Iterator[Segments]:
-    """Segments from files that match line by line, one hypothesis file a system.
+    """Segments from files that match line by line, one hypothesis file per system.
 
     `names` are those of the systems, one a file; a system without one is named after its file.
 

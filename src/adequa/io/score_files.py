@@ -1,7 +1,7 @@
 """Score files: what an outside metric says, to be matched with judgements by ids or by row.
 
 A TSV file with a header (`lp`, `system`, `segment`, `score`, whatever of them identifies a row);
-one number a line, or two (better and worse), in the row order of a dataset; or the `.seg.score`
+one number per line, or two (better and worse), in the row order of a dataset; or the `.seg.score`
 and `.sys.score` files of the WMT metrics task.
 """
 
@@ -199,7 +199,7 @@ def _refuse_contradictions(
             line = places[first].split()[-1]
             raise AdequaError(
                 f"{places[row]} has another score for {what} than line {line}. Add the column that "
-                "tells them apart, or leave the header and the ids out and give one score a line "
+                "tells them apart, or leave the header and the ids out and give one score per line "
                 "in the order of the dataset."
             )
 

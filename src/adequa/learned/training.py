@@ -130,7 +130,7 @@ class TrainingProgress:
 class Outcome:
     """The course of a training, and the choices made by it."""
 
-    history: list[dict[str, Any]]  # one entry an evaluation
+    history: list[dict[str, Any]]  # one entry per evaluation
     chosen: list[int]  # index of the best trial of each stage
     best: Evaluation  # of the final weights
     best_step: int  # steps of its trial after which it was taken

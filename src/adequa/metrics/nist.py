@@ -110,7 +110,7 @@ def length_penalty(hypothesis_length: FloatArray, reference_length: FloatArray) 
 
 
 class _Words(NamedTuple):
-    """Texts as word numbers, laid end to end; one entry a word."""
+    """Texts as word numbers, laid end to end; one entry per word."""
 
     word: IntArray
     room: IntArray  # words from this one to the end of its text, itself included

@@ -305,7 +305,7 @@ COLUMNS: tuple[str, ...] = (
 def bleu_components(
     segments: Segments, tokenize: str = "13a", lowercase: bool = True
 ) -> FloatArray:
-    """One row a segment with the sixteen `COLUMNS`, counted by sacreBLEU.
+    """One row per segment with the sixteen `COLUMNS`, counted by sacreBLEU.
 
     With several references, matches are clipped by the highest count of any reference and the
     reference length is the one closest to the hypothesis. A precision of an order for which the
@@ -332,7 +332,7 @@ def bleu_components(
 
 
 def split_counts(counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """`BLEU`'s statistics by name: both lengths, then matches and totals, one column an order."""
+    """`BLEU`'s statistics by name: both lengths, then matches and totals, one column per order."""
     matches, totals = np.hsplit(counts[:, 2:], 2)
     return counts[:, 0], counts[:, 1], matches, totals
 

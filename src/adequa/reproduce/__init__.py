@@ -1,1 +1,1 @@
-"""Published tables, measured again: one file a paper, and RESULTS.md with its plots."""
+"""Published tables, measured again: one file per paper, and RESULTS.md with its plots."""

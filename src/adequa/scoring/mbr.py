@@ -124,11 +124,11 @@ class Choices(Result, Sequence[Choice]):
         return str(self.metric.segment_signature(1))
 
     def tables(self) -> tuple[Table, ...]:
-        """One row a sentence."""
+        """One row per sentence."""
         return (self.long_table(),)
 
     def long_table(self) -> Table:
-        """One row a sentence: the chosen candidate, its number and its expected utility."""
+        """One row per sentence: the chosen candidate, its number and its expected utility."""
         columns = (
             Column("id"),
             Column("candidate", "integer"),
@@ -142,7 +142,7 @@ class Choices(Result, Sequence[Choice]):
         return Table(columns, rows, notes=(self.signature,))
 
     def to_dict(self) -> dict[str, Any]:
-        """The metric, its signature, and a list with one object a sentence, as JSONL has it."""
+        """The metric, its signature, and a list with one object per sentence, as JSONL has it."""
         return {
             "metric": self.metric.name,
             "signature": self.signature,

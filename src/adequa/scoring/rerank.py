@@ -107,7 +107,7 @@ class Reranking(Result, Sequence[RankedCandidates]):
         return Table(columns, rows, notes=(self.signature,))
 
     def to_dict(self) -> dict[str, Any]:
-        """The metric, its signature, and a list with one object a sentence, as JSONL has it."""
+        """The metric, its signature, and a list with one object per sentence, as JSONL has it."""
         return {
             "metric": self.metric.name,
             "signature": self.signature,

@@ -70,9 +70,9 @@ _REPORT_THREADS = 2
 _TSV = "text/tab-separated-values"
 _REVALIDATED = {"cache-control": "no-cache"}  # a browser asks whether its copy is current
 _SCRIPTS = ("api.js", "inputs.js", "status.js", "page.js")
-_STREAM_BODY = "One row a line: an object as in `rows`. The metrics are in the query."
+_STREAM_BODY = "One row per line: an object as in `rows`. The metrics are in the query."
 _STREAM_SCORES = (
-    'One line a row, {"segment": 1, "scores": {"chrf": 71.42}}, then one with the scores of '
+    'One line per row, {"segment": 1, "scores": {"chrf": 71.42}}, then one with the scores of '
     'systems as in JSON; or {"error": ...} as the last one.'
 )
 _STREAM_COMPARISON = (

@@ -164,7 +164,7 @@ class TextsRequest(_Strict):
         Annotated[list[_References], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
         Field(description="One reference a segment, or a list of references."),
     ] = None
-    sources: Annotated[_Texts | None, Field(description="One source a segment.")] = None
+    sources: Annotated[_Texts | None, Field(description="One source per segment.")] = None
     documents: Annotated[
         Annotated[list[_Name], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
         Field(description="Name of the document of each segment."),

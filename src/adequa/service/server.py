@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import sys
@@ -113,6 +114,10 @@ def _listen(address: Address) -> socket.socket:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         return socket.create_server((address.host, address.port), family=family, backlog=256)
     except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise AdequaError(
+                f"Port {address.port} is in use; choose another with --port."
+            ) from error
         reason = getattr(error, "strerror", None) or str(error)
         raise AdequaError(f"{address.url} cannot be listened on: {reason}.") from error
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from adequa.segments import FloatArray, IntArray
 
-# One value a problem: an array over the leading axes, or a float where there are none.
+# One value per problem: an array over the leading axes, or a float where there are none.
 Values: TypeAlias = FloatArray | float
 _Array = TypeVar("_Array", FloatArray, IntArray)
 

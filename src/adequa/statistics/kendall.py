@@ -71,7 +71,7 @@ def _bits(items: int) -> int:
 
 
 def _columns(weights: FloatArray) -> FloatArray:
-    """(weightings, rows, items) as one column a weighting, every row filled up."""
+    """(weightings, rows, items) as one column per weighting, every row filled up."""
     weightings, rows, items = weights.shape
     filled = np.zeros((rows, 1 << _bits(items), weightings))
     filled[:, :items] = np.moveaxis(weights, 0, -1)
@@ -118,7 +118,7 @@ def _blocks(codes: IntArray) -> Iterator[Block]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concordance:
-    """How human and metric order all pairs of items; one number a problem in each array."""
+    """How human and metric order all pairs of items; one number per problem in each array."""
 
     concordant: FloatArray  # ordered the same way
     discordant: FloatArray  # ordered the other way

@@ -33,7 +33,7 @@ from adequa.statistics.resampling import (
 )
 from adequa.statistics.significance import BoolArray
 
-# One score a row of summed statistics.
+# One score per row of summed statistics.
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
 # Told how many resamples are done, and how many there are in all; long work ends where it raises.
 Done: TypeAlias = Callable[[int, int], None]

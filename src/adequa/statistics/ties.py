@@ -50,7 +50,7 @@ class Calibration:
 def accuracy_with_ties(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None = None, *, epsilon: float
 ) -> Values:
-    """The share of pairs that the metric orders, or ties, as people do; one figure a group.
+    """The share of pairs that the metric orders, or ties, as people do; one figure per group.
 
     acc-eq = (C + T) / all pairs: C are pairs that both order the same way, T pairs that both tie.
     People tie at equal scores, the metric where |m_i - m_j| <= epsilon. NaN for a group without a

@@ -60,7 +60,7 @@ function showSummary() {
     byId("leaderboard-note"),
     `Lines are ${formatLevel(data.settings.confidence)} intervals from `,
     `${formatCount(data.settings.resamples)} bootstrap resamples. Ranks: ${data.meaning_of_ranks} (approximate randomisation, Holm’s correction, `,
-    `p ≤ ${data.settings.alpha}).`,
+    `p ≤ ${data.settings.alpha}). Intervals do not decide ranks: tests compare systems on the same segments.`,
   );
 }
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from adequa.encoders.base import Encoder, PairEncoder, Vectors
 from adequa.segments import FloatArray
 
-Features: TypeAlias = npt.NDArray[np.float32]  # one row a pair of texts
+Features: TypeAlias = npt.NDArray[np.float32]  # one row per pair of texts
 
 _BLOCK_NUMBERS = 1 << 22  # in a block of rows: 32 MiB as float64
 _BLOCK_ROWS = 1 << 11  # so that the distances between two blocks take no more

@@ -107,7 +107,7 @@ class MLP:
         return int(self.layers[0][0].shape[1])
 
     def predict(self, features: Features) -> FloatArray:
-        """Return one prediction a row.
+        """Return one prediction per row.
 
         Sums are formed in float64, so that a row's score does not depend on the rows beside it
         by more than its last digits.

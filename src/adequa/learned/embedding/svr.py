@@ -177,7 +177,7 @@ class SupportVectors:
         return int(self.vectors.shape[1])
 
     def predict(self, features: Features) -> FloatArray:
-        """Return one prediction a row, by products over blocks of rows and of support vectors."""
+        """Return one prediction per row, by products over blocks of rows and of support vectors."""
         predictions = np.full(len(features), self.intercept)
         for rows in row_blocks(features):
             block = features[rows]
@@ -312,7 +312,7 @@ def search_svr(
     advance: Callable[[int, int], None] = lambda _done, _total: None,  # fits
     max_bytes: int = MAX_BYTES,
 ) -> SVRSearch:
-    """Cross-validate every setting of the grid, with one thread a worker (by default one a core).
+    """Cross-validate every setting of the grid, with one thread per worker (one worker per core).
 
     The result does not depend on the number of workers; each needs memory for one kernel. With a
     scaled grid, features are standardised over all rows, held-out ones included: distances could

@@ -368,7 +368,7 @@ def _qkv_weights(writer: _LinearWriter, bert: Bert, i: int, name: str) -> tuple[
 
 
 def _score(graph: _Graph, hidden: Mapping[int, str], head: LinearHead, mask: str) -> None:
-    """The score. Mean pooling and a linear head commute: one number a token, then their mean."""
+    """The score. Mean pooling and a linear head commute: one number per token, then their mean."""
     total = ""
     for layer, weights in head.weights.items():
         part = graph.add("MatMul", hidden[layer], graph.array(f"head.{layer}", weights[:, None]))

@@ -29,7 +29,7 @@ Corpus: TypeAlias = tuple[str, str]  # dataset and language pair
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """Preferences to train on, and others to validate on; one item a dataset."""
+    """Preferences to train on, and others to validate on; one item per dataset."""
 
     train: tuple[Preferences, ...]
     validation: tuple[Preferences, ...]

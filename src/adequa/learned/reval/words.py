@@ -43,7 +43,7 @@ class TreeWords:
 
     pretrained: TokenVectors | None
     words: tuple[str, ...] = ()  # that have a trained vector
-    trained: np.ndarray | None = None  # one row a word
+    trained: np.ndarray | None = None  # one row per word
     _rows: Mapping[str, int] = field(init=False, repr=False)  # of `trained`, by word
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""METEOR: one subject a file; `metric.py` puts them together."""
+"""METEOR: one subject per file; `metric.py` puts them together."""
 
 from adequa.metrics.meteor.metric import METEOR
 
