@@ -43,13 +43,14 @@ def test_systems_are_ranked_by_the_ranker_that_comes_with_adequa(
     code, out, _ = run(capsys, *ranked("--resamples", "50"))
     assert code == 0
     first, *lines = out.splitlines()
-    assert first.split() == ["rank", "system", "expected", "wins", "Bradley-Terry"]
+    interval = "95% interval"
+    assert first.split() == f"rank system expected wins {interval} Bradley-Terry {interval}".split()
     assert [line.split()[:2] for line in lines[:3]] == [
         ["1", "fluent"],
         ["2", "literal"],
         ["3", "broken"],
     ]
-    assert "How likely the system of a row is better" in out
+    assert "Mean probability that the system of a row is better" in out
     assert "|inputs:sentbleu," in out
 
 

@@ -164,7 +164,7 @@ def test_a_file_of_ones_own() -> None:
 def test_the_listing(wmt17: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADEQUA_DATA", str(mirror_of(wmt17)))
     shown = CliRunner().invoke(app, []).stdout.splitlines()
-    assert shown[0].split() == ["name", "kind", "rows", "pairs", "from", "at", "hand", "in"]
+    assert shown[0].split() == ["name", "kind", "rows", "pairs", "from", "found", "in"]
     by_name = {line.split()[0]: line for line in shown[1 : 1 + len(DATASETS)]}
     assert list(by_name) == list(DATASETS)
     assert by_name["wmt17-da"].endswith("  mirror")
@@ -174,11 +174,11 @@ def test_the_listing(wmt17: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_show_and_fetch(wmt17: Dataset) -> None:
     run = CliRunner()
     before = run.invoke(app, ["show", "wmt17-da"]).stdout
-    assert "archive     http://ufallab.ms.mff.cuni.cz" in before
+    assert "archive   http://ufallab.ms.mff.cuni.cz" in before
     assert "found in  –" in before
     fetched = run.invoke(app, ["fetch", "wmt17-da", "--mirror", str(mirror_of(wmt17))])
     assert fetched.stdout == f"wmt17-da is in {Path('cache/datasets/wmt17-da').resolve()}\n"
-    assert "not used    none" in run.invoke(app, ["show", "wmt17-da"]).stdout
+    assert "not used  none" in run.invoke(app, ["show", "wmt17-da"]).stdout
     assert isinstance(run.invoke(app, ["show", "wmt99-da"]).exception, AdequaError)
 
 

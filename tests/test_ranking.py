@@ -128,7 +128,9 @@ def test_ranks_are_those_of_a_comparison_of_expected_wins() -> None:
 def test_every_format_of_a_ranking() -> None:
     ranking = rank(SYSTEMS, REFERENCES, "wer", settings=ComparisonSettings(resamples=50))
     assert isinstance(ranking, Ranking)
-    assert "expected wins: mean probability of beating another system" in repr(ranking)
+    assert "expected wins: fraction of segments on which the system is judged better" in repr(
+        ranking
+    )
     assert "do not differ significantly" in ranking.to_text()
     assert ranking.to_markdown().count("\n\n") == 1
     assert ranking._repr_html_().count("<table") == 2
