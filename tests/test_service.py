@@ -23,6 +23,7 @@ from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
 from adequa.pretrained import ranker_folder
 from adequa.scoring.results import RunningScores, ScoringResult
+from adequa.segments import as_segments
 from adequa.service import catalogue, server
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
@@ -264,6 +265,22 @@ def test_the_client_asks_as_a_program_does(live: Live) -> None:
     assert [metric["name"] for metric in client.metrics()["metrics"]][:2] == ["chrf", "wer"]
     (metric,) = client.score([ROW, ROW], ["wer"])["metrics"]
     assert metric["systems"][0]["segments"] == [0.25, 0.25]
+    hypotheses, references = [ROW["mt"]] * 2, [ROW["ref"]] * 2
+    expected = client.score([ROW, ROW], ["wer", "bleu"])
+    for scores in (
+        client.score(hypotheses, references, metrics=["wer", "bleu"]),
+        client.score(tuple(hypotheses), [references], metrics=["wer", "bleu"], layout="streams"),
+        client.score(as_segments(hypotheses, references), metrics=["wer", "bleu"]),
+        client.score(rows=[ROW, ROW], metrics=["wer", "bleu"]),
+    ):
+        assert scores == expected
+    assert (expected.system["wer"], expected.segments["wer"]) == (0.25, [0.25, 0.25])
+    scores = client.score(hypotheses, references, "WER", sources=["s", "s"], segments=False)
+    assert scores.system == {"wer": 0.25}
+    rows = [{**ROW, "system": name} for name in "ab"]
+    assert client.score(rows, metrics="wer").system == {"wer": {"a": 0.25, "b": 0.25}}
+    with pytest.raises(AdequaError, match="differ in length"):
+        client.score(hypotheses, references[:1], metrics=["wer"])
     assert client.compare(SYSTEMS, REFERENCES, ["wer"], resamples=100)["baseline"] == "literal"
     assert client.rank(SYSTEMS, REFERENCES, metric="wer")["systems"][0]["system"] == "fluent"
     *lines, last = client.score_stream((ROW for _ in range(1000)), ["wer"])

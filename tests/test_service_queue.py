@@ -134,8 +134,8 @@ def test_the_largest_request_fits_into_the_backlog() -> None:
     """It fills the queues of all its metrics, and leaves room for others."""
     for limits in (Limits(), Limits(segments=1_000_000), Limits(segments=1)):
         backlog = Backlog(limits.backlog)
-        assert all(backlog.add(limits.segments, always=False) for _ in range(limits.metrics))
-        assert backlog.add(limits.segments, always=False)
+        assert all(backlog.try_add(limits.segments) for _ in range(limits.metrics))
+        assert backlog.try_add(limits.segments)
 
 
 def test_cancelled_segments_are_dropped() -> None:

@@ -1,4 +1,11 @@
-"""The application: its routes, and the objects that they share."""
+"""The application: its routes, and the objects that they share.
+
+A request for scores passes, in this order: `StallProtocol` (server.py), which drops stalled
+connections; `ServiceMiddleware` (middleware.py), which checks host and token and counts; its route
+here; the body, read within its limits (limits.py); its model (schemas.py); the catalogue, which
+finds the metrics (catalogue.py); the queue of each metric, which scores in batches (queue.py);
+`RunningScores`, which adds up the statistics by system; and `to_dict()` of the result.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +34,6 @@ from adequa.service.comparing import (
     TaskPool,
     compare_queued,
     comparison_settings,
-    language_remarks,
     rank_systems,
 )
 from adequa.service.limits import (
@@ -57,6 +63,7 @@ from adequa.service.middleware import (
 from adequa.service.queue import MetricQueue
 from adequa.service.schemas import CompareRequest, RankRequest, RequestModel, ScoreRequest
 from adequa.service.scoring import (
+    language_remarks,
     score_lines,
     score_request,
     segment_count,
@@ -135,16 +142,16 @@ class Service:
         self.report_pool.shutdown(cancel_futures=True)
         self.catalogue.close()
 
-    async def parse(self, model: type[RequestModel], request: Request) -> RequestModel:
+    async def parse(self, model: type[RequestModel], http: Request) -> RequestModel:
         """Read and validate a request in JSON."""
-        if content_type(request) == LINES:
+        if content_type(http) == LINES:
             raise Refusal(415, "Only /v1/score takes a stream; this takes application/json.")
-        body = await self.bodies.read(request, request.scope[RESOURCES])
+        body = await self.bodies.read(http, http.scope[RESOURCES])
         return await asyncio.to_thread(schemas.parse, model, body)
 
-    async def queues(self, request: Request, metrics: Sequence[str]) -> dict[str, MetricQueue]:
+    async def queues(self, http: Request, metrics: Sequence[str]) -> dict[str, MetricQueue]:
         """The queues of metrics, which stay open until the request is answered."""
-        return await self.catalogue.queues(metrics, request.scope[RESOURCES])
+        return await self.catalogue.queues(metrics, http.scope[RESOURCES])
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
@@ -212,35 +219,35 @@ def _error_line(error: Exception) -> bytes:
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    async def score_json(request: Request) -> Response:
-        content = await service.parse(ScoreRequest, request)
-        queues = await service.queues(request, content.metrics)
-        work = score_request(content, queues, limits)
-        results = await while_connected(request.scope, work)
-        request.scope[SEGMENTS] = segment_count(content)
+    async def score_json(http: Request) -> Response:
+        request = await service.parse(ScoreRequest, http)
+        queues = await service.queues(http, request.metrics)
+        work = score_request(request, queues, limits)
+        results = await while_connected(http.scope, work)
+        http.scope[SEGMENTS] = segment_count(request)
 
         def answer() -> Response:
-            notes = language_remarks(_hypotheses(content), queues)
+            notes = language_remarks(_hypotheses(request), queues)
             # The shape of scores has no place for notes.
             headers = {"adequa-notes": json.dumps(notes)} if notes else None
             return json_response(results.to_dict(), 200, headers)
 
         return await asyncio.to_thread(answer)
 
-    async def score_stream(request: Request, metrics: Sequence[str]) -> Response:
-        queues = await service.queues(request, metrics)
+    async def score_stream(http: Request, metrics: Sequence[str]) -> Response:
+        queues = await service.queues(http, metrics)
         for queue in queues.values():
             queue.check_capacity()
-        answers = score_lines(read_lines(request, limits), queues, limits)
+        answers = score_lines(read_lines(http, limits), queues, limits)
         # An error in the first rows is answered by its status.
-        first = await while_connected(request.scope, anext(answers))
+        first = await while_connected(http.scope, anext(answers))
 
         async def lines() -> AsyncGenerator[bytes, None]:
-            current, request.scope[SEGMENTS] = first, 0
+            current, http.scope[SEGMENTS] = first, 0
             async with aclosing(answers):
                 try:
                     while not isinstance(current, ScoringResult):
-                        request.scope[SEGMENTS] += len(current)
+                        http.scope[SEGMENTS] += len(current)
                         yield b"".join(map(json_line, current))
                         current = await anext(answers)
                     yield json_line(current.to_dict())
@@ -265,13 +272,13 @@ def _add_score(app: FastAPI, service: Service) -> None:
             "parameters": [_METRIC_QUERY],
         },
     )
-    async def score(request: Request) -> Response:
-        if content_type(request) == JSON:
-            return await score_json(request)
-        metrics = request.query_params.getlist("metric") or service.catalogue.defaults
+    async def score(http: Request) -> Response:
+        if content_type(http) == JSON:
+            return await score_json(http)
+        metrics = http.query_params.getlist("metric") or service.catalogue.defaults
         if not metrics:
             raise AdequaError("This server ranks, and has no metric that scores.")
-        return await score_stream(request, metrics)
+        return await score_stream(http, metrics)
 
 
 def _hypotheses(request: ScoreRequest) -> list[str]:
@@ -320,14 +327,14 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         },
         openapi_extra=schemas.request_body(CompareRequest),
     )
-    async def compare(request: Request) -> Response:
-        content = await service.parse(CompareRequest, request)
-        queues = await service.queues(request, content.metrics)
-        task = await asyncio.to_thread(start, content, queues)
-        _own(request, task)
-        if LINES in request.headers.get("accept", ""):
+    async def compare(http: Request) -> Response:
+        request = await service.parse(CompareRequest, http)
+        queues = await service.queues(http, request.metrics)
+        task = await asyncio.to_thread(start, request, queues)
+        _own(http, task)
+        if LINES in http.headers.get("accept", ""):
             return LineStream(progress_lines(task))
-        return await _task_answer(request, task)
+        return await _task_answer(http, task)
 
 
 def _add_rank(app: FastAPI, service: Service) -> None:
@@ -352,23 +359,23 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         responses={**schemas.json_answer(schemas.RankingAnswer), **schemas.BODY_ERRORS},
         openapi_extra=schemas.request_body(RankRequest),
     )
-    async def rank(request: Request) -> Response:
-        content = await service.parse(RankRequest, request)
-        metrics = [] if content.metric is None else [content.metric]
-        queues = await service.queues(request, metrics)
-        task = await asyncio.to_thread(start, content, next(iter(queues.values()), None))
-        _own(request, task)
-        return await _task_answer(request, task)
+    async def rank(http: Request) -> Response:
+        request = await service.parse(RankRequest, http)
+        metrics = [] if request.metric is None else [request.metric]
+        queues = await service.queues(http, metrics)
+        task = await asyncio.to_thread(start, request, next(iter(queues.values()), None))
+        _own(http, task)
+        return await _task_answer(http, task)
 
 
-def _own(request: Request, task: BackgroundTask[Any]) -> None:
+def _own(http: Request, task: BackgroundTask[Any]) -> None:
     """Cancel the task when the request ends, however it ends."""
-    request.scope[RESOURCES].callback(task.cancel)
-    request.scope[SEGMENTS] = task.total
+    http.scope[RESOURCES].callback(task.cancel)
+    http.scope[SEGMENTS] = task.total
 
 
-async def _task_answer(request: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
-    content = await while_connected(request.scope, task.wait())
+async def _task_answer(http: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
+    content = await while_connected(http.scope, task.wait())
     return await asyncio.to_thread(json_response, content)
 
 

@@ -1,4 +1,4 @@
-"""A client of the service, which needs only the standard library."""
+"""A client of the service, which needs no extra of adequa: HTTP by the standard library."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from contextlib import suppress
 from http.client import CONTINUE, HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR, socket
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, TypeGuard, cast
 from urllib.parse import urlencode, urlsplit
 
 from adequa.errors import AdequaError
+from adequa.scoring.api import DEFAULT_METRIC
+from adequa.segments import Frame, ReferenceLayout, Segments, as_segments
 
 _OK = 200
 _BUSY = (429, 503)
@@ -23,9 +25,9 @@ _LINES = "application/x-ndjson"
 class Client:
     """A client of a server that `adequa serve` runs.
 
-    `Client("http://127.0.0.1:8000").score(rows, ["chrf"])` returns what `adequa score --segments
-    --format json` prints, as dictionaries and lists. A request that a busy server refuses is
-    repeated when the server says so, for up to `patience` seconds.
+    `Client("http://127.0.0.1:8000").score(hypotheses, references, metrics=["chrf"])` returns what
+    `adequa score --segments --format json` prints, as dictionaries and lists. A request that a busy
+    server refuses is repeated when the server says so, for up to `patience` seconds.
     """
 
     def __init__(
@@ -50,10 +52,40 @@ class Client:
         return self._call("GET", "/v1/metrics")
 
     def score(
-        self, rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], **options: Any
-    ) -> dict[str, Any]:
-        """Score rows with `mt` and `ref`, and optionally `src`, `system` and `doc`."""
-        return self._call("POST", "/v1/score", {"rows": rows, "metrics": metrics, **options})
+        self,
+        hypotheses: Iterable[str] | Sequence[Mapping[str, Any]] | Segments | Frame = (),
+        references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+        metric: str | None = None,
+        *,
+        metrics: str | Sequence[str] | None = None,
+        sources: Iterable[str] | None = None,
+        layout: ReferenceLayout | None = None,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> ServiceScores:
+        """Score translations against references, with the arguments of `adequa.score`.
+
+        In place of hypotheses, rows can be given: dictionaries with `mt` and `ref`, and optionally
+        `src`, `system` and `doc`. The metrics may then follow as the second argument:
+        `score(rows, ["chrf"])`. Further options are those of a request, such as `segments=False`.
+        """
+        if metric is not None and metrics is not None:
+            raise AdequaError("Give one metric as metric, or several as metrics; not both.")
+        names = DEFAULT_METRIC if metric is None and metrics is None else metrics or metric
+        if rows is None and _are_rows(hypotheses):
+            rows = hypotheses
+            names = names if references is None else cast("Sequence[str]", references)
+            if sources is not None:
+                raise AdequaError('Rows have their sources as "src"; leave out sources.')
+        if rows is None:
+            texts = cast("Iterable[str] | Segments | Frame", hypotheses)
+            rows = _rows(as_segments(texts, references, sources, layout=layout))
+        content = {
+            "rows": list(rows),
+            "metrics": [names] if isinstance(names, str) else list(names or ()),
+            **options,
+        }
+        return ServiceScores(self._call("POST", "/v1/score", content))
 
     def compare(
         self,
@@ -157,6 +189,44 @@ class Client:
 
     def _unreachable(self, error: Exception) -> AdequaError:
         return AdequaError(f"The server at {self._host} does not answer: {error}.")
+
+
+class ServiceScores(dict[str, Any]):
+    """The answer to a request for scores: a dictionary of the shape of `--format json`.
+
+    `system` and `segments` hold the scores by metric, as those of `adequa.score` with `metrics` do.
+    """
+
+    @property
+    def system(self) -> dict[str, Any]:
+        """System scores by metric: a number, or where there are several systems, one by system."""
+        return self._by_metric("score")
+
+    @property
+    def segments(self) -> dict[str, Any]:
+        """Segment scores by metric: a list, or where there are several systems, one by system."""
+        return self._by_metric("segments")
+
+    def _by_metric(self, key: str) -> dict[str, Any]:
+        scores: dict[str, Any] = {}
+        for metric in self["metrics"]:
+            by_system = {system["name"]: system.get(key, []) for system in metric["systems"]}
+            values = list(by_system.values())
+            scores[metric["name"]] = values[0] if len(values) == 1 else by_system
+        return scores
+
+
+def _are_rows(texts: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    return isinstance(texts, list | tuple) and bool(texts) and isinstance(texts[0], Mapping)
+
+
+def _rows(segments: Segments) -> list[dict[str, Any]]:
+    """Segments as rows of a request."""
+    columns: dict[str, Sequence[Any]] = {"mt": segments.hypotheses, "ref": segments.references}
+    if segments.sources is not None:
+        columns["src"] = segments.sources
+    columns |= {name: segments.ids[name] for name in ("system", "doc") if name in segments.ids}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 class _ContinuedResponse(HTTPResponse):

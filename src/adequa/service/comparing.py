@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,15 +19,14 @@ from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
-from adequa.metrics.english import count_foreign, foreign_remark
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, Refusal
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import CompareRequest, RankRequest
+from adequa.service.scoring import language_remarks
 
 _COMPUTING = 2  # tasks that compute at a time; with more of them, each would only be slower
 _POLL = 0.1  # seconds between two looks at the progress of a task
@@ -225,20 +224,6 @@ def compare_queued(
     task.enter("Looking where they differ")
     _ = comparison.dimensions  # computed here, because every answer holds them
     return comparison
-
-
-def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue]) -> list[str]:
-    """Remarks of metrics for English on other languages.
-
-    The metrics count too, but over all requests.
-    """
-    english = [
-        label for label, queue in queues.items() if isinstance(queue.metric, (Adequa, PackedPair))
-    ]
-    if not english:
-        return []
-    foreign, total = count_foreign(hypotheses)
-    return [str(foreign_remark(label, foreign, total)) for label in english if foreign]
 
 
 def rank_systems(

@@ -46,10 +46,15 @@ class Backlog:
         self.limit, self.count = limit, 0
         self._lock = threading.Lock()
 
-    def add(self, count: int, *, always: bool = True) -> bool:
+    def add(self, count: int) -> None:
+        """Add segments whatever the limit, or remove them with a negative number."""
+        with self._lock:
+            self.count += count
+
+    def try_add(self, count: int) -> bool:
         """Add segments; return False, and add none, if that would exceed the limit."""
         with self._lock:
-            if not always and self.count and self.count + count > self.limit:
+            if self.count and self.count + count > self.limit:
                 return False
             self.count += count
             return True
@@ -159,10 +164,12 @@ class MetricQueue:
         with self._changed:
             if self._is_closing:
                 raise Refusal(503, "This server is ending; try again in a moment.", retry_after="5")
-            if not admitted:
+            if admitted:
+                self.backlog.add(len(segments))
+            else:
                 self._check_capacity()
-            if not self.backlog.add(len(segments), always=admitted):
-                raise self._overflow("Too many segments wait for their scores")
+                if not self.backlog.try_add(len(segments)):
+                    raise self._overflow("Too many segments wait for their scores")
             self._submissions.append(submission)
             if self._thread is None:
                 self._thread = threading.Thread(

@@ -19,7 +19,9 @@ import numpy as np
 
 from adequa.comparison.compare import segments_from_lists
 from adequa.errors import AdequaError
+from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics.base import Metric
+from adequa.metrics.english import count_foreign, foreign_remark
 from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, Refusal
@@ -49,6 +51,20 @@ async def score_request(
         return running.results()
 
     return await asyncio.to_thread(add_up)
+
+
+def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue]) -> list[str]:
+    """Remarks of metrics for English on other languages.
+
+    The metrics count too, but over all requests.
+    """
+    english = [
+        label for label, queue in queues.items() if isinstance(queue.metric, (Adequa, PackedPair))
+    ]
+    if not english:
+        return []
+    foreign, total = count_foreign(hypotheses)
+    return [str(foreign_remark(label, foreign, total)) for label in english if foreign]
 
 
 async def score_lines(
