@@ -64,6 +64,11 @@ def test_segments_in_every_table_format(tmp_path: Path) -> None:
     assert table["segment"] == list(range(1, len(scores) + 1))
 
 
+def test_a_metric_is_named_once() -> None:
+    with pytest.raises(adequa.AdequaError, match='"chrf" is given more than once; name each metr'):
+        run("-m", "chrf")
+
+
 def test_decimals_hold_in_every_format() -> None:
     assert run("--decimals", "1", "--format", "csv") == "system,chrf,ter\nfluent,82.3,18.9\n"
     assert run("--decimals", "3", "--format", "tsv").endswith("fluent\t82.289\t18.900\n")

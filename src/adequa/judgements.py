@@ -24,7 +24,7 @@ Ties: TypeAlias = Mapping[tuple[str, str, str], int]
 class FileRows:
     """The rows of a file of judgements that are used, and why the others are not.
 
-    Scores in the file's row order, one a line, are matched by `rows`.
+    Scores in the file's row order, one per line, are matched by `rows`.
     """
 
     rows: IntArray  # positions in the file, counted from 0
@@ -32,7 +32,7 @@ class FileRows:
     unused: Mapping[str, int] = field(default_factory=dict)  # how many, by reason
 
     def select(self, rows: Sequence[int] | IntArray) -> FileRows:
-        """The same file, with fewer of its rows."""
+        """The file with some of its rows."""
         return replace(self, rows=self.rows[np.asarray(rows, dtype=np.intp)])
 
     def notes(self) -> Iterator[str]:

@@ -19,7 +19,7 @@ class Progress:
     stage: Callable[[str], None] = _ignore  # name of the stage that begins
     step: Callable[[int, int], None] = _ignore  # steps finished, and steps in all
     status: Callable[[str], None] = _ignore  # a few words, such as the current loss
-    note: Callable[[str], None] = _ignore  # what a user should know about data or result
+    note: Callable[[str], None] = _ignore  # a note on data or result
 
 
 NO_PROGRESS = Progress()

@@ -102,7 +102,7 @@ def rerank(
         lists = read_candidates(input_, with_references=not reference, advance=work.bytes_read)
         ranked = ranked_candidates(_with_references(lists, reference or []), scorer)
         _write(
-            _reported(ranked, work),
+            _report_progress(ranked, work),
             chosen,
             output,
             scorer.name,
@@ -156,7 +156,7 @@ def mbr(
     with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
         lists = read_candidates(input_, with_references=False, advance=work.bytes_read)
         _write(
-            _reported(choices(lists, scorer, pruning), work),
+            _report_progress(choices(lists, scorer, pruning), work),
             chosen,
             output,
             scorer.name,
@@ -208,7 +208,7 @@ def _with_references(
         yield replace(candidates, references=tuple(references))
 
 
-def _reported(sentences: Iterator[Chosen], work: Progress) -> Iterator[Chosen]:
+def _report_progress(sentences: Iterator[Chosen], work: Progress) -> Iterator[Chosen]:
     for each in sentences:
         work.texts_scored(len(each.candidates))
         yield each

@@ -189,7 +189,7 @@ def metrics_option(default: Sequence[str], *, score_files: bool = False) -> Any:
         "-m",
         "--metric",
         metavar=f"{'FILE|' * score_files}NAME|FOLDER[:SETTING=VALUE,...]",
-        help=f"{what}{', or a file of scores' * score_files}; repeat for more. "
+        help=f"{what}{', or a file of scores' * score_files}; repeat -m for more. "
         f"Default: {in_words(default)}.",
         autocompletion=complete_metric,
     )

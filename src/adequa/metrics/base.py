@@ -268,7 +268,7 @@ def plain_remarks(texts: Iterable[str]) -> tuple[Remark, ...]:
 
 
 def render_remarks(remarks: Iterable[Remark]) -> tuple[str, ...]:
-    """Return the text of all remarks that have something to say.
+    """Return the sentences of all remarks that are not silent.
 
     >>> none = Remark(("", " texts were cut."), counts=(0,))
     >>> render_remarks([*plain_remarks(["It is late."]), none])

@@ -63,7 +63,7 @@ class ErrorRate(Metric):
     (2000) name mWER, here for every error rate. The system score is the sum of the edits over the
     sum of the reference lengths.
 
-    Statistics a segment: edits, average reference length.
+    Statistics per segment: edits, average reference length.
     """
 
     higher_is_better = False

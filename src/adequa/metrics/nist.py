@@ -37,7 +37,7 @@ class NIST(Metric):
     particular: under the tokenizer 13a only the letters A to Z are lower-cased, and the information
     of a bigram that begins with the word "0" is counted as if it had no context.
 
-    Statistics a segment: average reference length, then for each order the matched information,
+    Statistics per segment: average reference length, then for each order the matched information,
     then for each order the hypothesis n-grams. They depend on the references of the whole corpus.
 
     >>> two = Segments(("the cat sat", "a dog ran"), (("the cat sat",), ("the dog ran",)))

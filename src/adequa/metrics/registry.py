@@ -220,7 +220,7 @@ def parsed_settings(specification: str) -> dict[str, object]:
 
 
 def with_absolute_paths(specification: str) -> str:
-    """The same words, with paths that mean the same from any folder.
+    """A specification whose paths are absolute.
 
     >>> with_absolute_paths("bleu:tokenize=intl")
     'bleu:tokenize=intl'

@@ -137,7 +137,7 @@ class BLEU(SacrebleuMetric):
     Segment scores leave out n-gram orders for which the hypothesis is too short
     (`effective_order`), as sacreBLEU's sentence BLEU does; the system score follows the setting.
     Without a `smooth_value`, it is sacreBLEU's for the method: 0.1 for floor, and 1 for add-k.
-    Statistics a segment: hypothesis length, reference length, matches for each order, totals for
+    Statistics per segment: hypothesis length, reference length, matches for each order, totals for
     each order.
 
     >>> pair = Segments(("the cat sat on the mat",), (("the cat sat on a mat",),))
@@ -353,7 +353,7 @@ def brevity_penalty(hypothesis_length: FloatArray, reference_length: FloatArray)
 class CHRF(SacrebleuMetric):
     """F-score over character n-grams, recall weighted beta times precision, 0 to 100.
 
-    Statistics a segment: hypothesis, reference and matching n-gram counts for each order, against
+    Statistics per segment: hypothesis, reference and matching n-gram counts for each order, against
     the reference with the best score.
 
     >>> pair = Segments(("the cat sat on the mat",), (("the cat sat on a mat",),))
@@ -443,7 +443,7 @@ def _sum_in_order(columns: FloatArray) -> FloatArray:
 class TER(SacrebleuMetric):
     """Word edits with shifts of phrases, per hundred reference words; lower is better.
 
-    Statistics a segment: fewest edits over the references, and the average reference length.
+    Statistics per segment: fewest edits over the references, and the average reference length.
 
     >>> pair = Segments(("on the mat the cat sat",), (("the cat sat on the mat",),))
     >>> round(TER().score(pair).system, 2)  # one shift, six reference words
@@ -483,7 +483,7 @@ def ter_scores(counts: FloatArray) -> FloatArray:
 
 
 def _quotient(numerator: FloatArray, denominator: FloatArray, otherwise: float) -> FloatArray:
-    """The quotient where the denominator is above zero, and something else elsewhere."""
+    """The quotient where the denominator is above zero, and `otherwise` elsewhere."""
     quotients = np.full(numerator.shape, otherwise)
     np.divide(numerator, denominator, out=quotients, where=denominator > 0)
     return quotients

@@ -22,9 +22,9 @@ from adequa.metrics.base import Metric, score_column
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.runtime.batching import distinct
-from adequa.scoring.rerank import cell_of, check_pairwise, finite_or_none, numbered_candidates
+from adequa.scoring.rerank import cell_of, check_pairwise, numbered_candidates
 from adequa.segments import FloatArray, Segments
-from adequa.tables import Column, Result, Table
+from adequa.tables import Column, Result, Table, finite
 
 _PAIRS = 16_384  # pairs that are scored together, of several sentences if these have few candidates
 CHECK_EVERY = 20  # sentences, one of which is also decided without pruning
@@ -51,7 +51,7 @@ class Choice:
             "id": self.id,
             "mt": self.best,
             "candidate": self.index + 1,
-            metric: finite_or_none(self.utility),
+            metric: finite(float(self.utility)),
         }
 
 
@@ -136,7 +136,7 @@ class Choices(Result, Sequence[Choice]):
             Column("mt"),
         )
         rows = [
-            (cell_of(each.id), each.index + 1, finite_or_none(each.utility), each.best)
+            (cell_of(each.id), each.index + 1, finite(float(each.utility)), each.best)
             for each in self.choices
         ]
         return Table(columns, rows, notes=(self.signature,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,7 +22,7 @@ from adequa.segments import (
     as_tuple,
     references_by_segment,
 )
-from adequa.tables import Cell, Column, Result, Table
+from adequa.tables import Cell, Column, Result, Table, finite
 
 _BATCH = 4096  # candidates that are scored in one call of the metric
 
@@ -49,7 +48,7 @@ class RankedCandidates:
             {
                 "mt": self.candidates[index],
                 "candidate": index + 1,
-                metric: finite_or_none(self.scores[index]),
+                metric: finite(float(self.scores[index])),
             }
             for index in self.order
         ]
@@ -81,11 +80,11 @@ class Reranking(Result, Sequence[RankedCandidates]):
         return str(self.metric.segment_signature(counts.pop() if len(counts) == 1 else None))
 
     def tables(self) -> tuple[Table, ...]:
-        """One row a candidate, the best of a sentence first."""
+        """One row per candidate, the best of a sentence first."""
         return (self.long_table(),)
 
     def long_table(self) -> Table:
-        """One row a candidate, the best of a sentence first."""
+        """One row per candidate, the best of a sentence first."""
         columns = (
             Column("id"),
             Column("rank", "integer"),
@@ -98,7 +97,7 @@ class Reranking(Result, Sequence[RankedCandidates]):
                 cell_of(each.id),
                 rank,
                 index + 1,
-                finite_or_none(each.scores[index]),
+                finite(float(each.scores[index])),
                 each.candidates[index],
             )
             for each in self.sentences
@@ -119,11 +118,6 @@ def cell_of(sentence_id: Any) -> Cell:
     """The id of a sentence, which may be any JSON value, in a table."""
     is_text = isinstance(sentence_id, str)
     return sentence_id if is_text else json.dumps(sentence_id, ensure_ascii=False)
-
-
-def finite_or_none(score: float) -> float | None:
-    """A score as JSON can hold it."""
-    return float(score) if math.isfinite(score) else None
 
 
 def check_pairwise(metric: Metric) -> None:

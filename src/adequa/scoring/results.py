@@ -95,7 +95,7 @@ class ScoringResult(Result):
         return values[0] if len(names) == 1 else dict(zip(names, values, strict=True))
 
     def notes(self) -> Iterator[str]:
-        """Notes on texts that may surprise a reader of the scores."""
+        """Notes on empty hypotheses and unequal numbers of segments."""
         for name, empty in self.empty_hypotheses.items():
             count = self.segment_counts[name]
             yield f"empty hypotheses of {name}: {empty:,} of {count:,}, scored as they are."
