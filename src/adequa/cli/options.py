@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from adequa.tables import Format, ending
+
 
 class Verb(TyperCommand):
     """A command whose repeatable options also take several values: `-t a b` is `-t a -t b`.
@@ -75,7 +77,7 @@ class VerbGroup(TyperGroup):
             )
 
 
-_FORMAT_NAMES = {"md": "markdown", "tex": "latex", "txt": "text"}
+_FORMAT_NAMES = {ending(each).lstrip("."): each.value for each in Format}
 
 
 def with_format_names(args: Sequence[str]) -> list[str]:

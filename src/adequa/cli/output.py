@@ -60,7 +60,8 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help=f"Output format: {FORMAT_NAMES}. Default: by the ending of -o, else text.",
+        help=f"Output format: {FORMAT_NAMES}. Default: by the ending of -o, else text. Markdown "
+        "and LaTeX are tables to paste, without notes.",
     ),
 ]
 
