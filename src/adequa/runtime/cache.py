@@ -37,7 +37,6 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Tree: TypeAlias = tuple[tuple[str, ...], npt.NDArray[np.int32]]  # words, parent of each
 
 _APPLICATION_ID = 0x61647163  # "adqc", in the header of our files
-_MAX_LIMIT = 1 << 48  # bytes: more than SQLite can hold
 _FILLED = 0.9  # fraction of the limit that remains when the oldest entries are dropped
 _QUERY_KEYS = 999  # keys in one query: the limit of SQLite before 3.32
 _TIMEOUT = 10.0  # seconds to wait for another process that writes
@@ -74,7 +73,7 @@ class Cache:
 
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
-        self.limit = min(limit, _MAX_LIMIT)
+        self.limit = limit
         self.notes: list[str] = []  # what went wrong, as sentences
         self._readable = self._writable = True
 

@@ -119,13 +119,8 @@ class PairTokenizer:
     @classmethod
     def open(cls, path: Path, max_length: int, *, parallel: bool = True) -> PairTokenizer:
         """Open a tokenizer.json."""
-        try:
-            from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
-        except ImportError as error:
-            raise AdequaError(
-                f"Scoring with this metric needs tokenizers, which cannot be imported ({error}): "
-                "pip install tokenizers."
-            ) from error
+        from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
+
         try:
             backend = Tokenizer.from_str(path.read_text(encoding="utf-8"))
         except OSError as error:

@@ -230,11 +230,7 @@ def _settle_description(
     if content is None:
         _write(job, path, description)
         return
-    try:
-        before = json.loads(content)
-    except ValueError as error:
-        raise AdequaError(f"{path} is damaged; remove {job.output} and begin again.") from error
-    difference = _difference(before, description)
+    difference = _difference(json.loads(content), description)
     if difference is not None and not recorded:  # nothing was finished under the old settings
         _write(job, path, description)
         return
@@ -278,10 +274,8 @@ def _recorded(job: CorpusJob) -> set[str]:
     }
 
 
-def _difference(before: Any, now: Mapping[str, Any]) -> str | None:
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """The first thing that two descriptions differ in, in words."""
-    if not isinstance(before, dict):
-        return "its description is of another version"
     for key, new in now.items():
         old = before.get(key)
         if key == "metrics" and old == new and [*old] != [*new]:  # the order of the columns
