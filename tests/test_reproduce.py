@@ -13,7 +13,14 @@ from scipy import stats
 
 from adequa.errors import AdequaError
 from adequa.reproduce.measure import reproduce
-from adequa.reproduce.paper_table import TABLES, PaperResults, PaperRow, PaperTable, load_table
+from adequa.reproduce.paper_table import (
+    TABLES,
+    PaperResults,
+    PaperRow,
+    PaperTable,
+    load_table,
+    side_by_side,
+)
 from adequa.reproduce.results_page import SECTIONS, PageSection, draw, page, panels, plot_path
 from adequa.reproduce.scorers import segment_scorer
 from adequa.tables import Format
@@ -191,6 +198,12 @@ def test_the_page_is_generated_from_the_stored_results() -> None:
     assert (ROOT / "RESULTS.md").read_text(encoding="utf-8") == page(STORED)
 
 
+def test_details_of_merged_tables_end_with_all_rows() -> None:
+    (section,) = (each for each in SECTIONS if each.merged)
+    details = (STORED / "details" / f"{section.name}.md").read_text(encoding="utf-8")
+    assert details.endswith(side_by_side(section.read(STORED)).to_markdown())
+
+
 def test_plots_are_drawn_from_the_stored_results(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="plots need matplotlib")
     section = SECTIONS[0]
@@ -224,8 +237,9 @@ def test_every_section_has_prose_details_and_a_plot(section: PageSection) -> Non
     plot = plot_path(section, STORED)
     assert plot.stat().st_size < 60_000
     content = plot.read_text(encoding="utf-8")
-    for results in section.read(STORED):
-        assert all(row.label in content for row in results.shown_rows())
+    for panel in panels(section, section.read(STORED)):
+        assert len(panel.rows) <= 25
+        assert all(row.label in content for row in panel.rows)
 
 
 def stored_scores(name: str, file: str) -> np.ndarray:

@@ -65,9 +65,9 @@ def compare(
 ) -> Comparison:
     """Compare systems, given by name with one output per segment; the first is the baseline.
 
-    `references` and `layout` are those of `score`. `metrics` are names with settings, folders, files
-    of scores, or objects. `known_words` are texts whose words are known, such as training data, and
-    `people` is a file that `adequa differences --level system --format json` wrote.
+    `references` and `layout` are those of `score`. `metrics` are names with settings, folders,
+    files of scores, or objects. `known_words` are texts whose words are known, such as training
+    data, and `people` is a file that `adequa differences --level system --format json` wrote.
 
     >>> systems = {"old": ["a cat", "a dog", "a cow"], "new": ["the cat", "a dog", "one cow"]}
     >>> comparison = compare(systems, ["the cat", "a dog", "a cow"], metrics=["wer"])

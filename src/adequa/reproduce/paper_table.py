@@ -281,8 +281,13 @@ def results_path(name: str, folder: Path) -> Path:
     return folder / f"{name}.json"
 
 
-def side_by_side(results: Sequence[PaperResults]) -> Table:
-    """Paper and ours in one table, for one table or more of a paper on the same dataset."""
+def side_by_side(
+    results: Sequence[PaperResults], items: Sequence[tuple[PaperResults, PaperRow]] | None = None
+) -> Table:
+    """Paper and ours in one table, for one table or more of a paper on the same dataset.
+
+    `items` selects rows of `merged_rows`; by default all of them are shown.
+    """
     first = results[0].table
     extra = {column for each in first.extra for column in each.columns}
     columns = [
@@ -290,7 +295,7 @@ def side_by_side(results: Sequence[PaperResults]) -> Table:
         for column in dict.fromkeys(f.column for each in results for f in each.figures)
         if column != first.main and column not in extra
     ]
-    rows = merged_rows(results)
+    rows = merged_rows(results) if items is None else items
     with_paper = any(row.paper for _, row in rows)
     lines = [
         [

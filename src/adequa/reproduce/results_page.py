@@ -2,7 +2,8 @@
 
 The prose of a section is `results/SECTION.md`, how its settings were chosen is in
 `results/details/SECTION.md`, and its plot is `results/plots/SECTION.svg`. The page of a folder
-without these files has the tables alone.
+without these files has the tables alone. A section of merged tables shows the paper's rows, the
+shipped metric and the best row; the details end with all rows.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ it again: `adequa evaluate DATASET --statistic STATISTIC -m results/scores/TABLE
 - mpnet is all-mpnet-base-v2 and MiniLM is all-MiniLM-L6-v2. `adequa` is the metric that ships.
 
 """
+_ALL_ROWS = "## All rows\n"  # heading of the table that ends the details of merged tables
+_SHIPPED = "adequa"  # name of the row of the metric that ships
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,16 @@ def plot_path(section: PageSection, folder: Path) -> Path:
 
 
 def write_page(folder: Path) -> None:
-    """Write RESULTS.md from a folder of results."""
+    """Write RESULTS.md from a folder of results, and the tables of all rows in the details."""
     with atomic_write(page_path(folder)) as file:
         file.write(page(folder))
+    for section in SECTIONS:
+        path = folder / "details" / f"{section.name}.md"
+        results = section.read(folder)
+        if section.merged and results and path.is_file():
+            prose = path.read_text(encoding="utf-8").partition(_ALL_ROWS)[0].rstrip("\n")
+            with atomic_write(path) as file:
+                file.write(f"{prose}\n\n{_ALL_ROWS}\n{side_by_side(results).to_markdown()}")
 
 
 def page(folder: Path, sections: Sequence[PageSection] = SECTIONS) -> str:
@@ -150,7 +160,8 @@ def _section(section: PageSection, results: list[PaperResults], folder: Path) ->
     if prose.is_file():
         yield f"\n{prose.read_text(encoding='utf-8')}"
     tables = (table for each in results for table in each.tables())
-    for table in [side_by_side(results)] if section.merged else tables:
+    merged = [side_by_side(results, _main_rows(results))] if section.merged else tables
+    for table in merged:
         yield f"\n{table.to_markdown()}"
     plot = plot_path(section, folder)
     if plot.is_file():
@@ -159,6 +170,12 @@ def _section(section: PageSection, results: list[PaperResults], folder: Path) ->
     if details.is_file():
         link = details.relative_to(base).as_posix()
         yield f"\nHow settings were chosen and what was tried: [{link}]({link}).\n"
+
+
+def _main_rows(results: Sequence[PaperResults]) -> list[tuple[PaperResults, PaperRow]]:
+    """The rows of the paper, that of the shipped metric, and the best one of our own."""
+    *others, best = merged_rows(results)
+    return [item for item in others if item[1].paper or item[1].name == _SHIPPED] + [best]
 
 
 def _origins(results: list[PaperResults]) -> Iterator[str]:
@@ -225,10 +242,10 @@ def write_plots(folder: Path) -> None:
 def panels(section: PageSection, results: Sequence[PaperResults]) -> list[PlotPanel]:
     """The panels of a section: one for each test set, with its first statistic."""
     if section.merged:
-        return [_main_panel(results)]
+        return [_main_panel(_main_rows(results))]
     panel_list = []
     for each in results:
-        panel_list.append(_main_panel([each]))
+        panel_list.append(_main_panel(merged_rows([each])))
         for extra in each.table.extra:
             column, statistic = next(iter(extra.columns.items()))
             rows = [_plotted(each, row, column) for row in each.shown_rows()]
@@ -236,9 +253,9 @@ def panels(section: PageSection, results: Sequence[PaperResults]) -> list[PlotPa
     return panel_list
 
 
-def _main_panel(results: Sequence[PaperResults]) -> PlotPanel:
-    table = results[0].table
-    rows = [_plotted(each, row, table.main) for each, row in merged_rows(results)]
+def _main_panel(items: Sequence[tuple[PaperResults, PaperRow]]) -> PlotPanel:
+    table = items[0][0].table
+    rows = [_plotted(each, row, table.main) for each, row in items]
     return PlotPanel(_TEST_SETS.get(table.dataset, table.dataset), table.statistic, tuple(rows))
 
 
