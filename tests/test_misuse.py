@@ -10,6 +10,7 @@ import pytest
 
 import adequa
 from adequa.errors import AdequaError
+from adequa.metrics.sacrebleu_metrics import BLEU
 
 OUTPUTS: Any = ["The cat sat.", "A dog ran."]
 OTHERS: Any = ["A cat sat.", "The dog runs."]
@@ -90,6 +91,31 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
         "references must be a list",
     ),
     "mbr of nothing": (lambda: adequa.mbr(NOTHING, "wer"), "candidates must be a list"),
+    "settings of a comparison as a dictionary": (
+        lambda: adequa.compare(SYSTEMS, REFERENCES, "wer", settings={"resamples": 5}),  # type: ignore[arg-type]
+        "settings should be an object of type ComparisonSettings",
+    ),
+    "text as max_drop": (
+        lambda: adequa.gate(OUTPUTS, OTHERS, REFERENCES, "wer", max_drop="x"),  # type: ignore[arg-type]
+        "max_drop must be a number, not 'x'",
+    ),
+    "dictionary as rules": (
+        lambda: adequa.gate(OUTPUTS, OTHERS, REFERENCES, rules={}),  # type: ignore[arg-type]
+        "A file is named by a string or a Path, not {}",
+    ),
+    "text as a number of settings": (
+        lambda: adequa.AnalysisSettings(top="20%"),  # type: ignore[arg-type]
+        "top must be a number, not '20%'",
+    ),
+    "no tokenizer": (lambda: BLEU(tokenize=NOTHING), "tokenize must be a text, not None"),
+    "text as a switch": (
+        lambda: BLEU(lowercase="yes"),  # type: ignore[arg-type]
+        "lowercase must be True or False, not 'yes'",
+    ),
+    "saved nowhere": (
+        lambda: adequa.score(OUTPUTS, REFERENCES, "wer").save(NOTHING),
+        "A file is named by a string or a Path, not None",
+    ),
     "load_metric of nothing": (lambda: adequa.load_metric(NOTHING), "a metric, not None"),
 }
 
@@ -100,7 +126,21 @@ def test_wrong_arguments_get_a_sentence(call: Callable[[], object], sentence: st
         call()
 
 
+def test_a_single_text_is_a_list_of_one() -> None:
+    assert adequa.DamageSettings(kinds="empty").kinds == ("empty",)  # type: ignore[arg-type]
+
+
+def test_scores_of_a_file_may_be_a_list() -> None:
+    ratings = adequa.Ratings([1.0, 2.0, 3.0], {"lp": ("a-b",) * 3})  # type: ignore[arg-type]
+    file = adequa.ScoreFile("mine", {}, [1, 2, 3])  # type: ignore[arg-type]
+    agreement = adequa.evaluate(ratings, file, adequa.Protocol(statistic="pearson"))
+    assert agreement.average.values == pytest.approx([1])
+
+
 def test_refusals_in_python_name_no_option_of_the_command_line() -> None:
     with pytest.raises(AdequaError, match="at least two systems") as refused:
         adequa.rank({"a": OUTPUTS}, REFERENCES, "wer")
     assert " -t" not in str(refused.value)
+    with pytest.raises(AdequaError, match="its ending should be one of") as refused:
+        adequa.score(OUTPUTS, REFERENCES, "wer").save("x.docx")
+    assert "--format" not in str(refused.value)

@@ -259,7 +259,7 @@ def test_a_result_is_saved_as_parquet(tmp_path: Path) -> None:
 def test_an_ending_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match=r"a\.docx cannot be written.*\.txt, \.tsv, \.csv"):
         Answer().save(tmp_path / "a.docx")
-    with pytest.raises(AdequaError, match=r"one of \.txt, \.json;"):
+    with pytest.raises(AdequaError, match=r"one of \.txt, \.json\."):
         format_of("a.parquet", (Format.text, Format.json))
 
 

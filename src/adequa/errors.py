@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from dataclasses import fields
 from difflib import get_close_matches
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType
+from typing import Any
 from unicodedata import category
 
 
@@ -51,6 +57,45 @@ def counted(count: int, one: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
+# Types of settings as they are annotated: what to accept, and the words for it.
+_TYPES: dict[str, tuple[type, str]] = {
+    "bool": (bool, "True or False"),
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "str": (str, "a text"),
+    "None": (NoneType, "None"),
+}
+
+
+def check_fields(settings: Any) -> None:
+    """Raise where a number, text or switch of a dataclass has a value of another type."""
+    for each in fields(settings):
+        words = str(each.type).split(" | ")
+        if not each.init or not {*words} <= {*_TYPES}:
+            continue
+        value = getattr(settings, each.name)
+        is_switch = isinstance(value, bool) and "bool" not in words  # which is an integer, too
+        if is_switch or not isinstance(value, tuple(_TYPES[word][0] for word in words)):
+            described = " or ".join(_TYPES[word][1] for word in words)
+            raise AdequaError(f"{each.name} must be {described}, not {value!r}.")
+
+
+def as_path(value: object) -> Path:
+    """The path of a file, or a sentence where it is none."""
+    if not isinstance(value, str | os.PathLike):
+        raise AdequaError(f"A file is named by a string or a Path, not {value!r}.")
+    return Path(value)
+
+
+def one_or_more(value: str | Iterable[str]) -> tuple[str, ...]:
+    """A setting of several texts; a single text is one of them.
+
+    >>> one_or_more("chrf"), one_or_more(["chrf", "ter"])
+    (('chrf',), ('chrf', 'ter'))
+    """
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def printable(text: str) -> str:

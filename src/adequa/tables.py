@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from unicodedata import combining, east_asian_width
 
-from adequa.errors import AdequaError, printable
+from adequa.errors import AdequaError, as_path, printable
 from adequa.io.atomic import atomic_write, atomic_write_bytes
 
 if TYPE_CHECKING:
@@ -535,18 +535,17 @@ def format_of(path: str | Path, formats: Iterable[Format] = TABLE_FORMATS) -> Fo
     Traceback (most recent call last):
         ...
     adequa.errors.AdequaError: table.docx cannot be written: its ending should be one of .txt, \
-.tsv, .csv, .md, .tex, .html, .json; or name the format with --format.
+.tsv, .csv, .md, .tex, .html, .json.
     """
     return by_ending(path, {ending(each): each for each in formats}, Format.text)
 
 
 def by_ending(path: str | Path, formats: Mapping[str, AnyFormat], default: AnyFormat) -> AnyFormat:
     """The format of a file by its ending; the default where it has none."""
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix and suffix not in formats:
         raise AdequaError(
-            f"{path} cannot be written: its ending should be one of {', '.join(formats)};"
-            " or name the format with --format."
+            f"{path} cannot be written: its ending should be one of {', '.join(formats)}."
         )
     return formats[suffix] if suffix else default
 

@@ -14,7 +14,7 @@ import numpy as np
 from adequa.damage.apply import SEVERITIES, damage_texts
 from adequa.damage.base import Perturbation
 from adequa.damage.registry import PERTURBATIONS, perturbation
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, check_fields, nearest, one_or_more
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.segments import FloatArray, Segments
 
@@ -31,6 +31,9 @@ class DamageSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        for name in ("kinds", "groups", "spared"):
+            object.__setattr__(self, name, one_or_more(getattr(self, name)))
         if self.each < 1:
             raise AdequaError(f"A kind needs one text at least to damage, not {self.each}.")
         if self.seed < 0:

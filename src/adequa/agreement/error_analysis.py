@@ -41,7 +41,7 @@ from adequa.agreement.selection import JudgementData, Selection, load_judgements
 from adequa.agreement.sources import Specifications, scoring_notes, sources
 from adequa.encoders.base import AnyEncoder, Encoder
 from adequa.encoders.registry import load_encoder
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, check_fields
 from adequa.judgements import Judgements, Ratings, identified, without_repeats
 from adequa.metrics.edit_rates import word_overlap, word_splitter
 from adequa.progress import NO_PROGRESS, Progress
@@ -65,6 +65,7 @@ class AnalysisSettings:
     short: int = 15  # words of an output, at most
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 < self.top < 1:
             raise AdequaError(f"The top share must lie between 0 and 1, not at {self.top:g}.")
         if self.overlap is not None and not 0 <= self.overlap <= 1:

@@ -15,7 +15,7 @@ from adequa.agreement.groups import ALL, JOINED, SYSTEMS, column_names, splitter
 from adequa.agreement.protocol import HumanScore, Protocol
 from adequa.agreement.system_level import mean_ratings, preference_scores, systems_of
 from adequa.datasets.load import load_dataset
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, nearest, one_or_more
 from adequa.io.judgements import judgements_of
 from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ratings, Ties, identified
 from adequa.statistics.correlation import outliers
@@ -46,8 +46,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         for name in ("lp", "split", "exclude_systems"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+            object.__setattr__(self, name, one_or_more(getattr(self, name)))
 
     def __str__(self) -> str:
         """The choices in one line, as a signature shows them.

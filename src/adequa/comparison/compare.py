@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adequa.agreement.protocol import settings_or_default
 from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
@@ -93,7 +94,8 @@ def compare_outputs(
     `compute` may score elsewhere, such as in the queues of a server. Remarks of metrics are then
     left out, since they count over all that a metric has scored.
     """
-    settings = (settings or ComparisonSettings()).for_systems(len(outputs.names))
+    settings = settings_or_default(ComparisonSettings, settings, "settings")
+    settings = settings.for_systems(len(outputs.names))
     resolved = metric_sources(metrics)
     # Files are read before the long work, so that one that cannot be read costs none.
     agreement = _agreement(resolved, people)

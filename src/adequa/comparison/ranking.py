@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from adequa.agreement.protocol import settings_or_default
 from adequa.comparison.compare import check_same_segments, segments_from_lists
 from adequa.comparison.settings import INTERVALS_AND_RANKS, ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
@@ -304,7 +305,8 @@ def rank_by_wins(
 ) -> Ranking:
     """The ranking by probabilities of winning, shape (segments, systems, systems)."""
     count = len(systems)
-    settings = (settings or ComparisonSettings()).for_systems(count)
+    settings = settings_or_default(ComparisonSettings, settings, "settings")
+    settings = settings.for_systems(count)
     decisions = (1 + np.sign(wins - TIE)) / 2
     expected, strengths = _estimates(decisions, settings, done)
     by_wins = significance_ranks(

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from numbers import Integral
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, check_fields, nearest
 
 SEED = 12345  # sacreBLEU's: the same seed and numbers of resamples give the same resamples
 RESAMPLES = 1000  # of the bootstrap
@@ -44,9 +43,10 @@ class ComparisonSettings:
     like_sacrebleu: bool = False  # resamples equal to the observed difference do not count
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("resamples", "swaps"):
             count = getattr(self, name)
-            if count is not None and not (_is_whole(count) and 1 <= count <= MAX_RESAMPLES):
+            if count is not None and not 1 <= count <= MAX_RESAMPLES:
                 raise AdequaError(
                     f"{name} is a whole number from 1 to {MAX_RESAMPLES:,}, not {count}."
                 )
@@ -59,7 +59,7 @@ class ComparisonSettings:
                 f'There is no rule "{self.clusters}" for ranks; it is one of {", ".join(_RANKS)}.'
                 + nearest(self.clusters, _RANKS)
             )
-        if not _is_whole(self.seed) or self.seed < 0:
+        if self.seed < 0:
             raise AdequaError(f"A seed is a whole number from 0 on, not {self.seed}.")
 
     @property
@@ -97,7 +97,3 @@ class ComparisonSettings:
             *(["ties:no"] if self.like_sacrebleu else []),
         )
         return "|".join(fields)
-
-
-def _is_whole(count: object) -> bool:
-    return isinstance(count, Integral) and not isinstance(count, bool)

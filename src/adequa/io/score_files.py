@@ -64,6 +64,9 @@ class ScoreFile:
     ids: Mapping[str, tuple[str, ...]]
     scores: FloatArray
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
+
     def __len__(self) -> int:
         return len(self.scores)
 

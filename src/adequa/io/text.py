@@ -16,7 +16,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
-from adequa.errors import AdequaError, counted
+from adequa.errors import AdequaError, as_path, counted
 
 FilePath: TypeAlias = str | os.PathLike[str]
 # Called with the number of bytes of a file, as stored, that were just read.
@@ -241,7 +241,7 @@ def read_toml(path: FilePath) -> dict[str, Any]:
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        read: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        read: dict[str, Any] = tomllib.loads(as_path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:

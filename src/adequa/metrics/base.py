@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, check_fields, nearest
 from adequa.segments import FloatArray, Frame, ReferenceLayout, Segments, Signature, as_segments
 from adequa.tables import Column, Result, Table
 from adequa.version import __version__
@@ -106,6 +106,7 @@ class Metric(ABC):
     choices: Mapping[str, tuple[str, ...]] = {}
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for setting, values in self.choices.items():
             check_choice(setting, getattr(self, setting), values)
 
