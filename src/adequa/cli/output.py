@@ -7,17 +7,20 @@ more than two seconds, on a terminal only.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adequa.errors import AdequaError, printable
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.tables import TABLE_FORMATS, Format, Result, format_of
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
@@ -122,31 +125,8 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Pr
         yield NO_PROGRESS
         return
 
-    from rich import progress as rich_progress
-    from rich.console import Console, RenderableType
-    from rich.text import Text
-
     words = ""
-
-    class Bar(rich_progress.Progress):
-        """A bar with a line below it for the status, which would take the space of the time."""
-
-        def get_renderables(self) -> Iterator[RenderableType]:
-            yield from super().get_renderables()
-            if words:
-                yield Text(words)
-
-    bar = Bar(
-        rich_progress.TextColumn("{task.description}"),
-        rich_progress.BarColumn(),
-        rich_progress.TaskProgressColumn(),
-        rich_progress.TextColumn("{task.fields[counted]}"),
-        rich_progress.TimeElapsedColumn(),
-        rich_progress.TextColumn("left"),
-        rich_progress.TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    bar = _terminal_bar(lambda: words)
     task_id = bar.add_task(label, total=total_bytes, counted="")
     task = bar.tasks[0]
 
@@ -185,6 +165,31 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Pr
         timer.join()
         if bar.live.is_started:
             bar.stop()
+
+
+def _terminal_bar(status: Callable[[], str]) -> rich_progress.Progress:
+    """A bar with a line below it for the status, which would take the space of the time."""
+    from rich import progress as rich_progress
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+    class Bar(rich_progress.Progress):
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield from super().get_renderables()
+            if status():
+                yield Text(status())
+
+    return Bar(
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TextColumn("{task.fields[counted]}"),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TextColumn("left"),
+        rich_progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 def print_message(line: str) -> None:
