@@ -154,15 +154,15 @@ class TextsRequest(_Strict):
 
     rows: Annotated[
         Annotated[list[RequestRow], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
-        Field(description="One object a hypothesis. Either this, or systems and references."),
+        Field(description="One object per hypothesis. Either this, or systems and references."),
     ] = None
     systems: Annotated[
         dict[str, _Texts] | None,
-        Field(description="Outputs of each system, one a segment. The first is the baseline."),
+        Field(description="Outputs of each system, one per segment. The first is the baseline."),
     ] = None
     references: Annotated[
         Annotated[list[_References], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
-        Field(description="One reference a segment, or a list of references."),
+        Field(description="One reference per segment, or a list of references."),
     ] = None
     sources: Annotated[_Texts | None, Field(description="One source per segment.")] = None
     documents: Annotated[
