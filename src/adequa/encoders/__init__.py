@@ -9,4 +9,5 @@ precomputed             vectors from a file
 matching, surface       features of a hypothesis and a reference together
 syntax, parses          features of dependency trees, and parsers
 token_vectors           vectors of the words of trees
+device                  the device that networks run on
 """

@@ -30,9 +30,8 @@ from adequa.encoders.transformer_files import (
     model_files,
     model_folder,
 )
-from adequa.encoders.word_vectors import WordVectors, load_word_vectors
+from adequa.encoders.word_vectors import WordVectors, is_lowercased, load_word_vectors
 from adequa.errors import AdequaError, nearest
-from adequa.io.text import BOOLEANS
 from adequa.metrics.base import Remark, render_remarks
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters
@@ -141,16 +140,13 @@ class WordVectorTable(TokenVectors):
         `lowercase=auto` looks for lower-cased words alone where the file has no others.
         """
         table = load_word_vectors(Path(path))
-        if lowercase != "auto" and lowercase.lower() not in BOOLEANS:
-            raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")
         try:
             scale = float(unknown)
         except ValueError:
             scale = -1.0
         if not 0 <= scale <= 1:
             raise AdequaError(f"words: unknown must be a number from 0 to 1, not {unknown!r}.")
-        lower = not table.cased if lowercase == "auto" else BOOLEANS[lowercase.lower()]
-        return cls(table, lowercase=lower, unknown=scale)
+        return cls(table, lowercase=is_lowercased(table, lowercase), unknown=scale)
 
     def look_up(self, parses: Parses) -> Lexicon:
         words, index = distinct(parses.words)

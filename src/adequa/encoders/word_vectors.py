@@ -34,7 +34,7 @@ from adequa.encoders.base import Coverage, Encoder, Vectors
 from adequa.encoders.word_vector_files import Rows, read_rows
 from adequa.errors import AdequaError, nearest
 from adequa.io.storage import cache_folder
-from adequa.io.text import Advance, ignore
+from adequa.io.text import BOOLEANS, Advance, ignore
 from adequa.runtime.batching import distinct
 
 _LAYOUT = 2  # increment when the files of a table change
@@ -209,7 +209,14 @@ def _word_hashes(words: Sequence[bytes]) -> npt.NDArray[np.uint64]:
     return np.frombuffer(digests, dtype="<u8")
 
 
-_LOWERCASE = {"auto": None, "true": True, "false": False}
+def is_lowercased(table: WordVectors, lowercase: str) -> bool:
+    """Return whether to lower-case words, by a setting; `auto` does so where the table does."""
+    values = {"auto": not table.cased, **BOOLEANS}
+    if lowercase.lower() not in values:
+        raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")
+    return values[lowercase.lower()]
+
+
 _CHUNK = 4096  # sentences at a time, which bounds the memory that their words take
 
 
@@ -243,16 +250,13 @@ class BagOfWords(Encoder):
         `lowercase=auto` lower-cases where at most 1% of the first ten thousand words of the file
         have an upper-case letter.
         """
-        if lowercase not in _LOWERCASE:
-            raise AdequaError(f"words: lowercase must be auto, true or false, not {lowercase!r}.")
         if tokenize not in WORD_TOKENIZERS:
             raise AdequaError(
                 f'words: there is no tokenizer named "{tokenize}".'
                 f"{nearest(tokenize, WORD_TOKENIZERS)} There are {', '.join(WORD_TOKENIZERS)}."
             )
         table = load_word_vectors(Path(path))
-        lower = _LOWERCASE[lowercase]
-        return cls(table, lowercase=not table.cased if lower is None else lower, tokenize=tokenize)
+        return cls(table, lowercase=is_lowercased(table, lowercase), tokenize=tokenize)
 
     def encode(self, sentences: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(sentences), self.dimension), dtype=np.float32)

@@ -11,5 +11,4 @@ base            the class that all learned metrics extend: fit, save, load
 training        the training loop of all networks; checkpoints stores its state
 folds           held-out data
 saved, cards    restoring a saved metric, and its model card
-device          the device to train on
 """

@@ -161,8 +161,11 @@ def train(
     should know afterwards.
     """
     runs = [
-        _Run(stage, stage_index, trial_index, keeps_optimizer=_continued(stages, stage_index))
-        for stage_index, stage in enumerate(stages)
+        # The stage after this one may resume from its best weights and optimiser state.
+        _Run(stage, stage_index, trial_index, keeps_optimizer=following.resumes_best)
+        for stage_index, (stage, following) in enumerate(
+            zip(stages, [*stages[1:], Stage("", ())], strict=True)
+        )
         for trial_index in range(len(stage.trials))
     ]
     loop = _Loop(
@@ -191,11 +194,6 @@ def train(
     return Outcome(
         state.history, state.chosen, state.best.evaluation, state.best.step, state.diverged
     )
-
-
-def _continued(stages: Sequence[Stage], index: int) -> bool:
-    """Whether the stage after this one resumes from its best weights and optimiser state."""
-    return index + 1 < len(stages) and stages[index + 1].resumes_best
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def test_settings_that_are_not_there(saved: Path) -> None:
 
 def test_corpora_leave_no_choice_of_a_device(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What job.json says is what workers run on, also where a GPU could be chosen."""
-    from adequa.learned import device as device_module
+    from adequa.encoders import device as device_module
     from adequa.scoring.manifest import make_job
 
     asked: list[str] = []
