@@ -42,7 +42,7 @@ SYSTEMS = {
 REFERENCES = (EXAMPLES / "reference.txt").read_text(encoding="utf-8").splitlines()
 FILES: list[str | Path] = [*("-t", EXAMPLES / "literal.txt", "-t", EXAMPLES / "fluent.txt")]
 FILES += ["-r", EXAMPLES / "reference.txt"]
-LIMITS = Limits(body=300_000, segments=500, characters=1_000, draws=10**8, patience=2.0)
+LIMITS = Limits(body=300_000, segments=500, characters=1_000, draws=10**8, timeout=2.0)
 ROW = {"mt": "The cat sat.", "ref": "A cat sat."}
 
 
@@ -611,7 +611,7 @@ def test_slow_and_half_closed_connections_end(live: Live) -> None:
 def test_a_client_that_does_not_read_is_left(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.2)
     large = StoredComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
     live.service.store._comparisons["large"] = large
     left = 'route="/v1/comparisons/{name}",status="499"'

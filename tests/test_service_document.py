@@ -89,7 +89,7 @@ def test_limits_are_those_of_the_server(live: Live) -> None:
     for completed in (
         *(f"{limits.body // 10**6} MB", f"{limits.segments:,} hypotheses"),
         *(f"{limits.characters:,} characters", f"{limits.queue:,} segments wait"),
-        *(f"{limits.patience:g} seconds", f"{limits.pace:,} bytes per second"),
+        *(f"{limits.timeout:g} seconds", f"{limits.pace:,} bytes per second"),
         f"{limits.bodies // 10**6} MB together",
     ):
         assert completed in TEXT

@@ -26,7 +26,7 @@ from adequa.service import catalogue, server
 from adequa.service.app import ServiceSettings
 from adequa.service.catalogue import Catalogue, TextCacheLimit
 from adequa.service.comparing import BackgroundTask, TaskCancelled, TaskPool
-from adequa.service.limits import Limits, Refusal
+from adequa.service.limits import Limits, RequestError
 from adequa.service.store import ComparisonStore
 from live_service import served
 from tiny_packed import tiny_packed
@@ -131,12 +131,12 @@ def test_metrics_in_use_are_not_evicted() -> None:
             for beta in range(1, most + 1)
         ]
         queues = [place.loaded() for place in loaded]
-        with pytest.raises(Refusal, match="in use"):
+        with pytest.raises(RequestError, match="in use"):
             served_metrics.queue("chrf:beta=100")
         for queue in queues:
             queue.warm_up()  # none of them has ended
     assert served_metrics.queue("chrf:beta=100").metric.name == "chrf"
-    with pytest.raises(Refusal, match="ending"):
+    with pytest.raises(RequestError, match="ending"):
         queues[0].warm_up()
     served_metrics.close()
 
@@ -200,7 +200,7 @@ def test_the_store_is_bounded_in_time_number_and_size() -> None:
     names = [store.add(small_comparison()) for _ in range(3)]
     assert len(set(names)) == 3
     assert min(map(len, names)) >= 22  # 128 bits
-    with pytest.raises(Refusal, match="no such comparison"):
+    with pytest.raises(RequestError, match="no such comparison"):
         store.get(first)  # the oldest made room
     now[0] = 9.9
     last = store.add(small_comparison())
@@ -212,16 +212,18 @@ def test_the_store_is_bounded_in_time_number_and_size() -> None:
     for _ in range(5):
         small.add(small_comparison())
     assert len(small) == 2
-    with pytest.raises(Refusal, match="keeps 10 in all"):
+    with pytest.raises(RequestError, match="keeps 10 in all"):
         ComparisonStore(seconds=10, size=10).add(small_comparison())
 
 
 def test_draws_are_counted_for_all_systems_and_metrics() -> None:
     limits = Limits(draws=100)
     limits.check_draws(9, 1, segments=5, systems=2)
-    with pytest.raises(Refusal, match="draw 200 outputs.*100 at most; ask for fewer resamples"):
+    with pytest.raises(
+        RequestError, match="draw 200 outputs.*100 at most; ask for fewer resamples"
+    ):
         limits.check_draws(9, 1, segments=5, systems=2, metrics=2)
-    with pytest.raises(Refusal, match="ask for fewer swaps"):
+    with pytest.raises(RequestError, match="ask for fewer swaps"):
         limits.check_draws(1, 10, segments=5, systems=2)
 
 
@@ -249,7 +251,7 @@ def test_cancelled_tasks_stop_computing() -> None:
 
 
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.2)
     with served(ServiceSettings(metrics=("wer",))) as live:
         for started in (b"", b"GET /healthz HTTP/1.1\r\nHost: loc"):
             with socket.create_connection(("127.0.0.1", live.port), timeout=30) as raw:

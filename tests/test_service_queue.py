@@ -12,7 +12,7 @@ import pytest
 from adequa.errors import AdequaError
 from adequa.metrics.base import MeanMetric
 from adequa.segments import FloatArray, Segments
-from adequa.service.limits import Limits, Refusal
+from adequa.service.limits import Limits, RequestError
 from adequa.service.queue import _INITIAL_RATE, BATCH, SLICE, Backlog, MetricQueue
 from live_service import until
 
@@ -105,16 +105,18 @@ def test_a_full_queue_refuses_and_says_when_to_come_back() -> None:
     metric, queue = busy(Limits(queue=20))
     queue.submit(segments_of(*["a"] * 500))  # a newcomer waits for a slice of it
     queue.submit(segments_of(*["b"] * 10))
-    with pytest.raises(Refusal, match=r"20 segments wait for slow; try again later\.") as refused:
+    with pytest.raises(
+        RequestError, match=r"20 segments wait for slow; try again later\."
+    ) as refused:
         queue.submit(segments_of("c"))
     assert refused.value.status == 429
     assert 1 <= int(refused.value.headers["retry-after"]) <= 60
-    with pytest.raises(Refusal):
+    with pytest.raises(RequestError):
         queue.check_capacity()
     metric.go.set()
     queue.close()
     assert sum(map(len, metric.batches)) == 511  # what was accepted was finished
-    with pytest.raises(Refusal, match="ending"):
+    with pytest.raises(RequestError, match="ending"):
         queue.submit(segments_of("d"))
 
 
@@ -123,7 +125,7 @@ def test_all_queues_share_one_backlog() -> None:
     metric = Slow()
     queue = MetricQueue(metric, Limits(), backlog)
     queue.submit(segments_of(*["a"] * 25))
-    with pytest.raises(Refusal, match="Too many segments wait"):
+    with pytest.raises(RequestError, match="Too many segments wait"):
         MetricQueue(Slow(), Limits(), backlog).submit(segments_of(*["a"] * 31))
     metric.go.set()
     queue.close()

@@ -42,7 +42,7 @@ from adequa.service.limits import (
     BodyReader,
     ClientDisconnected,
     Limits,
-    Refusal,
+    RequestError,
     content_type,
     read_lines,
 )
@@ -145,7 +145,7 @@ class Service:
     async def parse(self, model: type[RequestModel], http: Request) -> RequestModel:
         """Read and validate a request in JSON."""
         if content_type(http) == LINES:
-            raise Refusal(415, "Only /v1/score takes a stream; this takes application/json.")
+            raise RequestError(415, "Only /v1/score takes a stream; this takes application/json.")
         body = await self.bodies.read(http, http.scope[RESOURCES])
         return await asyncio.to_thread(schemas.parse, model, body)
 
@@ -180,10 +180,10 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         token=settings.token,
         only_local=settings.only_local,
         counters=service.counters,
-        patience=settings.limits.patience,
+        timeout=settings.limits.timeout,
     )
-    for error in (Refusal, AdequaError, TaskCancelled, HTTPException):
-        app.add_exception_handler(error, _error_answer)
+    for error in (RequestError, AdequaError, TaskCancelled, HTTPException):
+        app.add_exception_handler(error, _error_response)
     _add_score(app, service)
     _add_compare(app, service)
     _add_rank(app, service)
@@ -194,8 +194,8 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     return app
 
 
-async def _error_answer(_: Request, error: Exception) -> Response:
-    if isinstance(error, Refusal):
+async def _error_response(_: Request, error: Exception) -> Response:
+    if isinstance(error, RequestError):
         return error_response(error.status, error.sentence, error.headers)
     if isinstance(error, HTTPException):
         sentences = {404: "There is nothing here.", 405: "This address takes another method."}
@@ -210,7 +210,7 @@ def _error_line(error: Exception) -> bytes:
     """The last line of a stream that failed; raises if the client has left."""
     if isinstance(error, (ClientDisconnected, TaskCancelled)):
         raise ClientDisconnected from None
-    if isinstance(error, (Refusal, AdequaError)):
+    if isinstance(error, (RequestError, AdequaError)):
         return json_line({"error": str(error)})
     log_failure(error)
     return json_line({"error": INTERNAL_ERROR})
@@ -260,8 +260,8 @@ def _add_score(app: FastAPI, service: Service) -> None:
         "/v1/score",
         summary="Score translations against references",
         responses={
-            **schemas.json_answer(
-                schemas.ScoresAnswer,
+            **schemas.json_responses(
+                schemas.ScoresResponse,
                 lines=_STREAM_SCORES,
                 headers={"adequa-notes": "Notes on the texts: a JSON list of sentences."},
             ),
@@ -322,7 +322,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         "/v1/compare",
         summary="Compare systems",
         responses={
-            **schemas.json_answer(schemas.ComparisonAnswer, lines=_STREAM_COMPARISON),
+            **schemas.json_responses(schemas.ComparisonResponse, lines=_STREAM_COMPARISON),
             **schemas.BODY_ERRORS,
         },
         openapi_extra=schemas.request_body(CompareRequest),
@@ -334,7 +334,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         _own(http, task)
         if LINES in http.headers.get("accept", ""):
             return LineStream(progress_lines(task))
-        return await _task_answer(http, task)
+        return await _task_response(http, task)
 
 
 def _add_rank(app: FastAPI, service: Service) -> None:
@@ -356,7 +356,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/rank",
         summary="Rank systems",
-        responses={**schemas.json_answer(schemas.RankingAnswer), **schemas.BODY_ERRORS},
+        responses={**schemas.json_responses(schemas.RankingResponse), **schemas.BODY_ERRORS},
         openapi_extra=schemas.request_body(RankRequest),
     )
     async def rank(http: Request) -> Response:
@@ -365,7 +365,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         queues = await service.queues(http, metrics)
         task = await asyncio.to_thread(start, request, next(iter(queues.values()), None))
         _own(http, task)
-        return await _task_answer(http, task)
+        return await _task_response(http, task)
 
 
 def _own(http: Request, task: BackgroundTask[Any]) -> None:
@@ -374,7 +374,7 @@ def _own(http: Request, task: BackgroundTask[Any]) -> None:
     http.scope[SEGMENTS] = task.total
 
 
-async def _task_answer(http: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
+async def _task_response(http: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
     content = await while_connected(http.scope, task.wait())
     return await asyncio.to_thread(json_response, content)
 
@@ -382,7 +382,7 @@ async def _task_answer(http: Request, task: BackgroundTask[dict[str, Any]]) -> R
 def _add_comparisons(app: FastAPI, service: Service) -> None:
     store = service.store
     path = "/v1/comparisons/{name}"
-    refused = {**schemas.ACCESS_ERRORS, **schemas.error_answers(404)}
+    refused = {**schemas.ACCESS_ERRORS, **schemas.error_responses(404)}
 
     async def answer(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
         content = await asyncio.to_thread(gzip.decompress, compressed)
@@ -391,7 +391,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(
         path,
         summary="Get a stored comparison as JSON",
-        responses={**schemas.json_answer(schemas.ComparisonAnswer), **refused},
+        responses={**schemas.json_responses(schemas.ComparisonResponse), **refused},
     )
     async def comparison_json(name: str) -> Response:
         return await answer(store.get(name).content, JSON, _attachment("json"))
@@ -399,7 +399,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(
         f"{path}/pairs.tsv",
         summary="Get the pairs of systems of a stored comparison as TSV",
-        responses={**schemas.text_answer(_TSV), **refused},
+        responses={**schemas.text_responses(_TSV), **refused},
     )
     async def comparison_tsv(name: str) -> Response:
         return await answer(store.get(name).pairs, _TSV, _attachment("tsv"))
@@ -407,7 +407,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(
         f"{path}/report.html",
         summary="Get the report of a stored comparison, a page that needs no network",
-        responses={**schemas.text_answer("text/html"), **refused},
+        responses={**schemas.text_responses("text/html"), **refused},
     )
     async def comparison_report(name: str) -> Response:
         loop = asyncio.get_running_loop()
@@ -432,7 +432,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/v1/metrics",
         summary="List the metrics of this server",
-        responses={**schemas.json_answer(schemas.MetricsAnswer), **schemas.ACCESS_ERRORS},
+        responses={**schemas.json_responses(schemas.MetricsResponse), **schemas.ACCESS_ERRORS},
     )
     async def metrics() -> Response:
         content = {
@@ -446,7 +446,10 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/healthz",
         summary="Check whether the server is alive",
-        responses={**schemas.json_answer(schemas.StatusAnswer), **schemas.error_answers(421)},
+        responses={
+            **schemas.json_responses(schemas.StatusResponse),
+            **schemas.error_responses(421),
+        },
     )
     async def healthz() -> Response:
         return json_response({"status": "ok"})
@@ -454,7 +457,10 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/readyz",
         summary="Check whether the server can score",
-        responses={**schemas.json_answer(schemas.StatusAnswer), **schemas.error_answers(421, 503)},
+        responses={
+            **schemas.json_responses(schemas.StatusResponse),
+            **schemas.error_responses(421, 503),
+        },
     )
     async def readyz() -> Response:
         if not service.is_ready:
@@ -464,7 +470,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
     @app.get(
         "/metrics",
         summary="Get counts for Prometheus",
-        responses={**schemas.text_answer("text/plain"), **schemas.ACCESS_ERRORS},
+        responses={**schemas.text_responses("text/plain"), **schemas.ACCESS_ERRORS},
     )
     async def counts() -> Response:
         counters = service.counters

@@ -31,7 +31,7 @@ from adequa.metrics.registry import (
     settings_of,
 )
 from adequa.pretrained import ranker_folder
-from adequa.service.limits import LONGEST_METRIC, Limits, Refusal
+from adequa.service.limits import LONGEST_METRIC, Limits, RequestError
 from adequa.service.queue import Backlog, MetricQueue
 
 # Settings that are texts, but take one of a few words.
@@ -147,7 +147,7 @@ class Catalogue:
         The metrics stay loaded until the `resources` of the request are released.
         """
         if len(specifications) > self._limits.metrics:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"There are {len(specifications)} metrics, and this server takes "
                 f"{self._limits.metrics}.",
@@ -215,7 +215,7 @@ class Catalogue:
             evicted = self._evict() if metric is None else []
             if metric is None:
                 if len(self._metrics) >= _MOST_QUEUES + len(self.entries):
-                    raise Refusal(
+                    raise RequestError(
                         429,
                         "Too many metrics with settings are in use; try again later.",
                         retry_after="5",

@@ -23,7 +23,7 @@ from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
-from adequa.service.limits import Limits, Refusal
+from adequa.service.limits import Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import CompareRequest, RankRequest
 from adequa.service.scoring import language_remarks
@@ -146,7 +146,7 @@ class TaskPool:
         with self._lock:
             count = len(self._tasks)
             if count >= self._limits.comparisons:
-                raise Refusal(
+                raise RequestError(
                     429,
                     f"{count} comparisons are being made or wait; try again later.",
                     retry_after="5",

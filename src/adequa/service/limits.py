@@ -24,8 +24,8 @@ MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: it is p
 _SMALLEST_BACKLOG = 200_000  # segments that may wait, where requests are small
 
 
-class Refusal(Exception):  # noqa: N818 - not all are errors: a full queue is none
-    """An answer other than a result: its status, one sentence, and headers."""
+class RequestError(Exception):
+    """A request that gets no result: the status of the response, one sentence, and headers."""
 
     def __init__(self, status: int, sentence: str, **headers: str) -> None:
         super().__init__(sentence)
@@ -54,7 +54,7 @@ class Limits:
     ranking_pairs: int = 50_000_000  # pairs of systems, over all resamples of a ranking
     queue: int = 1_024  # segments that a new request may have to wait for
     comparisons: int = 8  # comparisons and rankings that run or wait
-    patience: float = 30.0  # seconds that a client may let the server wait for its next bytes
+    timeout: float = 30.0  # seconds that a client may let the server wait for its next bytes
     pace: int = 10_000  # bytes a second of a body at least, once that time is over
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Limits:
     def check_body(self, size: int) -> None:
         """Raise if a body is too large."""
         if size > self.body:
-            raise Refusal(
+            raise RequestError(
                 413,
                 f"The body is larger than {self.body:,} bytes, the most that this server takes at "
                 "once; send fewer segments, or a stream of them to /v1/score.",
@@ -78,8 +78,8 @@ class Limits:
 
     def check_pace(self, size: int, seconds: float) -> None:
         """Raise if a client sends so slowly that it must be stalling."""
-        if seconds > self.patience + size / self.pace:
-            raise Refusal(
+        if seconds > self.timeout + size / self.pace:
+            raise RequestError(
                 408,
                 f"After {seconds:.0f} seconds {size:,} bytes have come, and the request is not "
                 "whole; send it faster.",
@@ -89,14 +89,14 @@ class Limits:
     def check_systems(self, count: int) -> None:
         """Raise if there are too many systems."""
         if count > MOST_SYSTEMS:
-            raise Refusal(
+            raise RequestError(
                 422, f"There are {count:,} systems, and this server takes {MOST_SYSTEMS}."
             )
 
     def check_segments(self, count: int) -> None:
         """Raise if there are too many hypotheses."""
         if count > self.segments:
-            raise Refusal(
+            raise RequestError(
                 413,
                 f"There are {count:,} hypotheses, and this server takes {self.segments:,} in one "
                 "request at most; send fewer, or a stream of them to /v1/score.",
@@ -106,7 +106,7 @@ class Limits:
         """Raise if a text is too long; `first` is the number of the first segment."""
         for number, text in enumerate(texts, first):
             if len(text) > self.characters:
-                raise Refusal(
+                raise RequestError(
                     422,
                     f"{field} {number:,} has {len(text):,} characters, and this server takes "
                     f"{self.characters:,} at most; cut it into shorter segments.",
@@ -119,11 +119,13 @@ class Limits:
         for name, count in (("resamples", resamples), ("swaps", swaps)):
             most = getattr(self, name)
             if count > most:
-                raise Refusal(422, f"{name} is {count:,}, and this server takes {most:,} at most.")
+                raise RequestError(
+                    422, f"{name} is {count:,}, and this server takes {most:,} at most."
+                )
         draws = (resamples + swaps) * segments * systems * metrics  # all pairs share the swaps
         if draws > self.draws:
             larger = "resamples" if resamples >= swaps else "swaps"
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"This would draw {draws:,} outputs, and this server draws {self.draws:,} at most; "
                 f"ask for fewer {larger}, systems, segments or metrics.",
@@ -133,7 +135,7 @@ class Limits:
         """Raise if tests between all pairs, by statistics of this width, would take too long."""
         count = swaps * (systems * (systems - 1) // 2) * width * metrics
         if count > self.test_values:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"Tests between all pairs of {systems:,} systems would score {count:,} numbers "
                 f"in {swaps:,} swaps, and this server scores {self.test_values:,} at most; ask for "
@@ -145,7 +147,7 @@ class Limits:
         self.check_draws(resamples, 0, segments=segments, systems=systems)
         count = resamples * systems**2
         if count > self.ranking_pairs:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"{resamples:,} resamples of {systems:,} systems are {count:,} pairs, and this "
                 f"server looks at {self.ranking_pairs:,} at most; ask for fewer resamples or "
@@ -181,7 +183,7 @@ class BodyReader:
     def _reserve(self, count: int) -> None:
         limit = self._limits.bodies
         if self._bytes and self._bytes + count > limit:
-            raise Refusal(
+            raise RequestError(
                 429,
                 f"Requests of more than {limit:,} bytes together are being answered; try again "
                 "later.",
@@ -198,7 +200,7 @@ def content_type(request: Request) -> str:
     """The content type of a request: JSON, or lines of it; any other is refused."""
     declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if declared not in {JSON, LINES}:
-        raise Refusal(
+        raise RequestError(
             415, f"The content type of a request is {JSON}, or {LINES} for a stream to /v1/score."
         )
     return declared
@@ -213,7 +215,7 @@ async def read_lines(request: Request, limits: Limits) -> AsyncIterator[list[byt
         rest += chunk
         *complete, rest = rest.split(b"\n")
         if len(rest) > longest:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"A line is longer than {longest:,} bytes, the most that this server takes.",
                 connection="close",
@@ -230,11 +232,11 @@ async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
     more = True
     while more:
         try:
-            message: Any = await asyncio.wait_for(request.receive(), limits.patience)
+            message: Any = await asyncio.wait_for(request.receive(), limits.timeout)
         except asyncio.TimeoutError:
-            raise Refusal(
+            raise RequestError(
                 408,
-                f"Nothing has come for {limits.patience:g} seconds, and the request is not whole.",
+                f"Nothing has come for {limits.timeout:g} seconds, and the request is not whole.",
                 connection="close",
             ) from None
         if message["type"] == "http.disconnect":

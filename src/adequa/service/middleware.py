@@ -199,10 +199,10 @@ class ServiceMiddleware:
         token: str | None,
         only_local: bool,
         counters: Counters,
-        patience: float,
+        timeout: float,
     ) -> None:
         self._app, self._counters, self._only_local = app, counters, only_local
-        self._patience = patience
+        self._timeout = timeout
         self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -212,7 +212,7 @@ class ServiceMiddleware:
             return
         start = time.monotonic()
         connection = ConnectionState.of(scope)
-        exchange = _Exchange(receive, send, connection, self._patience)
+        exchange = _Exchange(receive, send, connection, self._timeout)
         status = 0
         try:
             with ExitStack() as resources:
@@ -265,10 +265,10 @@ class _Exchange:
     """One request and its answer: adds headers, and gives up on clients that do not read."""
 
     def __init__(
-        self, receive: Receive, send: Send, connection: ConnectionState, patience: float
+        self, receive: Receive, send: Send, connection: ConnectionState, timeout: float
     ) -> None:
         self._receive, self._send = receive, send
-        self._connection, self._patience = connection, patience
+        self._connection, self._timeout = connection, timeout
         self._is_read = self._drains = False
         self.status = 0  # of the answer, once it has begun
 
@@ -298,7 +298,7 @@ class _Exchange:
         if self._connection.disconnected.is_set():
             raise ClientDisconnected
         try:
-            await asyncio.wait_for(self._send(message), self._patience)
+            await asyncio.wait_for(self._send(message), self._timeout)
         except (asyncio.TimeoutError, OSError):
             raise ClientDisconnected from None
 

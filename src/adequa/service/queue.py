@@ -25,7 +25,7 @@ import numpy as np
 
 from adequa.metrics.base import Metric
 from adequa.segments import FloatArray, Segments, concatenate
-from adequa.service.limits import Limits, Refusal
+from adequa.service.limits import Limits, RequestError
 
 SLICE = 16  # segments of a request that are taken at a time
 BATCH = 128  # segments that are scored together
@@ -163,7 +163,9 @@ class MetricQueue:
         submission = Submission(segments, self.metric.needs_whole_corpus)
         with self._changed:
             if self._is_closing:
-                raise Refusal(503, "This server is ending; try again in a moment.", retry_after="5")
+                raise RequestError(
+                    503, "This server is ending; try again in a moment.", retry_after="5"
+                )
             if admitted:
                 self.backlog.add(len(segments))
             else:
@@ -207,9 +209,9 @@ class MetricQueue:
             min(each.remaining, SLICE) for each in self._submissions if not each.result.done()
         )
 
-    def _overflow(self, reason: str) -> Refusal:
+    def _overflow(self, reason: str) -> RequestError:
         seconds = min(max(ceil(self._segments_ahead() / self._rate), 1), _LONGEST_RETRY)
-        return Refusal(429, f"{reason}; try again later.", retry_after=str(seconds))
+        return RequestError(429, f"{reason}; try again later.", retry_after=str(seconds))
 
     def _run(self) -> None:
         while True:

@@ -32,7 +32,7 @@ from adequa.service.limits import (
     LONGEST_METRIC,
     LONGEST_NAME,
     MOST_ROWS,
-    Refusal,
+    RequestError,
 )
 
 _COMPONENTS = "#/components/schemas/"
@@ -249,49 +249,49 @@ class RankRequest(TextsRequest):
 REQUESTS: tuple[type[BaseModel], ...] = (RequestRow, ScoreRequest, CompareRequest, RankRequest)
 
 
-class ErrorAnswer(BaseModel):
+class ErrorResponse(BaseModel):
     """An error: one sentence."""
 
     error: str
 
 
-class StatusAnswer(BaseModel):
+class StatusResponse(BaseModel):
     """The state of the server."""
 
     status: str
 
 
-class GroupScoreAnswer(BaseModel):
+class GroupScoreResponse(BaseModel):
     """The score of one document."""
 
     name: str
     score: float | None
 
 
-class SystemScoresAnswer(BaseModel):
+class SystemScoresResponse(BaseModel):
     """The scores of one system; groups and segments if they were requested."""
 
     name: str
     score: float | None = Field(description="null if it is not a finite number.")
-    groups: list[GroupScoreAnswer] = Field(default_factory=list)
+    groups: list[GroupScoreResponse] = Field(default_factory=list)
     segments: list[float | None] = Field(default_factory=list)
 
 
-class MetricScoresAnswer(BaseModel):
+class MetricScoresResponse(BaseModel):
     """The scores of one metric."""
 
     name: str
     signature: str
     segment_signature: str = Field("", description="If it differs from that of systems.")
     higher_is_better: bool
-    systems: list[SystemScoresAnswer]
+    systems: list[SystemScoresResponse]
 
 
-class ScoresAnswer(BaseModel):
+class ScoresResponse(BaseModel):
     """Scores, in the shape of `adequa score --format json`."""
 
     by: str = Field("", description="The column by which groups were formed, if any.")
-    metrics: list[MetricScoresAnswer]
+    metrics: list[MetricScoresResponse]
 
 
 class ComparedSystem(BaseModel):
@@ -315,7 +315,7 @@ class ComparedMetric(BaseModel):
     pairs: list[dict[str, Any]]
 
 
-class ComparisonAnswer(BaseModel):
+class ComparisonResponse(BaseModel):
     """A comparison, in the shape of `adequa compare --format json`."""
 
     systems: list[str]
@@ -332,7 +332,7 @@ class ComparisonAnswer(BaseModel):
     expires_in: float = Field(0.0, description="With `keep`: seconds until it is dropped.")
 
 
-class IntervalAnswer(BaseModel):
+class IntervalResponse(BaseModel):
     """A value and its interval."""
 
     value: float | None
@@ -345,13 +345,13 @@ class RankedSystem(BaseModel):
 
     rank: int
     system: str
-    expected_wins: IntervalAnswer
-    strength: IntervalAnswer
+    expected_wins: IntervalResponse
+    strength: IntervalResponse
     better_than: dict[str, float]
     segments: list[float] = Field(default_factory=list, description="If requested.")
 
 
-class RankingAnswer(BaseModel):
+class RankingResponse(BaseModel):
     """A ranking, in the shape of `adequa rank --format json`."""
 
     signature: str
@@ -371,7 +371,7 @@ class ServedMetric(BaseModel):
     signature: str
 
 
-class MetricsAnswer(BaseModel):
+class MetricsResponse(BaseModel):
     """The metrics of the server, those it uses by default, and its limits."""
 
     metrics: list[ServedMetric]
@@ -389,10 +389,10 @@ def parse(model: type[RequestModel], body: bytes) -> RequestModel:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
-            raise Refusal(400, f"This is not JSON: {_syntax_error(first)}.") from None
-        raise Refusal(422, f"{_validation_error(model, first)}.") from None
+            raise RequestError(400, f"This is not JSON: {_syntax_error(first)}.") from None
+        raise RequestError(422, f"{_validation_error(model, first)}.") from None
     except RecursionError:
-        raise Refusal(400, "This JSON is too deeply nested.") from None
+        raise RequestError(400, "This JSON is too deeply nested.") from None
 
 
 def _syntax_error(error: ErrorDetails) -> str:
@@ -445,16 +445,18 @@ _REASONS = {
 }
 
 
-def error_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of an endpoint, all of one shape."""
-    return {status: {"description": _REASONS[status], "model": ErrorAnswer} for status in statuses}
+    return {
+        status: {"description": _REASONS[status], "model": ErrorResponse} for status in statuses
+    }
 
 
-ACCESS_ERRORS = error_answers(401, 421)
-BODY_ERRORS = error_answers(400, 401, 408, 413, 415, 421, 422, 429, 503)
+ACCESS_ERRORS = error_responses(401, 421)
+BODY_ERRORS = error_responses(400, 401, 408, 413, 415, 421, 422, 429, 503)
 
 
-def json_answer(
+def json_responses(
     model: type[BaseModel], *, lines: str = "", headers: Mapping[str, str] | None = None
 ) -> dict[int | str, Any]:
     """The result of an endpoint; `lines` describes it as a stream, where it can be one."""
@@ -469,7 +471,7 @@ def json_answer(
     return {200: response}
 
 
-def text_answer(media_type: str) -> dict[int | str, Any]:
+def text_responses(media_type: str) -> dict[int | str, Any]:
     """The result of an endpoint that answers with text."""
     content = {media_type: {"schema": {"type": "string"}}}
     return {200: {"description": "The file.", "content": content}}

@@ -24,7 +24,7 @@ from adequa.metrics.base import Metric
 from adequa.metrics.english import count_foreign, foreign_remark
 from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments
-from adequa.service.limits import LONGEST_NAME, Limits, Refusal
+from adequa.service.limits import LONGEST_NAME, Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
 
@@ -76,7 +76,7 @@ async def score_lines(
     """
     for queue in queues.values():
         if queue.metric.needs_whole_corpus:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"{queue.metric.name} looks at a whole corpus, and a stream has no end in sight; "
                 "send it in one request.",
@@ -124,10 +124,10 @@ async def _windows(
                 row = parse(RequestRow, line)
                 _check_texts([row.mt], [row.ref], [row.src or ""], limits, count)
                 _check_streamed_system(row, has_source)
-            except Refusal as error:
+            except RequestError as error:
                 if window:
                     yield window
-                raise Refusal(error.status, f"Line {count:,}: {error.sentence}") from None
+                raise RequestError(error.status, f"Line {count:,}: {error.sentence}") from None
             window.append(row)
             if len(window) == _WINDOW:
                 yield window
@@ -143,12 +143,12 @@ def _check_streamed_system(row: RequestRow, has_source: dict[str | None, bool]) 
     makes no difference.
     """
     if has_source.setdefault(row.system, row.src is not None) != (row.src is not None):
-        raise Refusal(
+        raise RequestError(
             422,
             "Some rows of a system have src and others have none; give it to all, or to none.",
         )
     if len(has_source) > _MOST_STREAMED_SYSTEMS:
-        raise Refusal(
+        raise RequestError(
             422, f"This server takes {_MOST_STREAMED_SYSTEMS:,} systems in one stream at most."
         )
 
@@ -278,13 +278,13 @@ def _check_texts(
     limits.check_texts("The hypothesis of segment", hypotheses, first)
     for number, texts in enumerate(references, first):
         if len(texts) > limits.references:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"Segment {number:,} has {len(texts)} references, and this server takes "
                 f"{limits.references} at most.",
             )
         if not texts or not all(map(str.strip, texts)):
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"Segment {number:,} has an empty reference; every segment needs reference text.",
             )
@@ -306,7 +306,7 @@ def _check_names(systems: Collection[str], limits: Limits) -> None:
     limits.check_systems(len(systems))
     for name in systems:
         if len(name) > LONGEST_NAME:
-            raise Refusal(
+            raise RequestError(
                 422,
                 f"The name of a system has {len(name):,} characters, and this server takes "
                 f"{LONGEST_NAME} at most.",

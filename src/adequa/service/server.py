@@ -20,7 +20,7 @@ from adequa.errors import AdequaError
 from adequa.service.app import ServiceSettings, create_app
 from adequa.service.middleware import CONNECTION, LOG, ConnectionState, is_local
 
-PATIENCE = 20.0  # seconds for the first line and the headers of a request
+HEADER_TIMEOUT = 20.0  # seconds for the first line and the headers of a request
 _SHORTEST_TOKEN = 16  # characters; shorter ones could be guessed
 _MOST_CONNECTIONS = 1_000  # at once; further clients get a 503
 _SHUTDOWN_SECONDS = 60  # for requests to end
@@ -178,7 +178,7 @@ class StallProtocol(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _start_header_timer(self) -> None:
-        self._header_timer = self.loop.call_later(PATIENCE, self._close_idle)
+        self._header_timer = self.loop.call_later(HEADER_TIMEOUT, self._close_idle)
 
     def _stop_header_timer(self) -> None:
         if self._header_timer is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from adequa.comparison.html import PageContent, page_content, render_page
 from adequa.comparison.results import Comparison
-from adequa.service.limits import Refusal
+from adequa.service.limits import RequestError
 
 _COMPRESSION = 6
 _ID_BYTES = 16  # random bytes of a name: too many to guess
@@ -79,7 +79,7 @@ class ComparisonStore:
         """Store a comparison, and return its name, which nobody can guess."""
         stored = StoredComparison.of(comparison, title, self._clock() + self.seconds)
         if stored.size > self._size:
-            raise Refusal(
+            raise RequestError(
                 413,
                 f"The comparison takes {stored.size:,} bytes, and this server keeps "
                 f"{self._size:,} in all; ask without keep, or compare fewer segments.",
@@ -96,7 +96,7 @@ class ComparisonStore:
             self._evict()
             stored = self._comparisons.get(name)
         if stored is None:
-            raise Refusal(
+            raise RequestError(
                 404, "This server keeps no such comparison, or no longer; compare the texts again."
             )
         return stored
