@@ -147,7 +147,7 @@ def test_texts_with_control_tokens_are_not_compared(run: Run, trained: str) -> N
 def test_the_default_data_are_not_here(run: Run, trained: str) -> None:
     code, shown, said = run("export", trained, "-o", "small")
     assert (code, shown) == (2, "")
-    assert "wmt15-da is not at hand" in said
+    assert "wmt15-da is not on this machine" in said
     assert "--data" in said
     assert said.count("\n") == 1
 

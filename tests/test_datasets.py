@@ -68,7 +68,7 @@ def test_a_misspelt_name() -> None:
 
 def test_a_dataset_that_is_not_at_hand() -> None:
     assert error(load_dataset, "wmt17-da") == (
-        "wmt17-da is not at hand. `adequa datasets fetch wmt17-da` gets it. With a folder that "
+        "wmt17-da is not on this machine. `adequa datasets fetch wmt17-da` gets it. With a folder that "
         "holds wmt17-da.jsonl.gz, run `adequa datasets fetch wmt17-da --mirror FOLDER`, or name "
         "the folder in ADEQUA_DATA."
     )

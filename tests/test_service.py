@@ -435,7 +435,7 @@ def test_no_path_comes_from_a_request(live: Live, tmp_path: Path) -> None:
             ("/v1/rank", {"systems": SYSTEMS, "references": REFERENCES, "metric": metric}),
         ):
             sentence = error(live.post(path, body), 422)
-            assert "no metric" in sentence or "for whoever runs the server" in sentence
+            assert "no metric" in sentence or "set by the operator of the server" in sentence
     fine = live.post("/v1/score", {"rows": [ROW], "metrics": ["meteor:normalize=lc_only"]})
     assert fine.status == 200
 

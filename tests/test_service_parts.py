@@ -109,7 +109,7 @@ def test_settings_that_are_free_text_are_closed_to_requests() -> None:
     for name in METRICS:
         for key, value in settings_of(metric_class(name)).items():
             if isinstance(value, str) and (name, key) not in open_:
-                with pytest.raises(AdequaError, match="for whoever runs the server"):
+                with pytest.raises(AdequaError, match="set by the operator of the server"):
                     closed.queue(f"{name}:{key}=x")
 
 

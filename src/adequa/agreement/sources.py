@@ -438,7 +438,7 @@ def _ambiguous(
     ]
     key = tuple(file.ids[name][first] for name in names)
     return AdequaError(
-        f"{path} has different scores for {_described(names, key)}, told apart by "
+        f"{path} has different scores for {_described(names, key)}, distinguished by "
         f"{', '.join(others)}, which the judgements do not have; choose one with "
         f"{path}:{others[0]}=VALUE."
     )

@@ -160,7 +160,7 @@ def replacing_file(target: Path) -> Iterator[BinaryIO]:
 def not_at_hand(entry: Dataset) -> AdequaError:
     """An error that says how to get a dataset."""
     official = f"`adequa datasets fetch {entry.name}` gets it. " if entry.archives else ""
-    return AdequaError(f"{entry.name} is not at hand. {official}{_from_mirror(entry)}")
+    return AdequaError(f"{entry.name} is not on this machine. {official}{_from_mirror(entry)}")
 
 
 def _from_mirror(entry: Dataset) -> str:

@@ -293,7 +293,7 @@ def _normalized_settings(entry: CatalogueEntry, text: str) -> str:
 def _check_setting(entry: CatalogueEntry, key: str, value: object) -> None:
     if not _is_open(key, (entry.settings or {})[key]):
         raise AdequaError(
-            f"{entry.name}: {key} is for whoever runs the server, and not for a request."
+            f"{entry.name}: {key} is set by the operator of the server, not by a request."
         )
     # Other tokenizers download what they need, or need further packages.
     if key == "tokenize" and value not in TOKENIZERS:
