@@ -66,10 +66,10 @@ def test_a_misspelt_name() -> None:
     assert error(load_dataset, "none/wmt17.tsv") == "There is no file none/wmt17.tsv."
 
 
-def test_a_dataset_that_is_not_at_hand() -> None:
+def test_a_missing_dataset() -> None:
     assert error(load_dataset, "wmt17-da") == (
-        "wmt17-da is not on this machine. `adequa datasets fetch wmt17-da` gets it. With a folder that "
-        "holds wmt17-da.jsonl.gz, run `adequa datasets fetch wmt17-da --mirror FOLDER`, or name "
+        "wmt17-da is not on this machine. `adequa datasets fetch wmt17-da` gets it. With a "
+        "folder that holds wmt17-da.jsonl.gz, run `adequa datasets fetch wmt17-da --mirror FOLDER`, or name "
         "the folder in ADEQUA_DATA."
     )
     assert "gets it" not in error(load_dataset, "wmt20-da")

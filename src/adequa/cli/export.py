@@ -147,8 +147,9 @@ def _into_english(names: Sequence[str] | None) -> Segments:
 
     if names is None and locate(DEFAULT_DATA) is None:
         raise AdequaError(
-            f"An export reads some translations with references, and {DEFAULT_DATA} is not at "
-            f"hand: get it with `adequa datasets fetch {DEFAULT_DATA}`, or name others with --data."
+            f"An export reads some translations with references, and {DEFAULT_DATA} is not on "
+            f"this machine: get it with `adequa datasets fetch {DEFAULT_DATA}`, or name others "
+            "with --data."
         )
     parts = [texts for path in names or [DEFAULT_DATA] for texts in _english(_part(path))]
     if not parts:
