@@ -132,7 +132,8 @@ def test_every_format_of_a_ranking() -> None:
         ranking
     )
     assert "do not differ significantly" in ranking.to_text()
-    assert ranking.to_markdown().count("\n\n") == 1
+    assert ranking.to_markdown().count("| ---: | --- |") == 1
+    assert "`wer|nrefs:1|" in ranking.to_markdown()
     assert ranking._repr_html_().count("<table") == 2
     assert len(ranking.long_table().to_pandas()) == 3
     by_segment = ranking.by_segment()

@@ -201,7 +201,7 @@ def test_the_page_is_generated_from_the_stored_results() -> None:
 def test_details_of_merged_tables_end_with_all_rows() -> None:
     (section,) = (each for each in SECTIONS if each.merged)
     details = (STORED / "details" / f"{section.name}.md").read_text(encoding="utf-8")
-    assert details.endswith(side_by_side(section.read(STORED)).to_markdown())
+    assert details.endswith(side_by_side(section.read(STORED)).without_notes().to_markdown())
 
 
 def test_plots_are_drawn_from_the_stored_results(tmp_path: Path) -> None:

@@ -99,7 +99,9 @@ def test_json_is_read_back_with_types(table: Table) -> None:
 
 @given(tables())
 def test_markdown_is_read_back_as_commonmark_reads_it(table: Table) -> None:
-    header, _, *rows = map(markdown_cells, table.to_markdown().removesuffix("\n").split("\n"))
+    written = table.without_notes().to_markdown()
+    assert written in table.to_markdown()
+    header, _, *rows = map(markdown_cells, written.removesuffix("\n").split("\n"))
     assert header == table.headings
     assert cells(table, rows) == on_one_line(table)
 
@@ -156,10 +158,41 @@ def test_html_has_no_elements_but_its_own_and_holds_every_text(table: Table) -> 
 
 @given(TEXTS | st.sampled_from(HOSTILE))
 def test_latex_leaves_no_special_character_unescaped(text: str) -> None:
-    line = Table((Column("a"),), [(text,)]).to_latex().split("\n")[4].removesuffix(r" \\")
+    line = Table((Column("a"),), [(text,)]).to_latex().split("\n")[5].removesuffix(r" \\")
     own = r"\\text(?:backslash|asciitilde|asciicircum|less|greater|bar|quotedbl)\{\}"
     rest = re.sub(rf"{own}|\$\\(?:up|down)arrow\$|\$\\[lg]eq\$|\$-\$|\\[&%$#_{{}}]", "", line)
     assert not set(rest) & set('\\&%$#_{}~^<>|"')
+
+
+def test_titles_and_notes_stay_with_tables_that_are_pasted() -> None:
+    columns = (Column("system"), Column("bleu", "number", decimals=1, direction="higher"))
+    notes = ("* best, ↑ higher is better", "bleu|nrefs:1|case:mixed", "a note on *stars*")
+    table = Table(columns, [("a", 30.0), ("b", 40.0)], "Scores of a_b", notes)
+    assert table.to_markdown() == (
+        "**Scores of a_b**\n\n| system | bleu |\n| --- | ---: |\n| a | 30.0 |\n| b | **40.0** |\n"
+        "\nbold: best, ↑ higher is better\n\n`bleu|nrefs:1|case:mixed`\n"
+        "\na note on \\*stars\\*\n"
+    )
+    latex = table.to_latex().split("\n")
+    assert latex[:3] == [
+        r"% needs \usepackage{booktabs}",
+        "% Scores of a_b",
+        r"\begin{tabular}{lr}",
+    ]
+    assert latex[-4:] == [
+        "% bold: best, ↑ higher is better",
+        "% bleu|nrefs:1|case:mixed",
+        "% a note on *stars*",
+        "",
+    ]
+    assert "bold: best" in table.to_html()
+
+
+@given(tables())
+def test_comments_of_latex_are_one_line_each(table: Table) -> None:
+    head, _, rest = table.to_latex().partition(r"\begin{tabular}")
+    tail = rest.rpartition("\\end{tabular}\n")[2]
+    assert all(line.startswith("% ") for line in (head + tail).split("\n")[:-1])
 
 
 def test_the_best_of_a_column_is_marked_by_its_direction() -> None:
@@ -184,7 +217,7 @@ def test_the_best_of_a_column_is_marked_by_its_direction() -> None:
 def test_html_explains_the_mark_that_html_has() -> None:
     column = Column("bleu", "number", decimals=1, direction="higher")
     table = Table((column,), [(1.0,), (2.0,)], notes=("* best, ↑ higher is better",))
-    assert "<strong>bold</strong> best, ↑" in table.to_html()
+    assert "bold: best, ↑" in table.to_html()
     assert "* best" not in table.to_html()
     assert "* best, ↑" in table.to_text()
 
@@ -240,8 +273,11 @@ def test_a_result_is_readable_in_a_terminal_and_a_notebook() -> None:
         ("a", "Title\n\nanswer\n   0.1\n"),
         ("a.tsv", "answer\n0.125\n"),
         ("a.CSV", "answer\n0.125\n"),
-        ("a.md", "| answer |\n| ---: |\n| 0.1 |\n"),
-        ("a.tex", "\\begin{tabular}{r}\n\\toprule\nanswer \\\\\n"),
+        ("a.md", "**Title**\n\n| answer |\n| ---: |\n| 0.1 |\n"),
+        (
+            "a.tex",
+            "% needs \\usepackage{booktabs}\n% Title\n\\begin{tabular}{r}\n\\toprule\n",
+        ),
         ("a.html", "<!doctype html>\n"),
         ("a.json", '{\n  "answer": 0.125\n}\n'),
     ],

@@ -22,7 +22,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from io import BytesIO, StringIO
 from itertools import chain
@@ -169,6 +169,10 @@ class Table:
         top = (max if directions == {"higher"} else min)(numbers.values())
         return tuple(top if index in numbers else None for index in range(len(self.columns)))
 
+    def without_notes(self) -> Table:
+        """The same table without title and notes, for pages that have their own."""
+        return replace(self, title="", notes=())
+
     @property
     def headings(self) -> list[str]:
         """The header as readers see it."""
@@ -198,7 +202,7 @@ class Table:
         return "".join(self.lines(Format.markdown))
 
     def to_latex(self) -> str:
-        """A LaTeX tabular with booktabs rules, without notes, the best of a column in bold."""
+        """A LaTeX tabular with booktabs rules, notes as comments, the best of a column in bold."""
         return "".join(self.lines(Format.latex))
 
     def to_html(self) -> str:
@@ -294,7 +298,12 @@ def csv_lines(table: Table) -> Iterator[str]:
 
 
 def markdown_lines(table: Table) -> Iterator[str]:
-    """A table of GitHub's Markdown; text keeps its meaning, whatever characters it has."""
+    """A table of GitHub's Markdown under its title in bold; each note is a paragraph below it.
+
+    Text keeps its meaning, whatever characters it has; signatures are shown as code.
+    """
+    if table.title:
+        yield f"**{markdown_text(table.title)}**\n\n"
     rules = ["---:" if column.alignment == "right" else "---" for column in table.columns]
     yield _markdown_row(map(markdown_text, table.headings))
     yield _markdown_row(rules)
@@ -303,6 +312,13 @@ def markdown_lines(table: Table) -> Iterator[str]:
         yield _markdown_row(
             f"**{cell}**" if best else cell for cell, best in zip(cells, marks, strict=True)
         )
+    for note in table.notes:
+        yield f"\n{_markdown_note(_bold_note(note))}\n"
+
+
+def _markdown_note(note: str) -> str:
+    is_signature = "|" in note and note.isprintable() and not re.search(r"[\s`<&]", note)
+    return f"`{note}`" if is_signature else markdown_text(note)
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -341,7 +357,10 @@ def latex_text(text: str) -> str:
 
 
 def latex_lines(table: Table) -> Iterator[str]:
-    """A tabular for the package booktabs."""
+    """A tabular for the package booktabs; title and notes are comments."""
+    yield "% needs \\usepackage{booktabs}\n"
+    if table.title:
+        yield f"% {printable(table.title)}\n"
     sides = "".join(column.alignment[0] for column in table.columns)
     yield f"\\begin{{tabular}}{{{sides}}}\n\\toprule\n"
     yield _latex_row(map(latex_text, table.headings))
@@ -352,6 +371,8 @@ def latex_lines(table: Table) -> Iterator[str]:
             rf"\textbf{{{cell}}}" if best else cell for cell, best in zip(cells, marks, strict=True)
         )
     yield "\\bottomrule\n\\end{tabular}\n"
+    for note in table.notes:
+        yield f"% {printable(_bold_note(note))}\n"
 
 
 def _latex_row(cells: Iterable[str]) -> str:
@@ -380,13 +401,16 @@ def html_lines(table: Table) -> Iterator[str]:
         yield _html_row(row, table.columns, "td", marks) + "\n"
     yield "</tbody>\n</table>\n"
     if table.notes:
-        yield "<p><small>" + "<br>\n".join(map(_html_note, table.notes)) + "</small></p>\n"
+        yield (
+            "<p><small>"
+            + "<br>\n".join(html_text(_bold_note(each)) for each in table.notes)
+            + "</small></p>\n"
+        )
 
 
-def _html_note(note: str) -> str:
-    """A note; one that explains the mark of the best cell explains the mark that HTML has."""
-    text = html_text(note)
-    return f"<strong>bold</strong>{text[len(BEST) :]}" if text.startswith(f"{BEST} ") else text
+def _bold_note(note: str) -> str:
+    """A note for formats in which the best cell is bold."""
+    return f"bold: {note.removeprefix(f'{BEST} ')}" if note.startswith(f"{BEST} best") else note
 
 
 def _html_row(

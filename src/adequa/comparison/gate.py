@@ -375,7 +375,7 @@ class GateResult(Result):
             f"`{printable(name).replace('`', '')}`" for name in (self.candidate, self.baseline)
         )
         yield f"### {'Pass' if self.passed else 'Regression'}: {systems}\n\n"
-        yield table.to_markdown()
+        yield table.without_notes().to_markdown()
         yield f"\n{table.notes[0]}\n"
 
     def to_junit(self) -> str:

@@ -65,8 +65,8 @@ def _type(cells: Sequence[str | float | None]) -> Literal["text", "integer", "nu
 
 
 def as_markdown(content: Table) -> str:
-    """Return a table for a card, without the line end that sections add."""
-    return content.to_markdown().removesuffix("\n")
+    """Return a table for a card, without notes and the line end that sections add."""
+    return content.without_notes().to_markdown().removesuffix("\n")
 
 
 def training_data(facts: Mapping[str, Any], judgements: str = "ratings") -> Iterator[str]:

@@ -102,7 +102,9 @@ def write_page(folder: Path) -> None:
         if section.merged and results and path.is_file():
             prose = path.read_text(encoding="utf-8").partition(_ALL_ROWS)[0].rstrip("\n")
             with atomic_write(path) as file:
-                file.write(f"{prose}\n\n{_ALL_ROWS}\n{side_by_side(results).to_markdown()}")
+                file.write(
+                    f"{prose}\n\n{_ALL_ROWS}\n{side_by_side(results).without_notes().to_markdown()}"
+                )
 
 
 def page(folder: Path, sections: Sequence[PageSection] = SECTIONS) -> str:
@@ -162,7 +164,7 @@ def _section(section: PageSection, results: list[PaperResults], folder: Path) ->
     tables = (table for each in results for table in each.tables())
     merged = [side_by_side(results, _main_rows(results))] if section.merged else tables
     for table in merged:
-        yield f"\n{table.to_markdown()}"
+        yield f"\n{table.without_notes().to_markdown()}"
     plot = plot_path(section, folder)
     if plot.is_file():
         yield f"\n![{section.title}, paper and ours]({plot.relative_to(base).as_posix()})\n"
