@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped,unused-ignore]
@@ -10,6 +11,7 @@ import pytest
 
 import adequa
 from adequa.errors import AdequaError
+from adequa.learned.blend import Blend
 from adequa.metrics.sacrebleu_metrics import BLEU
 
 OUTPUTS: Any = ["The cat sat.", "A dog ran."]
@@ -116,6 +118,19 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: adequa.score(OUTPUTS, REFERENCES, "wer").save(NOTHING),
         "A file is named by a string or a Path, not None",
     ),
+    "nothing to fit to": (
+        lambda: adequa.Blend(("chrf",)).fit(NOTHING),
+        "not an object of type None",
+    ),
+    "preferences to rate by": (
+        lambda: adequa.Blend(("chrf",)).fit(adequa.Preferences({"lp": ("a-b",)}, name="mine")),
+        "mine holds preferences; a blend learns from ratings",
+    ),
+    "unknown encoder": (lambda: adequa.EmbeddingRegressor("all-MiniLM"), "all-MiniLM"),  # type: ignore[arg-type]
+    "encoder of nothing": (lambda: adequa.load_encoder(NOTHING), "KIND:PATH, not as None"),
+    "dataset of nothing": (lambda: adequa.load_dataset(NOTHING), "Judgements are the name"),
+    "missing plan": (lambda: adequa.PairRegressor("no.toml"), "no.toml cannot be read"),  # type: ignore[arg-type]
+    "vectors by one name": (lambda: adequa.load_token_vectors("foo"), "foo"),
     "load_metric of nothing": (lambda: adequa.load_metric(NOTHING), "a metric, not None"),
 }
 
@@ -128,6 +143,27 @@ def test_wrong_arguments_get_a_sentence(call: Callable[[], object], sentence: st
 
 def test_a_single_text_is_a_list_of_one() -> None:
     assert adequa.DamageSettings(kinds="empty").kinds == ("empty",)  # type: ignore[arg-type]
+
+
+def test_metrics_learn_from_what_evaluate_takes(tmp_path: Path) -> None:
+    rows = 8
+    frame = pd.DataFrame(
+        {
+            "mt": [f"the cat sat {'x ' * row}" for row in range(rows)],
+            "ref": [f"the cat sat {row}" for row in range(rows)],
+            "score": [float(rows - row) for row in range(rows)],
+        }
+    )
+    path = tmp_path / "ratings.tsv"
+    frame.to_csv(path, sep="\t", index=False)
+    metrics = [Blend("wer", folds=2, workers=1).fit(data) for data in (frame, path, str(path))]  # type: ignore[arg-type]
+    first, *others = [metric.score(["the cat"], ["the cat sat"]).system for metric in metrics]
+    assert others == [first, first]
+    metrics[0].save(tmp_path / "blend")
+    loaded = Blend.load(tmp_path / "blend")
+    assert loaded.score(["the cat"], ["the cat sat"]).system == first
+    with pytest.raises(AdequaError, match="holds no EmbeddingRegressor but a Blend"):
+        adequa.EmbeddingRegressor.load(tmp_path / "blend")
 
 
 def test_scores_of_a_file_may_be_a_list() -> None:

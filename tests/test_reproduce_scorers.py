@@ -33,7 +33,7 @@ class Spy(LearnedMetric):
         self.seen = seen
         self.training_ = {"chosen": {"C": 0.5, "epoch": 3}}
 
-    def fit(self, ratings: Ratings, training: Progress = NO_PROGRESS) -> Spy:
+    def fit(self, ratings: Any, training: Progress = NO_PROGRESS) -> Spy:
         training.stage("Fitting")
         self.seen.append(ratings)
         return self
@@ -54,7 +54,7 @@ class Spy(LearnedMetric):
         raise NotImplementedError
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],

@@ -37,8 +37,9 @@ from adequa.agreement.analysis_results import (
 from adequa.agreement.evaluate import metric_infos, reference_count, segment_scores
 from adequa.agreement.groups import column_names, rows_by, segment_names
 from adequa.agreement.protocol import Protocol, settings_or_default
-from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
+from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import Specifications, scoring_notes, sources
+from adequa.datasets.load import JudgementData, load_dataset
 from adequa.encoders.base import AnyEncoder, Encoder
 from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError, check_fields
@@ -129,7 +130,7 @@ def analyse(
             f"An analysis compares exactly two metrics or score files, and {len(scorers)} "
             f"{'is' if len(scorers) == 1 else 'are'} named; name two."
         )
-    loaded = load_judgements(judgements)
+    loaded = load_dataset(judgements)
     chosen, texts, repeats, exclusions = _rated_texts(loaded, selection)
     with_words, without_words = vocabularies(encoders)
     scores = segment_scores(chosen, scorers, progress)

@@ -34,7 +34,7 @@ from adequa.agreement.segment_level import (
     measure_preferences,
     rated_outputs,
 )
-from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
+from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import (
     Source,
     Specifications,
@@ -45,6 +45,7 @@ from adequa.agreement.sources import (
     text_statistics,
 )
 from adequa.agreement.system_level import measure_systems, ranked_systems
+from adequa.datasets.load import JudgementData, load_dataset
 from adequa.judgements import (
     Judgements,
     Preferences,
@@ -83,7 +84,7 @@ def evaluate(
     protocol = settings_or_default(Protocol, protocol, "protocol")
     selection = settings_or_default(Selection, selection, "selection")
     scorers = sources(metrics)
-    loaded = load_judgements(judgements)
+    loaded = load_dataset(judgements)
     chosen, exclusions = selected(loaded, selection, protocol)
     notes = [*identified(loaded).file_rows.notes(), *exclusions, *judgement_notes(chosen)]
     systems_only = any(source.is_of_systems for source in scorers)

@@ -19,7 +19,7 @@ from adequa.agreement.damaged_pairs import DamagedPairs, DamageSettings, damaged
 from adequa.agreement.evaluate import metric_infos
 from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.results import MetricInfo
-from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
+from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import (
     Source,
     Specifications,
@@ -29,6 +29,7 @@ from adequa.agreement.sources import (
     text_statistics,
 )
 from adequa.damage.base import Perturbation
+from adequa.datasets.load import JudgementData, load_dataset
 from adequa.errors import AdequaError, printable
 from adequa.judgements import all_rows, identified
 from adequa.progress import NO_PROGRESS, Progress
@@ -386,7 +387,7 @@ def _texts(
         if str(selection):
             raise AdequaError("A selection is one of judgements; segments are taken as they are.")
         return data, "", ()
-    loaded = load_judgements(data)
+    loaded = load_dataset(data)
     chosen, notes = selected(loaded, selection, Protocol())
     name = "|".join(filter(None, (identified(loaded).name, str(selection))))
     return good_texts(chosen), name, notes

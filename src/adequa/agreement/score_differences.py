@@ -27,9 +27,10 @@ from adequa.agreement.groups import column_names, rows_by
 from adequa.agreement.protocol import DARR, Level, Protocol, settings_or_default
 from adequa.agreement.results import MetricInfo
 from adequa.agreement.segment_level import margins_from_ratings
-from adequa.agreement.selection import JudgementData, Selection, load_judgements, selected
+from adequa.agreement.selection import Selection, selected
 from adequa.agreement.sources import Source, Specifications, scoring_notes, sources
 from adequa.agreement.system_level import ranked_systems
+from adequa.datasets.load import JudgementData, load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import (
     Judgements,
@@ -261,7 +262,7 @@ def differences(
     selection = settings_or_default(Selection, selection, "selection")
     scorers = sources(metrics)
     listed = judgements if isinstance(judgements, (list, tuple)) else [judgements]
-    datasets = [load_judgements(each) for each in listed]
+    datasets = [load_dataset(each) for each in listed]
     level = _common_level(datasets, settings.level)
     protocol = settings.protocol(level)
     notes: list[str] = []

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from adequa.agreement.groups import ALL, JOINED, SYSTEMS, column_names, splitter
 from adequa.agreement.protocol import HumanScore, Protocol
 from adequa.agreement.system_level import mean_ratings, preference_scores, systems_of
-from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, nearest, one_or_more
-from adequa.io.judgements import judgements_of
-from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ratings, Ties, identified
+from adequa.judgements import Ids, Judgements, Preferences, RatedSystems, Ties, identified
 from adequa.statistics.correlation import outliers
-
-if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 _HUMAN = re.compile(
     r"(\w+[-.])?(human|ref(erence)?)([-_. ]?(reference|stud|[a-z]|\d+))?(\.\d+)?", re.IGNORECASE
 )
-# Judgements, or a data frame of them, or the name of a dataset or the path of a file.
-JudgementData: TypeAlias = "Judgements | str | os.PathLike[str] | pd.DataFrame"
 # Judgements after an exclusion, and a note on what was left out.
 _Excluded: TypeAlias = tuple[Judgements, str]
 # The systems behind a name, in a column of the table.
@@ -58,28 +50,6 @@ class Selection:
         excluded += ["references"] * self.exclude_references + ["outliers"] * self.exclude_outliers
         parts = {"lp": self.lp, "split": self.split, "exclude": excluded}
         return "|".join(f"{name}:{','.join(values)}" for name, values in parts.items() if values)
-
-
-def load_judgements(data: JudgementData) -> Judgements:
-    """Judgements from the name of a dataset, a file or a data frame; objects stay as they are.
-
-    >>> load_judgements(["wmt17-da"])
-    Traceback (most recent call last):
-    adequa.errors.AdequaError: Judgements are the name of a dataset, the path of a file, a data \
-frame, or Ratings, Preferences or RatedSystems; not an object of type list.
-    """
-    if isinstance(data, (Ratings, Preferences, RatedSystems)):
-        return data
-    if isinstance(data, (str, os.PathLike)):
-        return load_dataset(data)
-    if hasattr(data, "columns") and hasattr(data, "to_dict"):
-        frame = data.astype(object).where(data.notna(), "")
-        columns = {str(name): list(map(str, frame[name])) for name in frame.columns}
-        return replace(judgements_of("The data frame", columns), name="data frame")
-    raise AdequaError(
-        "Judgements are the name of a dataset, the path of a file, a data frame, or Ratings, "
-        f"Preferences or RatedSystems; not an object of type {type(data).__name__}."
-    )
 
 
 def selected(

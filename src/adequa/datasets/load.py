@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
@@ -13,18 +14,41 @@ from adequa.errors import AdequaError
 from adequa.io.delimited import tsv_table
 from adequa.io.judgements import judgements_of, read_judgements, whole_columns
 from adequa.io.rankings import outputs_by_pair, segments_of
-from adequa.io.text import STDIN, Advance, FilePath
-from adequa.judgements import Judgements, RatedSystems, Ratings
+from adequa.io.text import STDIN, Advance
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+# Judgements, or a data frame of them, or the name of a dataset or the path of a file.
+JudgementData: TypeAlias = "Judgements | str | os.PathLike[str] | pd.DataFrame"
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".zip")
 
 
-def load_dataset(name_or_path: FilePath, *, advance: Advance | None = None) -> Judgements:
-    """The judgements of a named dataset, or of a user's own file.
+def load_dataset(data: JudgementData, *, advance: Advance | None = None) -> Judgements:
+    """The judgements of a named dataset, of a file or of a data frame; objects stay as they are.
 
     Ratings and preferences come from tables and WMT rankings, rated systems from an archive.
+
+    >>> load_dataset(["wmt17-da"])
+    Traceback (most recent call last):
+    adequa.errors.AdequaError: Judgements are the name of a dataset, the path of a file, a data \
+frame, or Ratings, Preferences or RatedSystems; not an object of type list.
     """
-    path = os.fspath(name_or_path)
+    if isinstance(data, (Ratings, Preferences, RatedSystems)):
+        return data
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+        frame: Any = data
+        frame = frame.astype(object).where(frame.notna(), "")
+        columns = {str(name): list(map(str, frame[name])) for name in frame.columns}
+        return replace(judgements_of("The data frame", columns), name="data frame")
+    if not isinstance(data, (str, os.PathLike)):
+        raise AdequaError(
+            "Judgements are the name of a dataset, the path of a file, a data frame, or Ratings, "
+            f"Preferences or RatedSystems; not an object of type {type(data).__name__}."
+        )
+    path = os.fspath(data)
     judgements = _judgements(path, advance)
     if isinstance(judgements, RatedSystems):
         return replace(judgements, ratings=replace(judgements.ratings, name=Path(path).name))

@@ -12,6 +12,7 @@ the settings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -98,24 +99,32 @@ def settings_of(encoder: Any) -> dict[str, object]:
     }
 
 
-def load_encoder(specification: str, *, download: bool = False) -> Encoder | PairEncoder:
+def load_encoder(
+    specification: str | os.PathLike[str] | Encoder | PairEncoder, *, download: bool = False
+) -> Encoder | PairEncoder:
     """Load an encoder: KIND:PATH,SETTING=VALUE, a folder, a file, or a name on the hub.
 
-    Nothing is downloaded from the hub without `download`.
+    Nothing is downloaded from the hub without `download`. An encoder is returned as it is.
     """
+    if isinstance(specification, Encoder | PairEncoder):
+        return specification
     defaults = {"download": "true"} if download else {}
     loaded: Encoder | PairEncoder = load_from(specification, encoder_class, defaults)
     return loaded
 
 
 def load_from(
-    specification: str, class_of: Callable[[str], Any], defaults: Mapping[str, str] | None = None
+    specification: str | os.PathLike[str],
+    class_of: Callable[[str], Any],
+    defaults: Mapping[str, str] | None = None,
 ) -> Any:
     """Load what a specification names, with the class that `class_of` returns for its kind.
 
     `defaults` are settings that apply unless the specification has them, where the class has them.
     """
-    kind, path, settings = _parse(specification)
+    if not isinstance(specification, str | os.PathLike):
+        raise AdequaError(f"Name an encoder or vectors as KIND:PATH, not as {specification!r}.")
+    kind, path, settings = _parse(os.fspath(specification))
     loaded_class = class_of(kind)
     available = settings_of(loaded_class)
     settings = {k: v for k, v in (defaults or {}).items() if k in available} | settings

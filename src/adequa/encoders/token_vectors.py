@@ -31,7 +31,7 @@ from adequa.encoders.transformer_files import (
     model_folder,
 )
 from adequa.encoders.word_vectors import WordVectors, is_lowercased, load_word_vectors
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, nearest, one_or_more
 from adequa.metrics.base import Remark, render_remarks
 from adequa.runtime.batching import batches_by_length, distinct
 from adequa.segments import IntArray, check_characters
@@ -84,14 +84,16 @@ class TokenVectors(ABC):
 
 
 def load_token_vectors(
-    specifications: Sequence[str], device: str = "auto", *, download: bool = False
+    specifications: str | Sequence[str], device: str = "auto", *, download: bool = False
 ) -> TokenVectors:
     """Load the vectors that the specifications name; those of several are concatenated.
 
     Specifications are those of encoders. Networks run on the device, unless the specification
     names another.
     """
-    parts = [_load(specification, device, download) for specification in specifications]
+    parts = [
+        _load(specification, device, download) for specification in one_or_more(specifications)
+    ]
     if not parts:
         raise AdequaError(f"Name vectors as KIND:PATH; the kinds are {', '.join(TOKEN_VECTORS)}.")
     return parts[0] if len(parts) == 1 else JoinedVectors(parts)

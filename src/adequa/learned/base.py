@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from adequa.errors import AdequaError
-from adequa.judgements import Ratings
+from adequa.datasets.load import JudgementData, load_dataset
+from adequa.errors import AdequaError, as_path
+from adequa.judgements import Preferences, RatedSystems, Ratings, identified
 from adequa.metrics import saved
 from adequa.metrics.base import MeanMetric
 from adequa.progress import NO_PROGRESS, Progress
@@ -24,6 +25,8 @@ from adequa.segments import Segments
 from adequa.version import __version__
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from adequa.learned.results import TrainingResult
 
 
@@ -40,7 +43,7 @@ class LearnedMetric(MeanMetric):
     agreement_: Mapping[str, Any]  # with people, measured on held-out data of the training
 
     @abstractmethod
-    def fit(self, ratings: Ratings, progress: Progress = NO_PROGRESS) -> LearnedMetric:
+    def fit(self, ratings: JudgementData, progress: Progress = NO_PROGRESS) -> LearnedMetric:
         """Train on judgements with texts; return the metric itself."""
 
     @abstractmethod
@@ -64,7 +67,7 @@ class LearnedMetric(MeanMetric):
 
     @classmethod
     @abstractmethod
-    def load(
+    def from_saved(
         cls,
         description: saved.Description,
         arrays: Mapping[str, np.ndarray],
@@ -73,6 +76,17 @@ class LearnedMetric(MeanMetric):
         **settings: str,
     ) -> LearnedMetric:
         """Return the metric of a saved folder."""
+
+    @classmethod
+    def load(cls, folder: str | Path, **settings: str) -> Self:
+        """Load the metric of this class that `save` wrote to a folder."""
+        metric = saved.load(str(as_path(folder)), settings)
+        if not isinstance(metric, cls):
+            raise AdequaError(
+                f"{folder} holds no {cls.__name__} but a {type(metric).__name__}; "
+                "adequa.load_metric loads a metric of any kind."
+            )
+        return metric
 
     def save(self, folder: str | Path) -> LearnedMetric:
         """Write the metric to a new folder; return the metric itself."""
@@ -110,6 +124,26 @@ class LearnedMetric(MeanMetric):
         """Return the last fields of a signature: the digest of the weights, and the version."""
         digest = self.digest_[: saved.DIGITS] or "unsaved"
         return ("weights", digest), ("version", __version__)
+
+
+_KINDS = {Ratings: "ratings", Preferences: "preferences", RatedSystems: "ratings of whole systems"}
+
+
+def training_judgements(data: object, learner: str, *kinds: type) -> list[Any]:
+    """Return judgements to learn from, one or a list of what `load_dataset` takes.
+
+    Raise where they are of another kind than the learner, such as "a blend", learns from.
+    """
+    listed = data if isinstance(data, list | tuple) else [data]
+    judgements = []
+    for each in map(load_dataset, listed):
+        if not isinstance(each, kinds):
+            raise AdequaError(
+                f"{identified(each).name or 'This'} holds {_KINDS[type(each)]}; {learner} learns "
+                f"from {' and '.join(_KINDS[kind] for kind in kinds)}."
+            )
+        judgements.append(each)
+    return judgements
 
 
 def rated_texts(ratings: Ratings) -> Segments:

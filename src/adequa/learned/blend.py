@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from adequa.errors import AdequaError
+from adequa.datasets.load import JudgementData
+from adequa.errors import AdequaError, one_or_more
 from adequa.judgements import Ids, Ratings
-from adequa.learned.base import LearnedMetric, data_facts, rated_texts
+from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
 from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import SVR_GRIDS, SupportVectors, check_svr, fit_svr
@@ -67,6 +68,7 @@ class Blend(LearnedMetric):
     regressor_: SupportVectors = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.metrics, self.columns = one_or_more(self.metrics), one_or_more(self.columns)
         self.parts = tuple(load_metric(metric) for metric in self.metrics)
         if not self.parts and not self.columns:
             raise AdequaError("A blend needs at least one metric or column of scores.")
@@ -75,7 +77,8 @@ class Blend(LearnedMetric):
         limits = [p.max_references for p in self.parts if p.max_references is not None]
         self.max_references = min(limits, default=None)
 
-    def fit(self, ratings: Ratings, progress: Progress = NO_PROGRESS) -> Blend:
+    def fit(self, ratings: JudgementData, progress: Progress = NO_PROGRESS) -> Blend:
+        (ratings,) = training_judgements([ratings], "a blend", Ratings)
         check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
         groups = reference_groups(texts)
@@ -176,7 +179,7 @@ class Blend(LearnedMetric):
         )
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],

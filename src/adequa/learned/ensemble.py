@@ -196,7 +196,7 @@ class Ensemble(MeanMetric):
         return {_description(number): part.digest for number, part in enumerate(self.parts, 1)}
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: saved.Description,
         arrays: Mapping[str, np.ndarray],

@@ -137,7 +137,9 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
     module, _, attribute = target.partition(":")
     metric_class = getattr(import_module(module), attribute)
     try:
-        metric = metric_class.load(description, _arrays(folder, description), folder, **settings)
+        metric = metric_class.from_saved(
+            description, _arrays(folder, description), folder, **settings
+        )
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise AdequaError(

@@ -48,7 +48,7 @@ class PlanFile:
     @classmethod
     def read(cls, name: str) -> PlanFile:
         """The plan of this name, or an error that says where it should be."""
-        from adequa.learned.pair.plan import read_plan  # noqa: PLC0415  # needs pydantic, an extra
+        from adequa.learned.pair.plan import Plan  # noqa: PLC0415  # needs pydantic, an extra
 
         path = _plan_path(name)
         if not path.is_file():
@@ -56,7 +56,7 @@ class PlanFile:
                 f"There is no {path}, by which this row is trained; run `adequa reproduce` in a "
                 "clone of the repository of adequa, which has the plans of its tables."
             )
-        return cls(name, read_plan(path), digest_of(path))
+        return cls(name, Plan.load(path), digest_of(path))
 
     @property
     def path(self) -> Path:

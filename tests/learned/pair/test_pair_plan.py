@@ -23,7 +23,6 @@ from adequa.learned.pair.plan import (
     StagePlan,
     plan_from,
     preset_plan,
-    read_plan,
 )
 
 WHOLE = """
@@ -75,7 +74,7 @@ epochs = [3, 4]
 def test_a_whole_plan(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(WHOLE)
-    assert read_plan(path) == Plan(
+    assert Plan.load(path) == Plan(
         encoder="some/encoder", pooling="cls", layers="1+2", hidden_layers=1, units=64,
         dropout=0.0, surface=True, references="best", max_length=128, most_tokens=4096, seed=3,
         development=DevelopmentPlan(share=0.2, rows=100),
@@ -98,7 +97,7 @@ def test_a_plan_comes_back_from_json(tmp_path: Path) -> None:
     """As metric.json keeps it."""
     path = tmp_path / "plan.toml"
     path.write_text(WHOLE)
-    plan = read_plan(path)
+    plan = Plan.load(path)
     assert plan_from(json.loads(json.dumps(plan.table())), "metric.json") == plan
 
 
@@ -250,7 +249,7 @@ def test_bad_files_have_a_sentence(tmp_path: Path, content: bytes, expected: str
     path = tmp_path / "plan.toml"
     path.write_bytes(content)
     with pytest.raises(AdequaError) as caught:
-        read_plan(path)
+        Plan.load(path)
     assert expected in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -258,7 +257,7 @@ def test_bad_files_have_a_sentence(tmp_path: Path, content: bytes, expected: str
 def test_no_file_is_a_sentence(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(AdequaError, match="cannot be read"):
-            read_plan(path)
+            Plan.load(path)
 
 
 def test_the_grid_is_that_of_the_paper() -> None:
@@ -395,7 +394,7 @@ def test_plans_in_the_document_are_plans() -> None:
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
 def test_every_shipped_plan_reads_and_is_listed(path: Path) -> None:
-    assert read_plan(path).stage
+    assert Plan.load(path).stage
     listed = (ROOT / "plans" / "README.md").read_text(encoding="utf-8")
     assert f"| [{path.name}]({path.name}) |" in listed
 

@@ -17,14 +17,13 @@ from adequa.learned.pairwise.data import (
     sample_rows,
     split_preferences,
 )
+from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.segments import Segments
 from tiny_preferences import texts_of, tiny_preferences
 
 
-def split(
-    judgements: Ratings | Preferences, development: tuple[Preferences, ...] = ()
-) -> TrainingData:
-    return split_preferences(judgements, development, 0.1, 0, lambda _: None)
+def split(judgements: Preferences, development: tuple[Preferences, ...] = ()) -> TrainingData:
+    return split_preferences([judgements], development, 0.1, 0, lambda _: None)
 
 
 def test_references_of_held_out_preferences_are_not_trained_on() -> None:
@@ -39,7 +38,7 @@ def test_references_of_held_out_preferences_are_not_trained_on() -> None:
 def test_preferences_that_cannot_be_trained_on() -> None:
     preferences = tiny_preferences(5)
     with pytest.raises(AdequaError, match="holds ratings; a pairwise ranker learns from pref"):
-        split(Ratings(np.array([1.0]), {}, name="wmt16-da"))
+        PairwiseRanker().fit(Ratings(np.array([1.0]), {}, name="wmt16-da"))
     with pytest.raises(AdequaError, match="There are no texts in made-up"):
         split(replace(preferences, better=None, worse=None))
     with pytest.raises(AdequaError, match="no preferences between different texts"):

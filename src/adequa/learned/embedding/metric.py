@@ -14,10 +14,12 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from adequa.datasets.load import JudgementData
 from adequa.encoders.base import Encoder, PairEncoder
+from adequa.encoders.registry import load_encoder
 from adequa.errors import AdequaError
 from adequa.judgements import Ratings
-from adequa.learned.base import LearnedMetric, data_facts, rated_texts
+from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
 from adequa.learned.cards import ratings_card
 from adequa.learned.embedding.features import Features, feature_count, pair_features
 from adequa.learned.embedding.mlp import MLP, MLP_GRIDS, check_mlp, fit_mlp
@@ -38,6 +40,7 @@ _CHUNK = 8192  # pairs whose features are in memory at once
 class EmbeddingRegressor(LearnedMetric):
     """A regressor over the vectors of hypothesis and reference.
 
+    `encoder` is an encoder, or a text that `load_encoder` takes.
     `grid` is "scaled", with standardised features, or "paper", with the values of the papers.
     """
 
@@ -54,7 +57,11 @@ class EmbeddingRegressor(LearnedMetric):
     kind: ClassVar[str] = "embedding-regressor"
     regressor_: SupportVectors | MLP = field(init=False, repr=False)
 
-    def fit(self, ratings: Ratings, progress: Progress = NO_PROGRESS) -> EmbeddingRegressor:
+    def __post_init__(self) -> None:
+        self.encoder = load_encoder(self.encoder)
+
+    def fit(self, ratings: JudgementData, progress: Progress = NO_PROGRESS) -> EmbeddingRegressor:
+        (ratings,) = training_judgements([ratings], "an embedding regressor", Ratings)
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
         check_choice("references", self.references, get_args(Reduction))
@@ -145,7 +152,7 @@ class EmbeddingRegressor(LearnedMetric):
         )
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],

@@ -149,7 +149,7 @@ class PackedPair(MeanMetric):
     _cache: ScoreCache | None = field(default=None, init=False, repr=False)
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],

@@ -7,6 +7,7 @@ that damaged texts are worse.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
-from adequa.datasets.load import load_dataset
+from adequa.datasets.load import JudgementData, load_dataset
 from adequa.encoders.surface import SURFACE
 from adequa.encoders.transformer_files import required_packages
 from adequa.errors import AdequaError
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import LearnedMetric
+from adequa.learned.base import LearnedMetric, training_judgements
 from adequa.learned.pair.results import pair_card, pair_result
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
 from adequa.metrics.base import Remark, check_choice
@@ -51,7 +52,7 @@ class PairRegressor(LearnedMetric):
 
     Parameters
     ----------
-    plan: all settings of the training.
+    plan: all settings of the training, or the path of a TOML file with them.
     device: "auto", "cpu", "cuda" or another device of PyTorch.
     precision: of training: "fp32", "bf16", or "auto" for bf16 on a GPU that supports it.
     checkpoints: folder to resume from after a stop; None for no checkpoints.
@@ -76,9 +77,15 @@ class PairRegressor(LearnedMetric):
     scoring_precision: str = field(default="fp32", init=False)
     most_tokens: int = field(default=_SCORING_TOKENS, init=False)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.plan, str | os.PathLike):
+            with required_packages("A pair regressor"):
+                from adequa.learned.pair.plan import Plan  # noqa: PLC0415
+            self.plan = Plan.load(self.plan)
+
     def fit(
         self,
-        judgements: Ratings | Preferences | Sequence[Ratings | Preferences] = (),
+        judgements: JudgementData | Sequence[JudgementData] = (),
         progress: Progress = NO_PROGRESS,
     ) -> PairRegressor:
         """Train by the plan; stages that name no data learn from these judgements."""
@@ -88,8 +95,7 @@ class PairRegressor(LearnedMetric):
             from adequa.learned.pair.devices import launched_processes  # noqa: PLC0415
 
         plan = self.plan.validated("The plan")
-        if isinstance(judgements, Ratings | Preferences):
-            judgements = [judgements]
+        data_to_learn = training_judgements(judgements, "a pair regressor", Ratings, Preferences)
         processes = launched_processes(self.device)
         # Only the first of several processes writes, and it locks the folder for all of them.
         folder = self.checkpoints if processes.is_first else None
@@ -98,7 +104,7 @@ class PairRegressor(LearnedMetric):
             initial = self._initial_model(plan, processes.device)
             progress.stage("Reading the data")
             teachers = Teachers(self.checkpoints, processes, progress)
-            data = collect(plan, judgements, load_dataset, teachers)
+            data = collect(plan, data_to_learn, load_dataset, teachers)
             for note in (*initial.notes, *data.notes):
                 progress.note(note)
             self._train(plan, initial, data, processes, progress, teachers=teachers.signatures)
@@ -288,7 +294,7 @@ class PairRegressor(LearnedMetric):
         return pair_card(self)
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],

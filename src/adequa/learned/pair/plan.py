@@ -158,6 +158,11 @@ class Plan:
             if getattr(self, key) is UNSET and not self.start:
                 object.__setattr__(self, key, value)
 
+    @classmethod
+    def load(cls, path: FilePath) -> Plan:
+        """Read a plan from a TOML file."""
+        return plan_from(read_toml(path), str(path))
+
     def validated(self, origin: str) -> Plan:
         """Return the plan if it is valid; `origin` names it in errors."""
         return plan_from(self.table(), origin)
@@ -165,11 +170,6 @@ class Plan:
     def table(self) -> dict[str, Any]:
         """The plan as a table that `plan_from` reads, without unset values."""
         return {key: value for key, value in asdict(self).items() if value is not UNSET}
-
-
-def read_plan(path: FilePath) -> Plan:
-    """Read a plan from a TOML file."""
-    return plan_from(read_toml(path), str(path))
 
 
 def plan_from(table: Mapping[str, Any], origin: str) -> Plan:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError
-from adequa.judgements import Preferences, Ratings
+from adequa.judgements import Preferences
 from adequa.learned.folds import reference_groups, split_off
 from adequa.learned.pairwise.inputs import RankerInputs, Scored
 from adequa.learned.pairwise.network import Features, Triples
@@ -73,7 +73,7 @@ class TrainingData:
 
 
 def split_preferences(
-    judgements: Ratings | Preferences | Sequence[Preferences],
+    datasets: Sequence[Preferences],
     development: Sequence[Preferences],
     fraction: float,
     seed: int,
@@ -83,11 +83,6 @@ def split_preferences(
 
     Where `development` is empty, that fraction of every dataset is held out.
     """
-    if isinstance(judgements, Ratings):
-        raise AdequaError(
-            f"{judgements.name or 'This'} holds ratings; a pairwise ranker learns from preferences."
-        )
-    datasets = [judgements] if isinstance(judgements, Preferences) else list(judgements)
     for preferences in (*datasets, *development):
         preference_texts(preferences)
     usable = [preferences.without_identical() for preferences in datasets]

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 from scipy.special import expit
 
+from adequa.datasets.load import JudgementData
 from adequa.encoders.registry import ENCODERS, load_encoder, with_path
-from adequa.errors import AdequaError
-from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import LearnedMetric
+from adequa.errors import AdequaError, one_or_more
+from adequa.judgements import Preferences
+from adequa.learned.base import LearnedMetric, training_judgements
 from adequa.learned.cards import (
     model_card,
     settings_table,
@@ -99,12 +100,14 @@ class PairwiseRanker(LearnedMetric):
 
     def __post_init__(self) -> None:
         inputs = self.inputs
-        self.loaded_inputs = inputs if isinstance(inputs, RankerInputs) else load_inputs(inputs)
+        self.loaded_inputs = (
+            inputs if isinstance(inputs, RankerInputs) else load_inputs(one_or_more(inputs))
+        )
         self.columns = self.loaded_inputs.columns
 
     def fit(
         self,
-        judgements: Ratings | Preferences | Sequence[Preferences],
+        judgements: JudgementData | Sequence[JudgementData],
         progress: Progress = NO_PROGRESS,
         development: Sequence[Preferences] = (),
     ) -> PairwiseRanker:
@@ -115,7 +118,11 @@ class PairwiseRanker(LearnedMetric):
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("scale", self.scale, get_args(Scale))
         data = split_preferences(
-            judgements, development, VALIDATION_FRACTION, self.seed, progress.note
+            training_judgements(judgements, "a pairwise ranker", Preferences),
+            development,
+            VALIDATION_FRACTION,
+            self.seed,
+            progress.note,
         )
         texts, rows = UniqueTexts.collect(data.parts(), self.columns)
         train_pairs, validation_pairs = data.pairs(rows)
@@ -349,7 +356,7 @@ class PairwiseRanker(LearnedMetric):
         }
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],

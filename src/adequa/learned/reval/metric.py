@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from adequa.datasets.load import JudgementData
 from adequa.encoders.device import to_device, torch_device
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import LearnedMetric, data_facts, rated_texts
+from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
 from adequa.learned.cards import ratings_card
 from adequa.learned.folds import correlations, rounded
 from adequa.learned.reval.data import (
@@ -114,7 +115,7 @@ class TreeLstm(LearnedMetric):
 
     def fit(
         self,
-        judgements: Ratings | Preferences | Sequence[Ratings | Preferences],
+        judgements: JudgementData | Sequence[JudgementData],
         progress: Progress = NO_PROGRESS,
         development: Sequence[Ratings] = (),
     ) -> TreeLstm:
@@ -124,7 +125,7 @@ class TreeLstm(LearnedMetric):
         check_choice("references", self.references, get_args(Reduction))
         device = torch_device(self.device)
         data = collect_judgements(
-            [judgements] if isinstance(judgements, Ratings | Preferences) else judgements,
+            training_judgements(judgements, "a Tree-LSTM", Ratings, Preferences),
             development,
             formula=self.formula,
             min_comparisons=self.fewest,
@@ -321,7 +322,7 @@ class TreeLstm(LearnedMetric):
         return ratings_card(self, f"{summary}.", requirements.strip(), "scores are from 0 to 1")
 
     @classmethod
-    def load(
+    def from_saved(
         cls,
         description: Description,
         arrays: Mapping[str, np.ndarray],
