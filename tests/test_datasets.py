@@ -69,8 +69,8 @@ def test_a_misspelt_name() -> None:
 def test_a_missing_dataset() -> None:
     assert error(load_dataset, "wmt17-da") == (
         "wmt17-da is not on this machine. `adequa datasets fetch wmt17-da` gets it. With a "
-        "folder that holds wmt17-da.jsonl.gz, run `adequa datasets fetch wmt17-da --mirror FOLDER`, "
-        "or name the folder in ADEQUA_DATA."
+        "folder that holds wmt17-da.jsonl.gz, run `adequa datasets fetch wmt17-da --mirror "
+        "FOLDER`, or name the folder in ADEQUA_DATA."
     )
     assert "gets it" not in error(load_dataset, "wmt20-da")
 

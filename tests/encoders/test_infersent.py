@@ -170,7 +170,7 @@ def test_settings_and_paths_in_a_sentence(tmp_path: Path, weights: str, words: s
         ({"words": words, "pool": "sum"}, "pool must be max or mean, not 'sum'"),
         ({"words": words, "version": 2, "padded": True}, "padded=true is for version=1"),
         ({"words": words, "device": "abacus"}, 'no device "abacus"'),
-        ({"words": str(thin)}, "thin.txt has 3 numbers a word, but .* reads 5"),
+        ({"words": str(thin)}, "thin.txt has 3 numbers per word, but .* reads 5"),
         ({"words": str(tmp_path / "none.txt")}, "none.txt is not there"),
     ):
         with pytest.raises(AdequaError, match=sentence):

@@ -157,13 +157,13 @@ def test_wrong_folders_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match=r"is not a folder; Skip-Thought needs one that holds"):
         SkipThought.load(str(tmp_path / "none"))
     np.save(folder / "utable.npy", TABLES["uni"][:, :4])
-    refused(r"utable.npy has 4 numbers a word, but \S+uni_skip.npz reads 5")
+    refused(r"utable.npy has 4 numbers per word, but \S+uni_skip.npz reads 5")
     np.save(folder / "utable.npy", TABLES["uni"][:4])
     refused(r"dictionary.txt has 8 words, but \S+utable.npy has 4 rows")
     np.save(folder / "utable.npy", np.array(list(TABLES["uni"]), dtype=object))
     refused(r"utable.npy is not a plain NumPy array of numbers; convert the folder with python -m")
     np.save(folder / "utable.npy", np.ones((8, 5), dtype=np.int64))
-    refused(r"utable.npy should hold one row of floating-point numbers a word, .* type int64")
+    refused(r"utable.npy should hold one row of floating-point numbers per word, .* type int64")
     content = (folder / "btable.npy").read_bytes()
     for cut in (b"", b"text", content[:200]):
         (folder / "btable.npy").write_bytes(cut)

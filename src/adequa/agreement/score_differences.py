@@ -133,7 +133,7 @@ class ScoreDifferences(Result):
     selection: str  # what was chosen from the judgements; empty for all of them
     pairs: int
     metrics: tuple[MetricInfo, ...]
-    by_size: tuple[BySize, ...]  # one a metric
+    by_size: tuple[BySize, ...]  # one per metric
     from_ratings: bool  # whether preferences were derived from ratings
     notes: tuple[str, ...] = ()
 
@@ -142,7 +142,7 @@ class ScoreDifferences(Result):
         return self._bins_table(), self._thresholds_table()
 
     def long_table(self) -> Table:
-        """A row a metric and bin, one for all bins together, and one a threshold."""
+        """A row per metric and bin, one for all bins together, and one per threshold."""
         columns = (
             *map(Column, ("metric", "of")),
             *(Column(name, "number") for name in ("from", "to", *_FIGURES)),

@@ -327,8 +327,8 @@ def _scores_by_row(path: str, file: ScoreFile, file_rows: FileRows) -> FloatArra
     if len(file) != file_rows.row_count:
         raise AdequaError(
             f"{path} has {counted(len(file), 'score')}, but the judgements have "
-            f"{counted(file_rows.row_count, 'row')}; scores without ids must be one a line in the "
-            "order of the judgements."
+            f"{counted(file_rows.row_count, 'row')}; scores without ids must be one per line in "
+            "the order of the judgements."
         )
     chosen: FloatArray = file.scores[file_rows.rows]
     return chosen

@@ -262,7 +262,7 @@ def _score_corpus(
 
 
 def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
-    """A callback that shows progress: rows, rows a second, rows without a score."""
+    """A callback that shows progress: rows, rows per second, rows without a score."""
     start, seen = monotonic(), [0, 0]
 
     def update(corpus: CorpusProgress) -> None:
@@ -270,7 +270,7 @@ def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
         work.texts_scored(corpus.rows - seen[1])
         seen[:] = corpus.bytes, corpus.rows
         rate = (corpus.rows - corpus.resumed) / max(monotonic() - start, 1e-9)
-        work.status(f"{rate:,.0f} rows a second, {corpus.unscored:,} not scored")
+        work.status(f"{rate:,.0f} rows per second, {corpus.unscored:,} not scored")
 
     return update
 

@@ -179,7 +179,7 @@ class Outputs:
     """The outputs of every system for the same segments; the first system is the baseline."""
 
     names: tuple[str, ...]
-    hypotheses: tuple[tuple[str, ...], ...]  # of each system, one a segment
+    hypotheses: tuple[tuple[str, ...], ...]  # of each system, one per segment
     references: tuple[tuple[str, ...], ...]  # of each segment
     sources: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
@@ -389,7 +389,7 @@ def _file_system_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatAr
 
 
 def _file_segment_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatArray:
-    """Scores (systems, segments): by system and number of the segment, or one a line."""
+    """Scores (systems, segments): by system and number of the segment, or one per line."""
     shape = (len(outputs.names), len(outputs))
     if file.scores.ndim > 1:
         raise AdequaError(
@@ -400,7 +400,7 @@ def _file_segment_scores(path: str, file: ScoreFile, outputs: Outputs) -> FloatA
         if len(file) != shape[0] * shape[1]:
             raise AdequaError(
                 f"{path} has {counted(len(file), 'score')}, but {counted(shape[0], 'system')} of "
-                f"{counted(shape[1], 'segment')} need {shape[0] * shape[1]:,}: one a line, one "
+                f"{counted(shape[1], 'segment')} need {shape[0] * shape[1]:,}: one per line, one "
                 "system after the other, or a header with system, segment and score."
             )
         return file.scores.reshape(shape)
@@ -426,7 +426,7 @@ def _check_columns(path: str, file: ScoreFile) -> None:
     if lacking:
         raise AdequaError(
             f"{path} has no column {' and no column '.join(sorted(lacking))}; a comparison finds "
-            "scores by system and segment, or takes one a line without a header."
+            "scores by system and segment, or takes one per line without a header."
         )
     for column, cells in file.ids.items():
         if column not in _SCORE_KEY and len(set(cells)) > 1:

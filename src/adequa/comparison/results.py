@@ -117,7 +117,7 @@ class MetricComparison:
     segment_signature: str
     higher_is_better: bool
     decimals: int  # decimal places to show
-    scores: FloatArray  # one a system
+    scores: FloatArray  # one per system
     low: FloatArray  # bootstrap intervals
     high: FloatArray
     ranks: IntArray
@@ -202,7 +202,7 @@ class Disagreement(NamedTuple):
 class BucketScores:
     """One metric's scores on a part of the segments."""
 
-    scores: FloatArray  # one a system
+    scores: FloatArray  # one per system
     low: FloatArray  # interval of the score less that of the first system; NaN for few segments
     high: FloatArray
 
@@ -434,7 +434,7 @@ class Comparison(Result):
 
 
 def _records(columns: Mapping[str, Collection[object]]) -> list[dict[str, Any]]:
-    """Columns as a list of dictionaries, one a row."""
+    """Columns as a list of dictionaries, one per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

@@ -276,8 +276,8 @@ def read_table(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
         raise AdequaError(f"{path} does not hold one vector of the same length a word.") from error
     if table.ndim != _MATRIX or len(table) != len(words):
         raise AdequaError(
-            f"{path} should hold {len(words)} vectors, one a word of the dictionary, but its shape "
-            f"is {' × '.join(map(str, table.shape)) or 'that of a single number'}."
+            f"{path} should hold {len(words)} vectors, one per word of the dictionary, but its "
+            f"shape is {' × '.join(map(str, table.shape)) or 'that of a single number'}."
         )
     return table
 
@@ -326,7 +326,7 @@ def _parser() -> argparse.ArgumentParser:
     quick.add_argument("checkpoint", type=Path, help="the folder train/, or files in it")
     quick.add_argument("new_folder", type=Path, help="to write; must not exist yet")
     choice = quick.add_mutually_exclusive_group()
-    choice.add_argument("--vocabulary", type=Path, help="the words of the checkpoint, one a line")
+    choice.add_argument("--vocabulary", type=Path, help="the words of the checkpoint, one per line")
     choice.add_argument("--expanded", default="", help="as in exp_vocab/word_embedding")
     quick.set_defaults(run=_run_quick_thought)
     return parser

@@ -135,7 +135,7 @@ def check_word_size(table: str, dimension: int, weights: str, word_size: int) ->
     """Raise unless word vectors are as long as the weights expect."""
     if dimension != word_size:
         raise AdequaError(
-            f"{table} has {dimension} numbers a word, but {weights} reads {word_size}; name the "
+            f"{table} has {dimension} numbers per word, but {weights} reads {word_size}; name the "
             "word vectors that the encoder was trained with."
         )
 

@@ -109,7 +109,7 @@ def _binary_rows(path: Path, blocks: Iterator[bytes], count: int, dimension: int
         rest = data[position:]
         if len(rest) > size + _LONGEST_WORD and done + len(words) < count:
             raise AdequaError(
-                f"{path} is no word2vec file of {dimension} numbers a word: what follows word "
+                f"{path} is no word2vec file of {dimension} numbers per word: what follows word "
                 f"{done + len(words)} is not a word."
             )
         if words:
@@ -267,7 +267,7 @@ def open_table(dictionary: Path, table: Path, advice: str) -> DictionaryTable:
 
 
 def dictionary_words(path: Path) -> list[str]:
-    """Read the words of a dictionary file, one a line, in UTF-8.
+    """Read the words of a dictionary file, one per line, in UTF-8.
 
     Only a line feed ends a line: some words hold other characters that Python takes for the end
     of a line.
@@ -291,7 +291,7 @@ def _map_array(path: Path, advice: str) -> npt.NDArray[Any]:
         raise AdequaError(f"{path} is not a plain NumPy array of numbers; {advice}.") from error
     if vectors.ndim != _MATRIX or not np.issubdtype(vectors.dtype, np.floating):
         raise AdequaError(
-            f"{path} should hold one row of floating-point numbers a word, but it is of shape "
+            f"{path} should hold one row of floating-point numbers per word, but it is of shape "
             f"{' × '.join(map(str, vectors.shape)) or '1'} and type {vectors.dtype}; {advice}."
         )
     return vectors

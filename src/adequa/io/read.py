@@ -137,7 +137,7 @@ def read_parallel(
 ) -> Iterator[Segments]:
     """Segments from files that match line by line, one hypothesis file per system.
 
-    `names` are those of the systems, one a file; a system without one is named after its file.
+    `names` are those of the systems, one per file; a system without one is named after its file.
 
     Any of them may be a WMT `.sgm` or `.xml` file, which also names documents and may hold
     multiple systems or references. Every batch comes once a system, with the same references.

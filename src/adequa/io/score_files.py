@@ -143,7 +143,7 @@ def _scores_by_row(name: str, rows: Iterable[PlacedCells]) -> ScoreFile:
         if not scores and not any(map(_is_number, cells)):
             raise AdequaError(
                 f'{place} has neither scores nor a header with "score". A score file holds one '
-                "score a line (better and worse, two columns, for preferences), or begins with a "
+                "score per line (better and worse, two columns, for preferences), or begins with a "
                 "header such as lp, system, segment, score, with tabs in between."
             )
         if len(cells) > len(_SIDES) or (scores and len(cells) != len(scores[0])):

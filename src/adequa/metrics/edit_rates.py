@@ -25,7 +25,7 @@ from adequa.segments import FloatArray, Segments
 TOKENIZERS = ("13a", "intl", "zh", "char", "none")  # those of sacreBLEU that need no download
 
 
-@cache  # sacreBLEU's tokenizers cache texts, so that a new one a batch would cache in vain
+@cache  # sacreBLEU's tokenizers cache texts, so that a new one per batch would cache in vain
 def word_splitter(tokenize: str, *, lowercase: bool) -> Callable[[str], list[str]]:
     """A function from a text to its words.
 

@@ -55,7 +55,7 @@ class Limits:
     queue: int = 1_024  # segments that a new request may have to wait for
     comparisons: int = 8  # comparisons and rankings that run or wait
     timeout: float = 30.0  # seconds that a client may let the server wait for its next bytes
-    pace: int = 10_000  # bytes a second of a body at least, once that time is over
+    pace: int = 10_000  # bytes per second of a body at least, once that time is over
 
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= MOST_ROWS:

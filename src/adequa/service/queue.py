@@ -35,7 +35,7 @@ BATCH_CHARACTERS = 32_000
 DEADLINE = 0.004  # seconds that a segment waits for others to share its batch
 
 _LONGEST_RETRY = 60  # seconds after which a refused client is told to try again, at most
-_INITIAL_RATE = 100.0  # segments a second, before any was scored
+_INITIAL_RATE = 100.0  # segments per second, before any was scored
 _SMOOTHING = 0.2  # weight of the newest batch in the estimated rate
 
 

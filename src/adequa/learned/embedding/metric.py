@@ -50,7 +50,7 @@ class EmbeddingRegressor(LearnedMetric):
     references: Reduction = "best"  # the score of a segment with multiple references
     folds: int = 10  # of the cross-validation that chooses an SVR
     seed: int = 0
-    workers: int | None = None  # threads of the cross-validation; None for one a core
+    workers: int | None = None  # threads of the cross-validation; None for one per core
     device: str = "auto"  # that a perceptron is trained on
     name: str = "embedding-regressor"
 
