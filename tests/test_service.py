@@ -363,6 +363,11 @@ BAD: dict[str, tuple[object, int, str]] = {
     "an unknown metric": ({"rows": [ROW], "metrics": ["wre"]}, 422, 'Did you mean "wer"?'),
     "a metric twice": ({"rows": [ROW], "metrics": ["wer", "wer"]}, 422, "more than once"),
     "a setting": ({"rows": [ROW], "metrics": ["wer:tokenize=x"]}, 422, "not a value of tokenize"),
+    "a system twice": (
+        '{"systems": {"a": ["x"], "b": [], "a": ["y"]}, "references": ["x"], "metrics": ["wer"]}',
+        422,
+        '"a" is given more than once',
+    ),
     "unequal": (
         {"systems": {"a": ["x"]}, "references": ["x", "y"], "metrics": ["wer"]},
         422,
@@ -503,7 +508,10 @@ def test_comparisons_have_limits_too(live: Live) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "sentence"),
     [
-        ({"systems": {"a": [""] * 60_000}, "references": []}, 413, "60,000 hypotheses"),
+        ({str(at): 0 for at in range(20_000)}, 422, "has 20,001 keys"),
+        ({"rows": [{str(at): 0 for at in range(20_000)}]}, 422, "has 20,000 keys"),
+        ({"systems": {str(at): [] for at in range(20_000)}}, 422, "are 20,000 systems"),
+        ({"systems": {"a": [""] * 60_000}}, 413, "60,000 hypotheses"),
         ({"rows": [{"mt": "", "ref": "a"}] * 9_000}, 413, "9,000 hypotheses"),
         ({"systems": {str(at): [] for at in range(101)}, "references": []}, 422, "101 systems"),
     ],
@@ -511,6 +519,7 @@ def test_comparisons_have_limits_too(live: Live) -> None:
 def test_large_bodies_are_refused_by_their_size(
     live: Live, body: dict[str, object], status: int, sentence: str
 ) -> None:
+    """Before each key and each row is looked at, which would take long."""
     assert sentence in error(live.post("/v1/score", {**body, "metrics": ["wer"]}), status)
 
 
@@ -622,6 +631,13 @@ def test_a_client_that_does_not_read_is_left(
         until(lambda: live.connections == 0)  # while the client holds its end
     assert len(live.get("/v1/comparisons/large").body) == 30_000_000
     del live.service.store._comparisons["large"]
+    # An answer that is sent, but not taken: what is left of it is in the buffers.
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", live.port))
+        raw.sendall(b"GET /assets/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
+        until(lambda: live.connections == 1)
+        until(lambda: live.connections == 0)
     assert "ASGI callable" not in caplog.text
 
 

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
 from http.client import HTTPConnection
 from typing import Any
 
@@ -84,8 +85,9 @@ def test_a_busy_server_is_asked_for_a_stream_again() -> None:
     assert not taken
 
 
-def test_a_busy_server_is_asked_again() -> None:
-    busy = response(b"{}", "503 Service Unavailable", "Retry-After: 0")
+@pytest.mark.parametrize("when", [formatdate(0, usegmt=True), "0", formatdate(0)])
+def test_a_busy_server_may_name_a_date(when: str) -> None:
+    busy = response(b"{}", "503 Service Unavailable", f"Retry-After: {when}")
     with answering(busy, response(b'{"metrics": []}')) as url:
         assert Client(url).metrics() == {"metrics": []}
 

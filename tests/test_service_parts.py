@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import socket
 import threading
+import tracemalloc
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +31,7 @@ from adequa.service.app import ServiceSettings
 from adequa.service.catalogue import Catalogue, TextCacheLimit
 from adequa.service.comparing import BackgroundTask, TaskCancelled, TaskPool
 from adequa.service.limits import Limits, RequestError
-from adequa.service.store import ComparisonStore
+from adequa.service.store import ComparisonStore, decompress
 from live_service import served
 from tiny_packed import tiny_packed
 
@@ -250,6 +254,26 @@ def test_cancelled_tasks_stop_computing() -> None:
     assert len(pool) == 0
 
 
+def test_stored_content_is_decompressed_as_it_is_read() -> None:
+    """A reader that takes little of a long answer costs little memory."""
+    text = bytes(50_000_000)
+
+    async def read() -> tuple[int, int]:
+        tracemalloc.start()
+        try:
+            served_metrics = decompress(packed)
+            first = len(await anext(served_metrics))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        return first + sum([len(piece) async for piece in served_metrics]), peak
+
+    packed = gzip.compress(text)
+    count, peak = asyncio.run(read())
+    assert count == len(text)
+    assert peak < 5_000_000
+
+
 def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.2)
     with served(ServiceSettings(metrics=("wer",))) as live:
@@ -263,3 +287,29 @@ def test_headers_that_never_end_are_not_waited_for(monkeypatch: pytest.MonkeyPat
             raw.sendall(b"GET /healthz HTTP/1.1\r\n")
             while raw.recv(65536):
                 pass
+
+
+def test_an_answer_that_is_read_slowly_is_not_aborted() -> None:
+    """Only one of which nothing was taken between two looks."""
+
+    class Transport:
+        size, aborted = 0, False
+
+        def is_closing(self) -> bool:
+            return True
+
+        def get_write_buffer_size(self) -> int:
+            return self.size
+
+        def abort(self) -> None:
+            self.aborted = True
+
+    connection = server.StallProtocol.__new__(server.StallProtocol)
+    sending: Any = Transport()
+    looking: Any = SimpleNamespace(call_later=lambda *_: None)
+    connection.transport, connection.loop = sending, looking
+    for sending.size in (0, 900, 500, 499, 0, 100):
+        connection._check_progress()
+        assert not sending.aborted
+    connection._check_progress()
+    assert sending.aborted

@@ -10,7 +10,6 @@ finds the metrics (catalogue.py); the queue of each metric, which scores in batc
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
@@ -55,6 +55,7 @@ from adequa.service.middleware import (
     LineStream,
     ServiceMiddleware,
     error_response,
+    json_bytes,
     json_line,
     json_response,
     log_failure,
@@ -64,14 +65,16 @@ from adequa.service.queue import MetricQueue
 from adequa.service.schemas import CompareRequest, RankRequest, RequestModel, ScoreRequest
 from adequa.service.scoring import (
     language_remarks,
+    off_loop,
     score_lines,
     score_request,
     segment_count,
     segments_by_system,
 )
-from adequa.service.store import ComparisonStore
+from adequa.service.store import ComparisonStore, decompress, decompressed_size
 from adequa.version import __version__
 
+_LARGE_BODY = 200_000  # bytes; larger JSON is parsed in a thread
 _PUBLIC_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
 _REPORT_THREADS = 2
 _TSV = "text/tab-separated-values"
@@ -147,7 +150,14 @@ class Service:
         if content_type(http) == LINES:
             raise RequestError(415, "Only /v1/score takes a stream; this takes application/json.")
         body = await self.bodies.read(http, http.scope[RESOURCES])
-        return await asyncio.to_thread(schemas.parse, model, body)
+        if len(body) < _LARGE_BODY:
+            return schemas.parse(model, body)
+
+        def check_and_parse() -> RequestModel:
+            schemas.check_sizes(body, self.limits)
+            return schemas.parse(model, body)
+
+        return await asyncio.to_thread(check_and_parse)
 
     async def queues(self, http: Request, metrics: Sequence[str]) -> dict[str, MetricQueue]:
         """The queues of metrics, which stay open until the request is answered."""
@@ -216,6 +226,10 @@ def _error_line(error: Exception) -> bytes:
     return json_line({"error": INTERNAL_ERROR})
 
 
+def _scores_json(results: ScoringResult) -> bytes:
+    return json_bytes(results.to_dict())
+
+
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
@@ -224,15 +238,12 @@ def _add_score(app: FastAPI, service: Service) -> None:
         queues = await service.queues(http, request.metrics)
         work = score_request(request, queues, limits)
         results = await while_connected(http.scope, work)
-        http.scope[SEGMENTS] = segment_count(request)
-
-        def answer() -> Response:
-            notes = language_remarks(_hypotheses(request), queues)
-            # The shape of scores has no place for notes.
-            headers = {"adequa-notes": json.dumps(notes)} if notes else None
-            return json_response(results.to_dict(), 200, headers)
-
-        return await asyncio.to_thread(answer)
+        count = http.scope[SEGMENTS] = segment_count(request)
+        notes = await off_loop(count, language_remarks, _hypotheses(request), queues)
+        # The shape of scores has no place for notes.
+        headers = {"adequa-notes": json.dumps(notes)} if notes else None
+        body = await off_loop(count, _scores_json, results)
+        return Response(body, 200, headers, media_type=JSON)
 
     async def score_stream(http: Request, metrics: Sequence[str]) -> Response:
         queues = await service.queues(http, metrics)
@@ -250,7 +261,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
                         http.scope[SEGMENTS] += len(current)
                         yield b"".join(map(json_line, current))
                         current = await anext(answers)
-                    yield json_line(current.to_dict())
+                    yield _scores_json(current) + b"\n"
                 except Exception as error:  # noqa: BLE001 - any error is the last line
                     yield _error_line(error)
 
@@ -384,9 +395,9 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     path = "/v1/comparisons/{name}"
     refused = {**schemas.ACCESS_ERRORS, **schemas.error_responses(404)}
 
-    async def answer(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
-        content = await asyncio.to_thread(gzip.decompress, compressed)
-        return Response(content, 200, headers, media_type=media_type)
+    def stream(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
+        headers["content-length"] = str(decompressed_size(compressed))
+        return StreamingResponse(decompress(compressed), 200, headers, media_type=media_type)
 
     @app.get(
         path,
@@ -394,7 +405,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
         responses={**schemas.json_responses(schemas.ComparisonResponse), **refused},
     )
     async def comparison_json(name: str) -> Response:
-        return await answer(store.get(name).content, JSON, _attachment("json"))
+        return stream(store.get(name).content, JSON, _attachment("json"))
 
     @app.get(
         f"{path}/pairs.tsv",
@@ -402,7 +413,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
         responses={**schemas.text_responses(_TSV), **refused},
     )
     async def comparison_tsv(name: str) -> Response:
-        return await answer(store.get(name).pairs, _TSV, _attachment("tsv"))
+        return stream(store.get(name).pairs, _TSV, _attachment("tsv"))
 
     @app.get(
         f"{path}/report.html",
@@ -419,9 +430,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(f"{path}/page", include_in_schema=False)
     async def comparison_page(name: str) -> Response:
         stored = store.get(name)
-        return await answer(
-            stored.page, JSON, {"adequa-expires-in": str(store.seconds_left(stored))}
-        )
+        return stream(stored.page, JSON, {"adequa-expires-in": str(store.seconds_left(stored))})
 
 
 def _attachment(ending: str) -> dict[str, str]:

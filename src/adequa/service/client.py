@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from http.client import CONTINUE, HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR, socket
 from threading import Event, Lock, Thread
@@ -309,9 +310,15 @@ class _Upload:
 
 
 def _retry_after(response: HTTPResponse) -> float:
-    """The seconds in Retry-After."""
+    """Seconds until the time in Retry-After, which is a number of seconds or a date."""
     value = response.headers.get("Retry-After", "")
-    return float(value) if value.strip().isdecimal() else 1.0
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return 1.0
+    return max(date.timestamp() - time.time(), 0.0)
 
 
 def _error_of(response: HTTPResponse) -> str:

@@ -47,7 +47,7 @@ class BackgroundTask(Generic[T]):
     def __init__(self, total: int, slots: threading.Semaphore) -> None:
         self.total = total  # texts to score
         self.stage = "Waiting"
-        self.result: Future[T]  # set when it is started
+        self.result: Future[T] = Future()
         self._slots = slots
         self._lock = threading.Lock()
         self._submission: Submission | None = None
@@ -120,11 +120,16 @@ class BackgroundTask(Generic[T]):
                 self._submission = None
                 self._scored += len(segments)
 
-    def run(self, work: Callable[[BackgroundTask[T]], T]) -> T:
+    def run(self, work: Callable[[BackgroundTask[T]], T]) -> None:
         """Do the work as soon as there is a slot."""
-        with self._slots:
-            self.check()
-            return work(self)
+        if not self.result.set_running_or_notify_cancel():
+            return
+        try:
+            with self._slots:
+                self.check()
+                self.result.set_result(work(self))
+        except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
+            self.result.set_exception(error)
 
 
 class TaskPool:
@@ -153,8 +158,8 @@ class TaskPool:
                 )
             task: BackgroundTask[T] = BackgroundTask(total, self._slots)
             self._tasks.add(task)
-        task.result = self._pool.submit(task.run, work)
-        task.result.add_done_callback(lambda _: self._remove(task))
+        running = self._pool.submit(task.run, work)
+        running.add_done_callback(lambda _: self._remove(task))
         return task
 
     def close(self) -> None:

@@ -36,6 +36,7 @@ CONNECTION = "adequa.connection"  # its ConnectionState
 # Open without a token: health, the empty page and its assets, and the documentation.
 _OPEN_PATHS = {"/healthz", "/readyz", "/openapi.json", "/docs", "/"}
 _OPEN_FOLDERS = ("/assets/", "/c/")
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
 _CHUNK = 65536  # bytes of an answer that are sent at a time
 _DRAINED_STATUSES = (413, 422, 429)  # refusals that may come before the whole body
 _DRAIN_SECONDS = 5.0
@@ -254,10 +255,11 @@ class ServiceMiddleware:
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "-")
+        method = scope["method"] if scope["method"] in _METHODS else "-"
         self._counters.count_request(route, status, seconds)
         LOG.info(
             "%s %s %d, %d segments, %.1f ms",
-            *(scope["method"], route, status, scope.get(SEGMENTS, 0), 1000 * seconds),
+            *(method, route, status, scope.get(SEGMENTS, 0), 1000 * seconds),
         )
 
 

@@ -8,6 +8,8 @@ than a megabyte of script.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
@@ -22,7 +24,7 @@ from pydantic import (
     ValidationError,
 )
 from pydantic.json_schema import models_json_schema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError, from_json
 
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.segments import COLUMN_NAMES
@@ -32,10 +34,12 @@ from adequa.service.limits import (
     LONGEST_METRIC,
     LONGEST_NAME,
     MOST_ROWS,
+    Limits,
     RequestError,
 )
 
 _COMPONENTS = "#/components/schemas/"
+_MOST_KEYS = 50  # of an object other than `systems`; more of them are not checked one by one
 
 # What is wrong with a value, by pydantic's type of the error; braces take what pydantic knows.
 _PROBLEMS = {
@@ -385,7 +389,10 @@ RequestModel = TypeVar("RequestModel", bound=BaseModel)
 def parse(model: type[RequestModel], body: bytes) -> RequestModel:
     """A request from its JSON; one that cannot be read, or is wrong, is refused by a sentence."""
     try:
-        return model.model_validate_json(body)
+        request = model.model_validate_json(body)
+        if isinstance(request, TextsRequest) and request.systems is not None:
+            json.loads(body, object_pairs_hook=_refuse_duplicates)
+        return request
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
@@ -393,6 +400,42 @@ def parse(model: type[RequestModel], body: bytes) -> RequestModel:
         raise RequestError(422, f"{_validation_error(model, first)}.") from None
     except RecursionError:
         raise RequestError(400, "This JSON is too deeply nested.") from None
+
+
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> None:
+    """Raise if an object has a key twice: of two systems of one name, one would be lost."""
+    if len(dict(pairs)) < len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise RequestError(422, f'"{name[:40]}" is given more than once.')
+
+
+def check_sizes(body: bytes, limits: Limits) -> None:
+    """Raise if a large body has more keys or rows than any request.
+
+    Validation by the models would find that too, but only after seconds in which nothing else runs.
+    """
+    try:
+        content = from_json(body)
+    except (ValueError, RecursionError):
+        return  # `parse` reports it
+    if not isinstance(content, dict):
+        return
+    _check_keys(content)
+    rows, systems = content.get("rows"), content.get("systems")
+    if isinstance(systems, dict):
+        limits.check_systems(len(systems))
+        columns = [column for column in systems.values() if isinstance(column, list)]
+        limits.check_segments(sum(map(len, columns)))
+    if isinstance(rows, list):
+        limits.check_segments(len(rows))
+        for row in rows:
+            if isinstance(row, dict):
+                _check_keys(row)
+
+
+def _check_keys(content: dict[str, Any]) -> None:
+    if len(content) > _MOST_KEYS:
+        raise RequestError(422, f"An object has {len(content):,} keys, more than any request has.")
 
 
 def _syntax_error(error: ErrorDetails) -> str:

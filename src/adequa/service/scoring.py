@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
+    Callable,
     Collection,
     Iterable,
     Mapping,
@@ -13,7 +14,7 @@ from collections.abc import (
 )
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,7 +30,15 @@ from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
 
 _WINDOW = 256  # rows of a stream that are scored at a time
+_SMALL = 250  # segments that the event loop may process without holding up other requests
 _MOST_STREAMED_SYSTEMS = 1_000
+
+T = TypeVar("T")
+
+
+async def off_loop(segments: int, work: Callable[..., T], *arguments: Any) -> T:
+    """Run work on so many segments: in a thread, unless they are few."""
+    return work(*arguments) if segments < _SMALL else await asyncio.to_thread(work, *arguments)
 
 
 def segment_count(request: TextsRequest) -> int:
@@ -41,7 +50,8 @@ async def score_request(
     request: ScoreRequest, queues: Mapping[str, MetricQueue], limits: Limits
 ) -> ScoringResult:
     """The results of a request, as `adequa score` computes them."""
-    systems = await asyncio.to_thread(segments_by_system, request, limits)
+    count = segment_count(request)
+    systems = await off_loop(count, segments_by_system, request, limits)
     statistics = await _statistics(list(systems.values()), queues)
     running = RunningScores(_metrics(queues), keep_segments=request.segments, by=request.by)
 
@@ -50,7 +60,7 @@ async def score_request(
             running.add_statistics(name, segments, _of_system(statistics, index))
         return running.results()
 
-    return await asyncio.to_thread(add_up)
+    return await off_loop(count, add_up)
 
 
 def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue]) -> list[str]:

@@ -135,10 +135,13 @@ def _log_to_standard_error() -> None:
 class StallProtocol(H11Protocol):
     """uvicorn's HTTP protocol, which alone would wait for a stalled client for ever.
 
-    A connection without a whole request is closed after a while.
+    A connection without a whole request is closed after a while. One whose client takes nothing of
+    an answer is aborted, since closing it would wait until the answer is taken.
     """
 
     _header_timer: asyncio.TimerHandle | None = None
+    _progress_timer: asyncio.TimerHandle | None = None
+    _unsent = 0  # bytes of a finished answer at the last check
     _state: ConnectionState
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -147,9 +150,12 @@ class StallProtocol(H11Protocol):
         self._state = ConnectionState(transport.abort)
         self.app = self._with_state(self.app)
         self._start_header_timer()
+        self._progress_timer = self.loop.call_later(HEADER_TIMEOUT, self._check_progress)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_header_timer()
+        if self._progress_timer is not None:
+            self._progress_timer.cancel()
         super().connection_lost(exc)
         self._state.disconnected.set()
 
@@ -189,3 +195,13 @@ class StallProtocol(H11Protocol):
         self._header_timer = None
         if not self._is_answering() and not self.transport.is_closing():
             self.transport.close()
+
+    def _check_progress(self) -> None:
+        """Abort if the client took nothing of a finished answer since the last check."""
+        is_finished = self.transport.is_closing() or not self._is_answering()
+        unsent = self.transport.get_write_buffer_size() if is_finished else 0
+        if 0 < self._unsent <= unsent:
+            self.transport.abort()
+            return
+        self._unsent = unsent
+        self._progress_timer = self.loop.call_later(HEADER_TIMEOUT, self._check_progress)

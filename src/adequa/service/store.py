@@ -8,8 +8,9 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from adequa.comparison.html import PageContent, page_content, render_page
@@ -18,6 +19,7 @@ from adequa.service.limits import RequestError
 
 _COMPRESSION = 6
 _ID_BYTES = 16  # random bytes of a name: too many to guess
+_CHUNK = 64_000  # bytes that are decompressed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,18 @@ class ComparisonStore:
             or sum(each.size for each in self._comparisons.values()) > self._size
         ):
             self._comparisons.popitem(last=False)
+
+
+async def decompress(compressed: bytes) -> AsyncGenerator[bytes, None]:
+    """The decompressed content in chunks, no faster than its reader takes them."""
+    with gzip.open(BytesIO(compressed)) as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def decompressed_size(compressed: bytes) -> int:
+    """The size of the content, which gzip writes at the end."""
+    return int.from_bytes(compressed[-4:], "little")
 
 
 def _compress_json(content: object) -> bytes:
