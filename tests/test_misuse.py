@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
@@ -13,6 +14,7 @@ import adequa
 from adequa.errors import AdequaError
 from adequa.learned.blend import Blend
 from adequa.metrics.sacrebleu_metrics import BLEU
+from adequa.progress import Progress
 
 OUTPUTS: Any = ["The cat sat.", "A dog ran."]
 OTHERS: Any = ["A cat sat.", "The dog runs."]
@@ -164,6 +166,21 @@ def test_metrics_learn_from_what_evaluate_takes(tmp_path: Path) -> None:
     assert loaded.score(["the cat"], ["the cat sat"]).system == first
     with pytest.raises(AdequaError, match="holds no EmbeddingRegressor but a Blend"):
         adequa.EmbeddingRegressor.load(tmp_path / "blend")
+
+
+@pytest.mark.parametrize("data", [(OUTPUTS, OTHERS), FRAME.assign(ref=OTHERS)])
+def test_robustness_takes_lists_and_frames(data: Any) -> None:
+    result = adequa.robustness(data, "chrf", adequa.DamageSettings(kinds=("empty",)))
+    assert str(result).startswith("segments: 2 texts")
+
+
+def test_a_prompt_shows_short_lines() -> None:
+    ratings = adequa.Ratings(np.ones(2000), {"lp": ("a-b",) * 2000}, name="mine")
+    assert repr(ratings) == "Ratings('mine', 2,000 rows, ids: lp)"
+    assert repr(adequa.RatedSystems(ratings)) == "RatedSystems('mine', 2,000 rows, ids: lp)"
+    assert repr(adequa.Preferences({"lp": ("a-b",)})) == "Preferences(1 row, ids: lp)"
+    assert repr(Progress(note=print)) == "Progress(note)"
+    assert adequa.GateRules.__name__ in adequa.__all__
 
 
 def test_scores_of_a_file_may_be_a_list() -> None:

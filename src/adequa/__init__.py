@@ -21,6 +21,7 @@ __all__ = [
     "DifferenceSettings",
     "EmbeddingRegressor",
     "Ensemble",
+    "GateRules",
     "Metric",
     "PairRegressor",
     "PairwiseRanker",
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from adequa.agreement.score_differences import DifferenceSettings, differences
     from adequa.agreement.selection import Selection
     from adequa.comparison.compare import compare
-    from adequa.comparison.gate import gate
+    from adequa.comparison.gate import GateRules, gate
     from adequa.comparison.ranking import rank
     from adequa.comparison.results import Comparison
     from adequa.comparison.settings import ComparisonSettings
@@ -105,6 +106,7 @@ _MODULES = {
     "DifferenceSettings": "adequa.agreement.score_differences",
     "EmbeddingRegressor": "adequa.learned.embedding.metric",
     "Ensemble": "adequa.learned.ensemble",
+    "GateRules": "adequa.comparison.gate",
     "Metric": "adequa.metrics.base",
     "PairRegressor": "adequa.learned.pair.metric",
     "PairwiseRanker": "adequa.learned.pairwise.metric",

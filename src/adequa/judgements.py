@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.segments import LARGEST_SCORE, FloatArray, IntArray, Segments, concatenate
 
 Ids: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -57,7 +57,7 @@ def all_rows(count: int) -> FileRows:
 _ALL = FileRows(np.arange(0), -1)  # every row, before their number is known
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ratings:
     """One number a hypothesis; higher is better, as in DA and (negative) MQM.
 
@@ -91,6 +91,9 @@ class Ratings:
                 "compare with; leave such rows out."
             )
 
+    def __repr__(self) -> str:
+        return _summary(self)
+
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -115,7 +118,7 @@ class Ratings:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preferences:
     """Human preferences between two hypotheses of a segment; ties are counted, not listed.
 
@@ -147,6 +150,9 @@ class Preferences:
             object.__setattr__(self, "file_rows", all_rows(count))
         _check_lengths(columns | {"rows": len(self.file_rows.rows)})
 
+    def __repr__(self) -> str:
+        return _summary(self)
+
     def __len__(self) -> int:
         return len(self.file_rows.rows)
 
@@ -176,7 +182,7 @@ class Preferences:
         return self.select([row for row, (better, worse) in enumerate(pairs) if better != worse])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RatedSystems:
     """Human scores of whole systems (`lp`, `system`), and the outputs that metrics are to score.
 
@@ -187,6 +193,9 @@ class RatedSystems:
     ratings: Ratings
     outputs: Segments | None = None
     file_rows: FileRows = _ALL
+
+    def __repr__(self) -> str:
+        return _summary(self)
 
     def __post_init__(self) -> None:
         if self.file_rows is _ALL:
@@ -260,6 +269,14 @@ def _joined_rows(parts: Sequence[FileRows]) -> FileRows:
 def identified(judgements: Judgements) -> Ratings | Preferences:
     """What carries the ids: the judgements themselves, or the ratings of whole systems."""
     return judgements.ratings if isinstance(judgements, RatedSystems) else judgements
+
+
+def _summary(judgements: Judgements) -> str:
+    """What a prompt shows of judgements, which may have a million rows."""
+    rows = identified(judgements)
+    name = f"{rows.name!r}, " if rows.name else ""
+    ids = ", ".join(rows.ids) or "none"
+    return f"{type(judgements).__name__}({name}{counted(len(rows), 'row')}, ids: {ids})"
 
 
 def _select_ids(ids: Ids, rows: Sequence[int]) -> Ids:

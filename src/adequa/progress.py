@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 def _ignore(*_: object) -> None:
     """Report to nobody."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Progress:
     """Callbacks of a computation; those that are not given do nothing."""
 
@@ -20,6 +20,10 @@ class Progress:
     step: Callable[[int, int], None] = _ignore  # steps finished, and steps in all
     status: Callable[[str], None] = _ignore  # a few words, such as the current loss
     note: Callable[[str], None] = _ignore  # a note on data or result
+
+    def __repr__(self) -> str:
+        used = (each.name for each in fields(self) if getattr(self, each.name) is not _ignore)
+        return f"Progress({', '.join(used)})"
 
 
 NO_PROGRESS = Progress()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from adequa.datasets.load import JudgementData, load_dataset
 from adequa.errors import AdequaError, printable
 from adequa.judgements import all_rows, identified
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.segments import FloatArray, IntArray, Segments, concatenate
+from adequa.segments import FloatArray, Frame, IntArray, Segments, as_segments, concatenate
 from adequa.statistics.significance import mean_share_interval
 from adequa.tables import BEST, Cell, Column, Format, Result, Table, plain
 from adequa.tables import interval as interval_text
@@ -328,7 +328,7 @@ class _Outcomes:
 
 
 def robustness(
-    data: Segments | JudgementData,
+    data: Segments | JudgementData | Sequence[Sequence[str]],
     metrics: Specifications,
     settings: DamageSettings | None = None,
     *,
@@ -339,10 +339,11 @@ def robustness(
 ) -> Robustness:
     """Measure how often metrics score good translations above their damaged versions.
 
-    `data` are translations with references, or judgements as `evaluate` takes them, whose better
-    translations are damaged. `metrics` are metrics with their settings, as on the command line, or
-    objects. Translations that equal a reference are left out: damage to a perfect text is too easy
-    to see. `dataset` is the name in the title, by default that of the judgements.
+    `data` are translations with references (segments, a data frame with the columns mt and ref, or
+    a pair of lists), or judgements as `evaluate` takes them, whose better translations are damaged.
+    `metrics` are metrics with their settings, as on the command line, or objects. Translations that
+    equal a reference are left out: damage to a perfect text is too easy to see. `dataset` is
+    the name in the title, by default that of the judgements.
 
     >>> texts = Segments(("It cost 300 euros.",), (("It has cost 300 euros.",),))
     >>> result = robustness(texts, "chrf", DamageSettings(kinds=("empty", "number_changed")))
@@ -379,14 +380,22 @@ def robustness(
     )
 
 
+_JUDGED = {"score", "better", "better_system"}  # columns of judgements
+
+
 def _texts(
-    data: Segments | JudgementData, selection: Selection
+    data: Segments | JudgementData | Sequence[Sequence[str]], selection: Selection
 ) -> tuple[Segments, str, Sequence[str]]:
     """The translations to damage, the name of their dataset, and notes on what is left out."""
-    if isinstance(data, Segments):
+    columns = {str(name) for name in getattr(data, "columns", ())}
+    if isinstance(data, Segments | list | tuple) or (columns and not columns & _JUDGED):
         if str(selection):
             raise AdequaError("A selection is one of judgements; segments are taken as they are.")
-        return data, "", ()
+        if not isinstance(data, list | tuple):
+            return as_segments(cast("Segments | Frame", data)), "segments", ()
+        if len(data) != 2:  # noqa: PLR2004
+            raise AdequaError("Give translations and references as a pair of lists.")
+        return as_segments(*data), "segments", ()
     loaded = load_dataset(data)
     chosen, notes = selected(loaded, selection, Protocol())
     name = "|".join(filter(None, (identified(loaded).name, str(selection))))
