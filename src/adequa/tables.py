@@ -688,6 +688,7 @@ table { border-collapse: collapse; margin: 1rem 0; }
 caption { text-align: left; padding: 0.25rem 0; }
 th, td { padding: 0.25rem 0.75rem; border-bottom: 1px solid #ddd;
   font-variant-numeric: tabular-nums; }
+small { overflow-wrap: anywhere; }
 """
 
 

@@ -275,10 +275,13 @@ def test_converter_refuses_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     table, new = folder / "utable.npy", tmp_path / "new"
     without = {word: row for word, row in by_word(TABLES["uni"]).items() if word != b"cat"}
     for content, sentence in (
-        (np.array([np.ones(2), np.ones(3)], dtype=object), "one vector of the same length a word"),
+        (
+            np.array([np.ones(2), np.ones(3)], dtype=object),
+            "one vector of the same length per word",
+        ),
         (np.ones((3, 5)), "should hold 8 vectors, .* but its shape is 3 × 5"),
         (np.array(without, dtype=object), 'lacks the word "cat" of the dictionary'),
-        (np.array("text", dtype=object), "one vector of the same length a word"),
+        (np.array("text", dtype=object), "one vector of the same length per word"),
     ):
         np.save(table, content, allow_pickle=True)
         with pytest.raises(AdequaError, match=sentence):

@@ -228,7 +228,7 @@ class Check:
     decimals: int
     baseline: float
     candidate: float
-    low: float  # interval of candidate less baseline
+    low: float  # interval of candidate minus baseline
     high: float
     drop: float  # above zero where the candidate is worse
     max_drop: float

@@ -44,14 +44,14 @@ class AgreementBin:
 
 @dataclass(frozen=True, slots=True)
 class SystemPair:
-    """Two systems under one metric, by their indices; differences are second less first.
+    """Two systems under one metric, by their indices; differences are second minus first.
 
     Numbers that need segment scores are NaN, and counts zero, where there are none.
     """
 
     first: int
     second: int
-    difference: float  # score of the second less that of the first, in the metric's own direction
+    difference: float  # score of the second minus that of the first, in the metric's own direction
     gain: float  # the same, above zero where the second is better
     low: float = NAN  # bootstrap interval of the difference
     high: float = NAN
@@ -203,7 +203,7 @@ class BucketScores:
     """One metric's scores on a part of the segments."""
 
     scores: FloatArray  # one per system
-    low: FloatArray  # interval of the score less that of the first system; NaN for few segments
+    low: FloatArray  # interval of the score minus that of the first system; NaN for few segments
     high: FloatArray
 
 
@@ -279,7 +279,7 @@ class Comparison(Result):
         return Table(_PAIR_COLUMNS, LazyRows(self._pair_rows))
 
     def to_pandas(self) -> Mapping[str, pd.DataFrame]:
-        """Data frames `scores`, `pairs`, `buckets` and `segments`; needs pandas."""
+        """A dictionary of data frames `scores`, `pairs`, `buckets`, `segments`; needs pandas."""
         pairs = self.long_table().to_pandas()  # raises a sentence without pandas
         import pandas as pd  # noqa: PLC0415 - optional
 

@@ -273,7 +273,9 @@ def read_table(path: Path, words: list[str]) -> npt.NDArray[np.float32]:
             rows = list(rows)
         table = np.asarray(rows, dtype=np.float32)
     except (ValueError, TypeError) as error:
-        raise AdequaError(f"{path} does not hold one vector of the same length a word.") from error
+        raise AdequaError(
+            f"{path} does not hold one vector of the same length per word."
+        ) from error
     if table.ndim != _MATRIX or len(table) != len(words):
         raise AdequaError(
             f"{path} should hold {len(words)} vectors, one per word of the dictionary, but its "
