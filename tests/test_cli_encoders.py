@@ -36,9 +36,9 @@ def test_the_settings_of_one_kind() -> None:
     text, _, table = shown.stdout.partition("\nsetting ")
     assert text.startswith("transformer: any Hugging Face encoder")
     assert "concatenates the vectors of these layers" in text
-    defaults = dict(line.split(maxsplit=1) for line in table.splitlines()[1:])
+    defaults = {line.split()[0]: line.split()[1] for line in table.splitlines()[1:]}
     assert list(defaults) == list(settings_of(encoder_class("transformer")))
-    assert (defaults["normalize"], defaults["batch_size"]) == ("auto", "128")
+    assert (defaults["normalize"], defaults["batch_tokens"]) == ("auto", "8192")
 
 
 @pytest.mark.parametrize("kind", ENCODERS)

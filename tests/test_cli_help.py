@@ -91,3 +91,30 @@ def test_quiet_training_prints_a_report_of_a_named_format(tmp_path: Path) -> Non
     reported = adequa("train", "blend", *options, "-o", tmp_path / "json", "--format", "json")
     assert json.loads(reported.stdout)
     assert reported.stderr == ""
+
+
+def test_settings_are_listed_with_their_values() -> None:
+    assert "a whole number from 1 to 100" in adequa("metrics", "bleu").stdout
+    assert "exact, stem, synonym, paraphrase" in adequa("metrics", "meteor").stdout
+    shown = adequa("encoders", "transformer").stdout
+    assert "cls, mean, max, mean-sqrt-length, cls-last4, mean-last4" in shown
+
+
+def test_metrics_and_encoders_are_written_in_every_format(tmp_path: Path) -> None:
+    listed = json.loads(adequa("metrics", "--format", "json").stdout)
+    assert {"chrf", "bleu"} <= {each["name"] for each in listed["metrics"]}
+    described = json.loads(adequa("metrics", "chrf", "--format", "json").stdout)
+    assert described["settings"][0].keys() == {"setting", "default", "values"}
+    assert adequa("encoders", "-o", tmp_path / "kinds.md").returncode == 0
+    assert (tmp_path / "kinds.md").read_text(encoding="utf-8").startswith("| kind | summary |")
+
+
+def test_a_saved_metric_is_described(tmp_path: Path) -> None:
+    options: list[str | Path] = ["--ratings", RATINGS, "-m", "chrf", "-m", "wer", "--folds", "2"]
+    adequa("train", "blend", *options, "-q", "-o", tmp_path / "mine")
+    shown = adequa("metrics", tmp_path / "mine").stdout
+    assert shown.startswith("mine: a trained metric")
+    assert "kind        blend\n" in shown
+    assert "signature   mine|nrefs:1|" in shown
+    assert "trained on  ratings.tsv\n" in shown
+    assert '["chrf", "wer"]' in shown

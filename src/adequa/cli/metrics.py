@@ -1,59 +1,183 @@
-"""`adequa metrics`: the metrics by name, and the settings of each."""
+"""`adequa metrics`: the metrics by name or folder, and the settings of each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from inspect import cleandoc
 from math import isinf
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from adequa.cli.options import complete_metric
-from adequa.tables import Column, Table, text_lines
+from adequa.cli.options import Output, complete_metric
+from adequa.cli.output import FormatOption, chosen_format, write_result
+from adequa.tables import Column, Format, Result, Table
 
 
 def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME",
-            help="Show the settings of this metric.",
+            metavar="NAME|FOLDER",
+            help="Show the settings of this metric, or what a folder of a trained metric holds.",
             autocompletion=complete_metric,
         ),
     ] = None,
+    format_: FormatOption = None,
+    output: Output = None,
 ) -> None:
     """List the metrics, or the settings of one."""
-    typer.echo("".join(_list() if name is None else _describe(name)), nl=False)
-
-
-def _list() -> Iterator[str]:
     from adequa.metrics.registry import METRICS
 
-    rows = [(name, entry.summary) for name, entry in METRICS.items()]
-    yield from text_lines(Table((Column("metric"), Column("what it measures")), rows))
-    yield "\n`adequa metrics NAME` shows the settings of a metric;"
-    yield " use them as `-m NAME:SETTING=VALUE,SETTING=VALUE`.\n"
+    chosen = chosen_format(format_, output)
+    result: Result
+    if name is None:
+        hint = "`adequa metrics NAME` shows the settings of a metric; use them as"
+        result = Listing(
+            "metric",
+            "what it measures",
+            {each: entry.summary for each, entry in METRICS.items()},
+            f"{hint} `-m NAME:SETTING=VALUE,SETTING=VALUE`.",
+        )
+    elif name.strip().lower() not in METRICS and _is_saved(name):
+        result = _saved(name)
+    else:
+        result = _named(name)
+    write_result(result, chosen, output)
 
 
-def _describe(name: str) -> Iterator[str]:
+def _is_saved(name: str) -> bool:
+    from adequa.metrics.saved import is_saved
+
+    return is_saved(name)
+
+
+def _named(name: str) -> SettingsDescription:
+    """The description of a metric that has a name."""
     from adequa.metrics.registry import METRICS, allowed_values, metric_class, settings_of
 
     metric = metric_class(name)
     low, high = metric.range
-    yield f"{metric.name}: {METRICS[metric.name].summary}\n\n"
-    yield cleandoc(metric.__doc__ or "").partition(">>>")[0].strip() + "\n\n"
-    yield f"direction   {'higher' if metric.higher_is_better else 'lower'} is better\n"
-    yield f"range       {low:g} {'and up' if isinf(high) else f'to {high:g}'}\n"
-    yield f"references  {metric.max_references or 'any number'}\n"
-    settings = [
-        (setting, shown_default(default), allowed_values(metric, setting))
-        for setting, default in settings_of(metric).items()
-    ]
-    if settings:
-        yield "\n"
-        columns = Column("setting"), Column("default"), Column("values")
-        yield from text_lines(Table(columns, settings))
+    return SettingsDescription(
+        metric.name,
+        METRICS[metric.name].summary,
+        cleandoc(metric.__doc__ or "").partition(">>>")[0].strip(),
+        {
+            "direction": f"{'higher' if metric.higher_is_better else 'lower'} is better",
+            "range": f"{low:g} {'and up' if isinf(high) else f'to {high:g}'}",
+            "references": str(metric.max_references or "any number"),
+        },
+        tuple(
+            (setting, shown_default(default), allowed_values(metric, setting))
+            for setting, default in settings_of(metric).items()
+        ),
+    )
+
+
+def _saved(folder: str) -> SettingsDescription:
+    """The description of a trained metric in a folder."""
+    from adequa.metrics.registry import load_metric
+    from adequa.metrics.saved import read_description
+
+    description = read_description(Path(folder))
+    facts = {
+        "kind": description.kind,
+        "signature": str(load_metric(folder).signature(1)),
+        "trained on": str(description.training.get("data") or "see its README.md"),
+    }
+    return SettingsDescription(
+        description.name,
+        f"a trained metric in {folder}",
+        "",
+        facts,
+        tuple((key, _shown_setting(value), "") for key, value in description.settings.items()),
+    )
+
+
+def _shown_setting(value: object) -> str:
+    """A setting in metric.json, which may be a list or an object, for readers."""
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False) if value else "–"
+    return shown_default(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Listing(Result):
+    """Names and their summaries."""
+
+    key: str
+    heading: str
+    summaries: Mapping[str, str]
+    hint: str
+
+    def long_table(self) -> Table:
+        """A row for each name."""
+        columns = Column(self.key), Column("summary", heading=self.heading)
+        return Table(columns, list(self.summaries.items()))
+
+    def tables(self) -> tuple[Table, ...]:
+        table = self.long_table()
+        return (Table(table.columns, table.rows, notes=(self.hint,)),)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            f"{self.key}s": [
+                {"name": name, "summary": summary} for name, summary in self.summaries.items()
+            ]
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SettingsDescription(Result):
+    """What a metric or an encoder is, and its settings with defaults and allowed values."""
+
+    name: str
+    summary: str
+    text: str
+    facts: Mapping[str, str]
+    settings: tuple[tuple[str, str, str], ...]
+
+    def long_table(self) -> Table:
+        """A row for each setting."""
+        has_values = any(values for _, _, values in self.settings)
+        default = Column("default", heading="default" if has_values else "value")
+        if not has_values:
+            return Table((Column("setting"), default), [row[:2] for row in self.settings])
+        return Table((Column("setting"), default, Column("values")), self.settings)
+
+    def tables(self) -> tuple[Table, ...]:
+        facts = tuple(f"{name}: {value}" for name, value in self.facts.items())
+        table = self.long_table()
+        return (Table(table.columns, table.rows, f"{self.name}: {self.summary}", facts),)
+
+    def to_dict(self) -> dict[str, Any]:
+        columns = self.long_table().columns
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            **{name.replace(" ", "_"): value for name, value in self.facts.items()},
+            "settings": [
+                {column.name: cell for column, cell in zip(columns, row, strict=False)}
+                for row in self.settings
+            ],
+        }
+
+    def lines(self, format_: Format) -> Iterator[str]:
+        """The description in a format; text has more of it than a table."""
+        if format_ is not Format.text:
+            yield from super().lines(format_)
+            return
+        yield f"{self.name}: {self.summary}\n"
+        if self.text:
+            yield f"\n{self.text}\n"
+        width = max(map(len, self.facts), default=0)
+        for index, (name, value) in enumerate(self.facts.items()):
+            yield f"{'' if index else chr(10)}{name:{width}}  {value}\n"
+        if self.settings:
+            yield f"\n{self.long_table().to_text()}"
 
 
 def shown_default(value: object) -> str:

@@ -6,7 +6,7 @@ networks have files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.options import (
+    Output,
     Pairs,
     Quiet,
     Verb,
@@ -21,7 +22,7 @@ from adequa.cli.options import (
     complete_encoder,
     complete_metric,
 )
-from adequa.cli.output import print_message
+from adequa.cli.output import FormatOption, chosen_format, print_message, write_result
 from adequa.cli.train_pair import pair_regressor
 from adequa.cli.train_pairwise import pairwise_ranker
 from adequa.cli.train_tree import tree_lstm
@@ -45,9 +46,9 @@ from adequa.cli.training import (
     training_progress,
 )
 from adequa.errors import AdequaError
-from adequa.tables import Column, Table
 
 if TYPE_CHECKING:
+    from adequa.cli.metrics import SettingsDescription
     from adequa.encoders.base import AnyEncoder
     from adequa.judgements import Ratings
 
@@ -280,28 +281,31 @@ def encoders(
             autocompletion=complete_encoder,
         ),
     ] = None,
+    format_: FormatOption = None,
+    output: Output = None,
 ) -> None:
     """List the kinds of encoders, or the settings of one."""
-    typer.echo("".join(_kinds() if kind is None else _description(kind.rstrip(":"))), nl=False)
-
-
-def _kinds() -> Iterator[str]:
+    from adequa.cli.metrics import Listing
     from adequa.encoders.registry import ENCODERS
 
-    rows = [(kind, entry.summary) for kind, entry in ENCODERS.items()]
-    yield Table((Column("kind"), Column("summary")), rows).to_text()
-    yield "\n`adequa encoders KIND` shows an encoder's settings;"
-    yield " use them as `--encoder KIND:PATH,SETTING=VALUE`.\n"
+    chosen = chosen_format(format_, output)
+    if kind is not None:
+        write_result(_encoder(kind.rstrip(":")), chosen, output)
+        return
+    hint = "`adequa encoders KIND` shows an encoder's settings; use them as"
+    summaries = {each: entry.summary for each, entry in ENCODERS.items()}
+    listing = Listing("kind", "summary", summaries, f"{hint} `--encoder KIND:PATH,SETTING=VALUE`.")
+    write_result(listing, chosen, output)
 
 
-def _description(kind: str) -> Iterator[str]:
-    from adequa.cli.metrics import shown_default
-    from adequa.encoders.registry import ENCODERS, encoder_class, settings_of
+def _encoder(kind: str) -> SettingsDescription:
+    from adequa.cli.metrics import SettingsDescription, shown_default
+    from adequa.encoders.registry import ENCODERS, allowed_values, encoder_class, settings_of
 
     encoder = encoder_class(kind)
-    settings = settings_of(encoder)
-    yield f"{kind}: {ENCODERS[kind].summary}\n\n"
-    yield cleandoc(encoder.load.__doc__ or "") + "\n"
-    if settings:
-        rows = [(name, shown_default(value)) for name, value in settings.items()]
-        yield "\n" + Table((Column("setting"), Column("default")), rows).to_text()
+    settings = tuple(
+        (name, shown_default(default), allowed_values(name, default))
+        for name, default in settings_of(encoder).items()
+    )
+    text = cleandoc(encoder.load.__doc__ or "")
+    return SettingsDescription(kind, ENCODERS[kind].summary, text, {}, settings)

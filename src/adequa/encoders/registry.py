@@ -99,6 +99,39 @@ def settings_of(encoder: Any) -> dict[str, object]:
     }
 
 
+def allowed_values(setting: str, default: object) -> str:
+    """The values that a setting of an encoder may have, for readers.
+
+    >>> allowed_values("normalize", "auto"), allowed_values("download", default=False)
+    ('auto, true or false', 'true or false')
+    """
+    if isinstance(default, bool):
+        return "true or false"
+    if isinstance(default, int):
+        return "a whole number"
+    if setting == "pooling":
+        from adequa.encoders.transformer import POOLINGS  # noqa: PLC0415 - imports PyTorch
+
+        return ", ".join(POOLINGS)
+    if setting == "tokenize":
+        from adequa.encoders.word_vectors import WORD_TOKENIZERS  # noqa: PLC0415
+
+        return ", ".join(WORD_TOKENIZERS)
+    return _VALUES.get(setting, "text")
+
+
+_VALUES = {
+    "features": "shape, composed",
+    "device": "cpu, cuda or another device of PyTorch",
+    "layers": "numbers joined by +, such as 4+8+12",
+    "lowercase": "auto, true or false",
+    "mode": "uni, bi, combine",
+    "normalize": "auto, true or false",
+    "pool": "max, mean",
+    "words": "a file of word vectors",
+}
+
+
 def load_encoder(
     specification: str | os.PathLike[str] | Encoder | PairEncoder, *, download: bool = False
 ) -> Encoder | PairEncoder:

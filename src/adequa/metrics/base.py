@@ -104,11 +104,18 @@ class Metric(ABC):
     versioned_packages: tuple[str, ...] = ()
     # Allowed values of those settings that are words.
     choices: Mapping[str, tuple[str, ...]] = {}
+    # Least and greatest values of those settings that are numbers.
+    limits: Mapping[str, tuple[float, float]] = {}
+    # Allowed values of other settings, in words.
+    forms: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
         check_fields(self)
         for setting, values in self.choices.items():
             check_choice(setting, getattr(self, setting), values)
+        for setting, (least, most) in self.limits.items():
+            if getattr(self, setting) is not None:
+                check_between(setting, getattr(self, setting), least, most)
 
     @abstractmethod
     def statistics(self, segments: Segments) -> FloatArray:
@@ -342,8 +349,3 @@ def check_between(setting: str, value: float, least: float, most: float) -> None
     """Raise unless a number lies between two bounds; NaN does not."""
     if not least <= value <= most:
         raise AdequaError(f"{setting} must be from {least:g} to {most:g}, not {value:g}.")
-
-
-def check_order(setting: str, value: int, least: int = 1) -> None:
-    """Raise unless a number makes sense as the highest order of n-grams."""
-    check_between(setting, value, least, HIGHEST_ORDER)

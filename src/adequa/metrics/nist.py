@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.metrics.base import Metric, check_order
+from adequa.metrics.base import HIGHEST_ORDER, Metric
 from adequa.metrics.edit_rates import TOKENIZERS, word_splitter
 from adequa.segments import FloatArray, Segments
 
@@ -51,14 +51,11 @@ class NIST(Metric):
     needs_whole_corpus = True
     versioned_packages = ("sacrebleu",)  # its tokenizers
     choices = {"tokenize": TOKENIZERS}  # noqa: RUF012 - never changed
+    limits = {"max_ngram_order": (1, HIGHEST_ORDER)}  # noqa: RUF012
 
     lowercase: bool = True
     tokenize: str = "13a"
     max_ngram_order: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_order("max_ngram_order", self.max_ngram_order)
 
     def statistics(self, segments: Segments) -> FloatArray:
         split = self._splitter()

@@ -322,8 +322,16 @@ def allowed_values(metric: type[Metric], setting: str) -> str:
     >>> allowed_values(metric_class("wer"), "lowercase")
     'true or false'
     """
-    words = metric.choices.get(setting)
-    return _described(_types(metric, setting)) if words is None else ", ".join(words)
+    if setting in metric.choices:
+        return ", ".join(metric.choices[setting])
+    if setting in metric.forms:
+        return metric.forms[setting]
+    values = _described(_types(metric, setting))
+    if setting not in metric.limits:
+        return values
+    least, most = metric.limits[setting]
+    number, _, alternative = values.partition(" or ")
+    return " or ".join(filter(None, (f"{number} from {least:g} to {most:g}", alternative)))
 
 
 def _types(metric: type[Metric], key: str) -> tuple[Any, ...]:

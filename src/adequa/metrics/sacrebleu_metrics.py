@@ -21,7 +21,7 @@ import numpy as np
 import sacrebleu
 
 from adequa.errors import AdequaError
-from adequa.metrics.base import MeanMetric, Metric, check_between, check_order
+from adequa.metrics.base import HIGHEST_ORDER, MeanMetric, Metric
 from adequa.segments import FloatArray, Segments, Signature
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class BLEU(SacrebleuMetric):
         "tokenize": tuple(sacrebleu.BLEU.TOKENIZERS),
         "smooth_method": tuple(sacrebleu.BLEU.SMOOTH_DEFAULTS),
     }
+    limits = {"max_ngram_order": (1, HIGHEST_ORDER), "smooth_value": (0, 1000)}  # noqa: RUF012
 
     lowercase: bool = False
     tokenize: str = "13a"
@@ -162,12 +163,6 @@ class BLEU(SacrebleuMetric):
     smooth_value: float | None = None
     max_ngram_order: int = 4
     effective_order: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_order("max_ngram_order", self.max_ngram_order)
-        if self.smooth_value is not None:
-            check_between("smooth_value", self.smooth_value, 0, 1000)
 
     def make_scorer(self, *, for_segments: bool) -> sacrebleu.BLEU:
         try:
@@ -373,11 +368,11 @@ class CHRF(SacrebleuMetric):
     whitespace: bool = False
     eps_smoothing: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_order("char_order", self.char_order)
-        check_order("word_order", self.word_order, 0)
-        check_between("beta", self.beta, 1, 1000)
+    limits = {  # noqa: RUF012 - never changed
+        "char_order": (1, HIGHEST_ORDER),
+        "word_order": (0, HIGHEST_ORDER),
+        "beta": (1, 1000),
+    }
 
     def make_scorer(self, *, for_segments: bool) -> sacrebleu.CHRF:  # noqa: ARG002 - one formula
         return sacrebleu.CHRF(

@@ -60,6 +60,7 @@ class METEOR(Metric):
     higher_is_better = True
     range = (0.0, 1.0)
     choices = {"normalize": NORMALISATIONS}  # noqa: RUF012 - never changed
+    forms = {"modules": f"{', '.join(MODULES)}; several with + in this order"}  # noqa: RUF012
 
     modules: str = "exact+stem"
     normalize: str = "norm"
