@@ -62,7 +62,7 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "list of metrics": (
         lambda: adequa.score(OUTPUTS, REFERENCES, ["bleu", "chrf"]),  # type: ignore[call-overload]
-        r"Give several as metrics=\[",
+        r"takes several as metrics=\[",
     ),
     "metric after a frame": (lambda: adequa.score(FRAME, "bleu"), 'metric="chrf"'),
     "missing text in a frame": (
@@ -133,6 +133,14 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
     "dataset of nothing": (lambda: adequa.load_dataset(NOTHING), "Judgements are the name"),
     "missing plan": (lambda: adequa.PairRegressor("no.toml"), "no.toml cannot be read"),  # type: ignore[arg-type]
     "vectors by one name": (lambda: adequa.load_token_vectors("foo"), "foo"),
+    "plan of nothing": (lambda: adequa.PairRegressor(NOTHING), "A file is named by a string"),
+    "parser of nothing": (lambda: adequa.load_parser(NOTHING), "Name a parser as"),
+    "number as metrics of a blend": (lambda: adequa.Blend(5), "a list of texts, not 5"),  # type: ignore[arg-type]
+    "text as resamples": (
+        lambda: adequa.Protocol(resamples="x"),  # type: ignore[arg-type]
+        "resamples must be a whole number",
+    ),
+    "ensemble that is not there": (lambda: adequa.Ensemble.load("m1"), "m1/metric.json cannot"),
     "load_metric of nothing": (lambda: adequa.load_metric(NOTHING), "a metric, not None"),
 }
 

@@ -95,6 +95,8 @@ def one_or_more(value: str | Iterable[str]) -> tuple[str, ...]:
     >>> one_or_more("chrf"), one_or_more(["chrf", "ter"])
     (('chrf',), ('chrf', 'ter'))
     """
+    if not isinstance(value, Iterable):
+        raise AdequaError(f"Give a text or a list of texts, not {value!r}.")
     return (value,) if isinstance(value, str) else tuple(value)
 
 

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Literal, TypeAlias, TypeVar, cast, get_args
 from zlib import crc32
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, check_fields, nearest
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
 from adequa.statistics.preference_tau import PREFERENCE_TAUS
 
@@ -67,6 +67,7 @@ class Protocol:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_choice("level", self.level, get_args(Level))
         _check_choice("statistic", self.statistic, _every_statistic())
         _check_choice("average", self.average, get_args(Average))

@@ -164,7 +164,7 @@ class Parser(ABC):
 
 def load_parser(*specifications: str) -> Parser:
     """Load the parser of a specification; several CoNLL-U files are read as one."""
-    if not specifications:
+    if not specifications or not all(isinstance(each, str) for each in specifications):
         raise AdequaError("Name a parser as spacy:MODEL or conllu:FILE.")
     kinds, paths = zip(*map(_kind_and_path, specifications), strict=True)
     if len(set(kinds)) > 1 or (kinds[0] != "conllu" and len(kinds) > 1):

@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from adequa.datasets.load import JudgementData, load_dataset
-from adequa.errors import AdequaError, as_path
+from adequa.errors import AdequaError
 from adequa.judgements import Preferences, RatedSystems, Ratings, identified
 from adequa.metrics import saved
-from adequa.metrics.base import MeanMetric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import Segments
 from adequa.version import __version__
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from adequa.learned.results import TrainingResult
 
 
-class LearnedMetric(MeanMetric):
+class LearnedMetric(saved.SavedMetric):
     """A metric that learns from judgements; higher is better, as in the judgements."""
 
     kind: ClassVar[str]
@@ -76,17 +73,6 @@ class LearnedMetric(MeanMetric):
         **settings: str,
     ) -> LearnedMetric:
         """Return the metric of a saved folder."""
-
-    @classmethod
-    def load(cls, folder: str | Path, **settings: str) -> Self:
-        """Load the metric of this class that `save` wrote to a folder."""
-        metric = saved.load(str(as_path(folder)), settings)
-        if not isinstance(metric, cls):
-            raise AdequaError(
-                f"{folder} holds no {cls.__name__} but a {type(metric).__name__}; "
-                "adequa.load_metric loads a metric of any kind."
-            )
-        return metric
 
     def save(self, folder: str | Path) -> LearnedMetric:
         """Write the metric to a new folder; return the metric itself."""

@@ -30,7 +30,7 @@ from adequa.learned.cards import as_markdown, model_card, shell
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.results import TrainingResult
 from adequa.metrics import saved
-from adequa.metrics.base import MeanMetric, Metric, Remark, batched_statistics
+from adequa.metrics.base import Metric, Remark, batched_statistics
 from adequa.metrics.registry import DESCRIPTION, load_metric, with_absolute_paths
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
 from adequa.tables import Column, Table
@@ -92,7 +92,7 @@ class Part:
 
 
 @dataclass(eq=False)
-class Ensemble(MeanMetric):
+class Ensemble(saved.SavedMetric):
     """The weighted mean of saved metrics; `Ensemble.of` makes one from their folders."""
 
     parts: tuple[Part, ...]

@@ -121,7 +121,11 @@ def load_metric(specification: str | os.PathLike[str] | Metric, **settings: obje
 def _as_text(specification: object) -> str:
     if isinstance(specification, str | os.PathLike):
         return os.fspath(specification)
-    several = " Give several as metrics=[...]." if isinstance(specification, list | tuple) else ""
+    several = (
+        " adequa.score takes several as metrics=[...]."
+        if isinstance(specification, list | tuple)
+        else ""
+    )
     raise AdequaError(
         f"metric must be a metric's name or a metric, not {specification!r}.{several}"
     )

@@ -16,15 +16,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adequa.errors import AdequaError, nearest
+from adequa.errors import AdequaError, as_path, nearest
 from adequa.io.atomic import atomic_folder, digest_of
-from adequa.metrics.base import Metric
+from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import DESCRIPTION
 from adequa.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FORMAT = 1  # of metric.json; raised when an older version could not read it
 WEIGHTS, CARD = "weights.npz", "README.md"
@@ -113,6 +116,21 @@ def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
     return file.getvalue()
+
+
+class SavedMetric(MeanMetric):
+    """A metric that is saved to a folder."""
+
+    @classmethod
+    def load(cls, folder: str | Path, **settings: str) -> Self:
+        """Load the metric of this class that `save` wrote to a folder."""
+        metric = load(str(as_path(folder)), settings)
+        if not isinstance(metric, cls):
+            raise AdequaError(
+                f"{folder} holds no {cls.__name__} but a {type(metric).__name__}; "
+                "adequa.load_metric loads a metric of any kind."
+            )
+        return metric
 
 
 def load(path: str, settings: Mapping[str, str]) -> Metric:

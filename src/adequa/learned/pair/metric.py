@@ -7,7 +7,6 @@ that damaged texts are worse.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -78,10 +77,10 @@ class PairRegressor(LearnedMetric):
     most_tokens: int = field(default=_SCORING_TOKENS, init=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.plan, str | os.PathLike):
+        if not hasattr(self.plan, "validated"):
             with required_packages("A pair regressor"):
                 from adequa.learned.pair.plan import Plan  # noqa: PLC0415
-            self.plan = Plan.load(self.plan)
+            self.plan = Plan.load(self.plan)  # type: ignore[arg-type]  # a path, as users may give
 
     def fit(
         self,
