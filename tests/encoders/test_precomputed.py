@@ -139,7 +139,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"something else" * 9)
         assert message in refused(tmp_path / name)
     np.savez(tmp_path / "b.npz", vectors=VECTORS)
-    assert "sentences is not a file in the archive" in refused(tmp_path / "b.npz")
+    assert "sentences=" in refused(tmp_path / "b.npz")
     np.save(tmp_path / "c.npy", VECTORS)
     (tmp_path / "c.npy").rename(tmp_path / "c.npz")
     assert "cannot be read as .npz" in refused(tmp_path / "c.npz")

@@ -74,6 +74,29 @@ def test_another_plan_is_a_sentence(tmp_path: Path) -> None:
     assert "delete" in found
 
 
+@pytest.mark.parametrize("damage", ["cut", "empty", "gone", "no-json", "no-facts", "list"])
+def test_damage_is_a_sentence(tmp_path: Path, damage: str) -> None:
+    Checkpoints(tmp_path, "plan").write(snapshot(1))
+    folder = tmp_path / "checkpoint-1"
+    state, tensors = folder / "state.json", folder / "tensors.safetensors"
+    match damage:
+        case "cut":
+            tensors.write_bytes(tensors.read_bytes()[:-4])
+        case "empty":
+            tensors.write_bytes(b"")
+        case "gone":
+            tensors.unlink()
+        case "no-json":
+            state.write_bytes(b"\xff{")
+        case "no-facts":
+            state.write_text('{"plan": "plan"}')
+        case _:
+            state.write_text("[]")
+    found = sentence(Checkpoints(tmp_path, "plan"))
+    assert str(folder) in found
+    assert "delete it" in found
+
+
 def test_an_interrupted_writing_leaves_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,18 +187,23 @@ def test_removal_leaves_what_is_not_its_own(tmp_path: Path) -> None:
     checkpoints.remove()  # of nothing
     checkpoints.write(snapshot(1))
     (tmp_path / "kept" / "notes.txt").write_text("mine")
+    other = tmp_path / "kept" / ".adequa-aaaaaaaaaaaa.tmp"  # someone saves a metric there
+    other.mkdir()
+    (other / "metric.json").write_text("{}")
     with training_into(tmp_path / "kept"), pytest.raises(KeyboardInterrupt):
         raise KeyboardInterrupt
     with training_saved(tmp_path / "kept"):
         checkpoints.remove()
-    assert names(tmp_path / "kept") == ["notes.txt"]
+    assert names(tmp_path / "kept") == [other.name, "notes.txt"]
 
 
-def test_no_pickle_is_written(tmp_path: Path) -> None:
+def test_no_pickle_is_written_or_read(tmp_path: Path) -> None:
     Checkpoints(tmp_path, "plan").write(snapshot(1))
     folder = tmp_path / "checkpoint-1"
     assert names(folder) == ["state.json", "tensors.safetensors"]
     assert json.loads((folder / "state.json").read_text())["plan"] == "plan"
+    torch.save({"network/a": torch.ones(1)}, folder / "tensors.safetensors")
+    assert "no checkpoint that can be read" in sentence(Checkpoints(tmp_path, "plan"))
 
 
 def test_a_folder_that_takes_no_files_is_a_sentence(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def _read_npz(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
             sentences, vectors = archive["sentences"], archive["vectors"]
     except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise AdequaError(
-            f"{path} cannot be read as .npz ({_first_line(error)}); save plain arrays: "
+            f"{path} cannot be read as .npz; save plain arrays: "
             "np.savez(PATH, sentences=np.array(TEXTS, dtype=str), vectors=VECTORS)."
         ) from error
     if sentences.ndim != 1 or sentences.dtype.kind != "U":

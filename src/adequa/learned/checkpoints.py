@@ -44,8 +44,12 @@ class Checkpoints:
 
     def latest(self) -> Snapshot | None:
         """Return the state to resume from, if there is one."""
-        number = max(self._numbers(), default=None)
-        return None if number is None else self._read(self.folder / f"checkpoint-{number}")
+        numbers = sorted(self._numbers(), reverse=True)
+        for number in numbers:
+            path = self.folder / f"checkpoint-{number}"
+            if (path / _STATE).is_file():
+                return self._read(path)
+        return None
 
     def write(self, snapshot: Snapshot) -> None:
         """Write a checkpoint, and delete the previous one."""
@@ -79,19 +83,26 @@ class Checkpoints:
         return [int(match[1]) for match in matches if match is not None]
 
     def _read(self, path: Path) -> Snapshot:
-        from safetensors.torch import load_file  # noqa: PLC0415  # an extra, and heavy
+        from safetensors import SafetensorError  # noqa: PLC0415  # an extra, and heavy
+        from safetensors.torch import load_file  # noqa: PLC0415
 
-        state = json.loads((path / _STATE).read_text(encoding="utf-8"))
-        if state["plan"] != self.plan:
+        try:
+            state = json.loads((path / _STATE).read_text(encoding="utf-8"))
+            facts, plan = state["facts"], state["plan"]
+            if plan != self.plan:
+                raise AdequaError(
+                    f"{path} is a checkpoint of another plan, or of other data; go on with those, "
+                    "or delete it to begin anew."
+                )
+            tensors: dict[str, dict[str, Tensor]] = {}
+            for name, tensor in load_file(path / _TENSORS).items():
+                kind, _, weight = name.partition("/")
+                tensors.setdefault(kind, {})[weight] = tensor
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise AdequaError(
-                f"{path} is a checkpoint of another plan, or of other data; go on with those, "
-                "or delete it to begin anew."
-            )
-        tensors: dict[str, dict[str, Tensor]] = {}
-        for name, tensor in load_file(path / _TENSORS).items():
-            kind, _, weight = name.partition("/")
-            tensors.setdefault(kind, {})[weight] = tensor
-        return Snapshot(tensors, state["facts"])
+                f"{path} is no checkpoint that can be read ({error}); delete it to begin anew."
+            ) from error
+        return Snapshot(tensors, facts)
 
 
 @contextmanager
@@ -104,8 +115,7 @@ def training_into(folder: Path) -> Iterator[None]:
                 "folder."
             )
         if holder == "us":
-            for path in folder.glob(".adequa-*.tmp"):  # left by a process that was killed
-                path.unlink() if path.is_file() else shutil.rmtree(path)
+            _delete_half_written(folder)
         yield
 
 
@@ -119,6 +129,20 @@ def training_saved(folder: Path) -> Iterator[bool]:
         yield holder != "others"
     with suppress(OSError):  # it holds other files
         folder.rmdir()
+
+
+def _delete_half_written(folder: Path) -> None:
+    """Delete the incomplete checkpoints of a killed process, and nothing else."""
+    for path in folder.glob(".adequa-*.tmp"):
+        if path.is_file():  # scores of teachers
+            path.unlink(missing_ok=True)
+        elif path.is_dir() and all(_is_ours(each.name) for each in path.iterdir()):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file is part of a checkpoint, or a temporary file of safetensors."""
+    return name in {_TENSORS, _STATE} or name.startswith(".tmp")
 
 
 def _own(tensor: Tensor) -> Tensor:

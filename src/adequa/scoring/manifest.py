@@ -230,7 +230,11 @@ def _settle_description(
     if content is None:
         _write(job, path, description)
         return
-    difference = _difference(json.loads(content), description)
+    try:
+        before = json.loads(content)
+    except ValueError as error:
+        raise AdequaError(f"{path} is damaged; remove {job.output} and begin again.") from error
+    difference = _difference(before, description)
     if difference is not None and not recorded:  # nothing was finished under the old settings
         _write(job, path, description)
         return

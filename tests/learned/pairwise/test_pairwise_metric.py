@@ -228,6 +228,11 @@ def test_without_pytorch_an_error_says_how_to_install_it(monkeypatch: pytest.Mon
         (("sentbleu", "4metrics"), {}, '"sentbleu" is given more than once'),
         (("sentblue",), {}, 'no metric named "sentblue"'),
         (("sentbleu",), {"loss": "hinge"}, "loss"),
+        (("sentbleu",), {"hidden": -1}, "hidden must be 0"),
+        (("sentbleu",), {"batch": 0}, "batch must be 1 or more"),
+        (("sentbleu",), {"learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
+        (("sentbleu",), {"decay": float("nan")}, "decay must be 0 or more, not nan"),
+        (("sentbleu",), {"tie_penalty": -1.0}, "tie_penalty must be 0 or more, not -1.0"),
     ],
 )
 def test_wrong_settings(inputs: tuple[str, ...], settings: dict[str, Any], message: str) -> None:

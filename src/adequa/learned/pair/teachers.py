@@ -64,7 +64,7 @@ class Teachers:
             return metric.score(segments.select(rows.tolist())).segments
 
         # Written whole or not at all, under a name that tells teacher and texts.
-        cached = np.load(path) if path is not None and path.is_file() else None
+        cached = np.load(path, allow_pickle=False) if path is not None and path.is_file() else None
         scores = self._shared_scores(
             cached, len(segments), score, in_one_process=metric.needs_whole_corpus
         )

@@ -115,8 +115,7 @@ class PairwiseRanker(LearnedMetric):
 
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
-        check_choice("loss", self.loss, get_args(Loss))
-        check_choice("scale", self.scale, get_args(Scale))
+        self._check_settings()
         data = split_preferences(
             training_judgements(judgements, "a pairwise ranker", Preferences),
             development,
@@ -189,6 +188,18 @@ class PairwiseRanker(LearnedMetric):
         return Features(
             vectors.apply(raw.hypotheses), scores.apply(raw.scores), vectors.apply(raw.references)
         )
+
+    def _check_settings(self) -> None:
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("scale", self.scale, get_args(Scale))
+        for name in ("batch", "epochs", "patience"):
+            if getattr(self, name) < 1:
+                raise AdequaError(f"{name} must be 1 or more, not {getattr(self, name)}.")
+        if not 0 < self.learning_rate < np.inf:
+            raise AdequaError(f"learning_rate must be above 0, not {self.learning_rate}.")
+        for name in ("hidden", "decay", "tie_penalty"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise AdequaError(f"{name} must be 0 or more, not {getattr(self, name)}.")
 
     def _margins(
         self,
