@@ -59,16 +59,22 @@ def test_markdown_and_latex_escape_names(tmp_path: Path) -> None:
     named.write_text("".join(f"{n}\n" for n in range(108)))
     markdown = evaluated("-m", named, "-m", "chrf", "--format", "markdown").stdout
     assert r"my_scores\|50%" in markdown
-    assert len({line.replace(r"\|", "").count("|") for line in markdown.splitlines()}) == 1
+    rows = [line for line in markdown.splitlines() if line.startswith("| ")]
+    assert len({line.replace(r"\|", "").count("|") for line in rows}) == 1
     assert "| **0." in markdown
     latex = evaluated("-m", named, "-m", "chrf", "--format", "latex").stdout
     assert r"my\_scores\textbar{}50\%" in latex
     assert r"\textbf{0." in latex
-    assert latex.startswith(r"\begin{tabular}{llrr}")
+    assert r"\begin{tabular}{llrr}" in latex
 
 
 def test_format_follows_the_ending_of_the_output(tmp_path: Path) -> None:
-    for name, start in {"a.json": "{", "a.tsv": "metric\t", "a.tex": "\\", "a.md": "|"}.items():
+    for name, start in {
+        "a.json": "{",
+        "a.tsv": "metric\t",
+        "a.tex": "% needs",
+        "a.md": "**",
+    }.items():
         shown = evaluated("-m", "wer", "-o", tmp_path / name)
         assert (shown.returncode, shown.stdout) == (0, "")
         assert (tmp_path / name).read_text().startswith(start)

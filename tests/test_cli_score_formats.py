@@ -35,7 +35,7 @@ def run(*arguments: str) -> str:
         (".tsv", "system\tchrf\tter\n"),
         (".csv", "system,chrf,ter\n"),
         (".md", "| system | chrf ↑ | ter ↓ |\n| --- | ---: | ---: |\n"),
-        (".tex", "\\begin{tabular}{lrr}\n"),
+        (".tex", "% needs \\usepackage{booktabs}\n\\begin{tabular}{lrr}\n"),
         (".html", "<!doctype html>\n"),
         (".json", '{\n  "metrics": [\n'),
     ],
