@@ -45,7 +45,6 @@ AnyCell = TypeVar("AnyCell", str, float, Cell)
 BEST = "*"  # mark of the best cell of a column in text, and in notes that explain it
 MISSING = "–"  # a missing number in tables to read
 _GAP = "  "
-_TWO = 2  # numbers, of which one can be the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,52 @@ class LazyRows:
         return self._rows()
 
 
+class Writable(ABC):
+    """A table or a result: `lines` writes it in a format, and the rest follows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def lines(self, format_: Format) -> Iterator[str]:
+        """The content in a text format, piece by piece."""
+
+    def to_text(self) -> str:
+        """Aligned columns for a terminal, with titles and notes."""
+        return "".join(self.lines(Format.text))
+
+    def to_tsv(self) -> str:
+        """Tab-separated exact values under a header."""
+        return "".join(self.lines(Format.tsv))
+
+    def to_csv(self) -> str:
+        """Comma-separated exact values under a header (RFC 4180, lines end in a line feed)."""
+        return "".join(self.lines(Format.csv))
+
+    def to_markdown(self) -> str:
+        """Markdown tables with titles and notes, the best of a column in bold."""
+        return "".join(self.lines(Format.markdown))
+
+    def to_latex(self) -> str:
+        """LaTeX tabulars with booktabs rules, titles and notes as comments, the best in bold."""
+        return "".join(self.lines(Format.latex))
+
+    def to_html(self) -> str:
+        """HTML with captions and notes, the best of a column in bold."""
+        return "".join(self.lines(Format.html))
+
+    def to_json(self) -> str:
+        """JSON."""
+        return "".join(self.lines(Format.json))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return self.to_text().removesuffix("\n")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Table:
+class Table(Writable):
     """Columns, rows of cells, a title above and notes below.
 
     `rows` are iterated over more than once: a sequence, or `LazyRows`. Of columns that have a
@@ -164,7 +207,7 @@ class Table:
             if column.direction and isinstance(cell, (int, float)) and not _is_missing(cell)
         }
         directions = {self.columns[index].direction for index in numbers}
-        if len(numbers) < _TWO or len(directions) > 1:
+        if not (len(numbers) > 1 and len(directions) == 1):
             return (None,) * len(self.columns)
         top = (max if directions == {"higher"} else min)(numbers.values())
         return tuple(top if index in numbers else None for index in range(len(self.columns)))
@@ -184,34 +227,6 @@ class Table:
         if write is None:
             raise AdequaError(f"{format_.value} is not text; write it to a file.")
         return write(self)
-
-    def to_text(self) -> str:
-        """Aligned columns for a terminal, with title and notes."""
-        return "".join(self.lines(Format.text))
-
-    def to_tsv(self) -> str:
-        """Tab-separated exact values under a header."""
-        return "".join(self.lines(Format.tsv))
-
-    def to_csv(self) -> str:
-        """Comma-separated exact values under a header (RFC 4180, lines end in a line feed)."""
-        return "".join(self.lines(Format.csv))
-
-    def to_markdown(self) -> str:
-        """A Markdown table without title and notes, the best of a column in bold."""
-        return "".join(self.lines(Format.markdown))
-
-    def to_latex(self) -> str:
-        """A LaTeX tabular with booktabs rules, notes as comments, the best of a column in bold."""
-        return "".join(self.lines(Format.latex))
-
-    def to_html(self) -> str:
-        """An HTML table with a caption and notes, the best of a column in bold."""
-        return "".join(self.lines(Format.html))
-
-    def to_json(self) -> str:
-        """Columns and rows as JSON."""
-        return "".join(self.lines(Format.json))
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame with the exact values; needs pandas."""
@@ -239,12 +254,6 @@ class Table:
         buffer = BytesIO()
         parquet.write_table(pa.table(arrays), buffer)
         return buffer.getvalue()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        return self.to_text().removesuffix("\n")
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -579,7 +588,7 @@ def ending(format_: Format) -> str:
     return _FORMATS[format_][0]
 
 
-class Result(ABC):
+class Result(Writable):
     """What a computation returns: tables to read, a long table, and a dictionary.
 
     >>> class Answer(Result):
@@ -628,34 +637,6 @@ class Result(ABC):
                 yield "\n" if index else ""
                 yield from table.lines(format_)
 
-    def to_text(self) -> str:
-        """Aligned tables for a terminal."""
-        return "".join(self.lines(Format.text))
-
-    def to_tsv(self) -> str:
-        """The long table, tab-separated."""
-        return "".join(self.lines(Format.tsv))
-
-    def to_csv(self) -> str:
-        """The long table, comma-separated."""
-        return "".join(self.lines(Format.csv))
-
-    def to_markdown(self) -> str:
-        """Tables in Markdown, without titles and notes."""
-        return "".join(self.lines(Format.markdown))
-
-    def to_latex(self) -> str:
-        """Tables in LaTeX, for the package booktabs, without titles and notes."""
-        return "".join(self.lines(Format.latex))
-
-    def to_html(self) -> str:
-        """A page with the tables."""
-        return "".join(self.lines(Format.html))
-
-    def to_json(self) -> str:
-        """The dictionary as JSON."""
-        return "".join(self.lines(Format.json))
-
     def to_pandas(self) -> pd.DataFrame:
         """The long table as a data frame; needs pandas."""
         return self.long_table().to_pandas()
@@ -671,12 +652,6 @@ class Result(ABC):
             return
         with atomic_write(path) as file:
             file.writelines(self.lines(format_))
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        return self.to_text().removesuffix("\n")
 
     def _repr_html_(self) -> str:
         return "".join(table.to_html() for table in self.tables())

@@ -17,7 +17,7 @@ from adequa.learned import training  # noqa: E402  # it needs PyTorch
 from adequa.learned.pair import devices, objectives  # noqa: E402
 from adequa.learned.pair.devices import explained_memory_errors  # noqa: E402
 from adequa.learned.pair.network import Head, PairInputs, PairNetwork, predict  # noqa: E402
-from adequa.learned.pair.objectives import (  # noqa: E402  # noqa: E402
+from adequa.learned.pair.objectives import (  # noqa: E402
     Objective,
     RatingRegression,
     accumulate_gradients,
