@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adequa.errors import AdequaError
+from adequa.io import atomic
 from adequa.io.atomic import LOCK, locked
 
 fcntl = pytest.importorskip("fcntl", reason="this system has no such locks")
@@ -81,6 +83,24 @@ def test_an_error_within_lets_go(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+def test_a_lock_that_is_gone_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opened just before its holder removed it: held, it would keep nobody else out."""
+    take = atomic._try_lock
+    taken: list[int] = []
+
+    def removed_before(descriptor: int) -> atomic.Holder:
+        if not taken:
+            (tmp_path / LOCK).unlink()
+        taken.append(descriptor)
+        return take(descriptor)
+
+    monkeypatch.setattr(atomic, "_try_lock", removed_before)
+    with locked(tmp_path) as holder:
+        assert holder == "us"
+        assert len(taken) == 2
+        assert holder_of(tmp_path) == "others"
+
+
 @pytest.mark.parametrize("absent", [True, False], ids=["no module", "no such locks there"])
 def test_without_locks_nobody_is_kept_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absent: bool
@@ -104,8 +124,15 @@ def sentence(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "in"):
         assert sentence(path).startswith(f"{path} cannot be written: ")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        assert sentence(tmp_path) == f"{tmp_path} cannot be written: it takes no new files."
+    monkeypatch.setattr(atomic, "LOCK", "no/such")
+    assert sentence(tmp_path / "new").endswith("no file can be made in it.")
     assert names(tmp_path) == ["file"]

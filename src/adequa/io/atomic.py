@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import shutil
 import stat
 import sys
@@ -16,6 +18,7 @@ from adequa.errors import AdequaError
 from adequa.io.text import FilePath
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
 
 
 @contextmanager
@@ -27,12 +30,11 @@ def atomic_write(path: FilePath) -> Iterator[TextIO]:
     """
     name = os.fspath(path)
     with _failures_in_words(name):
-        mode = _mode(path)
-        if name in _STANDARD:
-            # By the descriptor: opening the path again would start at the beginning of a file
-            # that standard output was redirected to.
-            sys.stdout.flush()  # what was printed before comes before
-            writer = _text_writer(os.dup(_STANDARD[name]))
+        descriptor, mode = _descriptor(name), _mode(path)
+        if descriptor is not None:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # what was printed before comes before
+            writer = _text_writer(os.dup(descriptor))
         elif mode is not None and not stat.S_ISREG(mode):
             writer = _text_writer(os.open(path, os.O_WRONLY))
         else:
@@ -57,7 +59,7 @@ def check_writable(path: FilePath) -> None:
     name = os.fspath(path)
     with _failures_in_words(name):
         mode = _mode(path)
-        if name not in _STANDARD and (mode is None or stat.S_ISREG(mode)):
+        if _descriptor(name) is None and (mode is None or stat.S_ISREG(mode)):
             temporary, descriptor = _temporary(Path(os.path.realpath(path)), mode)
             os.close(descriptor)
             temporary.unlink()
@@ -79,6 +81,16 @@ def _failures_in_words(name: str) -> Iterator[None]:
         raise AdequaError(f"{name} is a folder; give the name of a file in it.") from error
     except OSError as error:
         raise AdequaError(f"{name} cannot be written: {error.strerror or error}.") from error
+
+
+def _descriptor(name: str) -> int | None:
+    """The open file that a path such as /dev/stdout stands for.
+
+    It is written to through the descriptor itself, because opening the path again would start
+    at the beginning of a file that standard output was redirected to.
+    """
+    match = _DESCRIPTOR.fullmatch(name)
+    return int(match[1]) if match else _STANDARD.get(name)
 
 
 def _mode(path: FilePath) -> int | None:
@@ -192,6 +204,8 @@ def check_new_folder(path: FilePath) -> None:
 Holder: TypeAlias = Literal["us", "others", "unknown"]
 
 LOCK = ".adequa.lock"  # the name of the file
+_ATTEMPTS = 100  # another process may remove the file and the folder just as we open them
+_BUSY = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
 
 @contextmanager
@@ -204,29 +218,54 @@ def locked(folder: Path) -> Iterator[Holder]:
     """
     absent = [each for each in (folder, *folder.absolute().parents) if not each.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor, holder = _open_lock(folder)
     except OSError as error:
         remove_empty(absent)
         raise AdequaError(f"{folder} cannot be written: {error.strerror or error}.") from error
-    holder = _try_lock(descriptor)
     try:
         yield holder
     finally:
         if holder != "others":
-            (folder / LOCK).unlink(missing_ok=True)
+            # Removed before it is released: who opened it meanwhile sees that (`_is_current`).
+            with suppress(OSError):
+                (folder / LOCK).unlink()
         os.close(descriptor)
         remove_empty(absent)
+
+
+def _open_lock(folder: Path) -> tuple[int, Holder]:
+    """The descriptor of the lock of a folder, and who holds it."""
+    for _ in range(_ATTEMPTS):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(None, "it takes no new files")
+        try:
+            descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:
+            continue
+        holder = _try_lock(descriptor)
+        if holder == "others" or _is_current(descriptor, folder / LOCK):
+            return descriptor, holder
+        os.close(descriptor)
+    raise FileNotFoundError(None, "no file can be made in it")
 
 
 def _try_lock(descriptor: int) -> Holder:
     """Lock an open file, if no other process has."""
     try:
         import fcntl  # noqa: PLC0415  # not on every system
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return "others"
-    except (ImportError, OSError):
+    except ImportError:
         return "unknown"
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return "others" if error.errno in _BUSY else "unknown"
     return "us"
+
+
+def _is_current(descriptor: int, path: Path) -> bool:
+    """Whether an open file is still the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

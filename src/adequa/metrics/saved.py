@@ -158,6 +158,8 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
         metric = metric_class.from_saved(
             description, _arrays(folder, description), folder, **settings
         )
+    except RecursionError:  # a RuntimeError with a sentence of its own
+        raise
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise AdequaError(
