@@ -158,6 +158,22 @@ def test_buckets_are_scores_of_their_segments(comparison: Comparison) -> None:
             assert np.isnan(part.low).all() == (len(bucket.rows) < 10)
 
 
+def test_metrics_may_be_named_as_columns_are() -> None:
+    names = ("system", "segment", "hypothesis", "system_score")
+    metrics = [adequa.ScoreFile(name, {}, np.arange(4.0) + at) for at, name in enumerate(names)]
+    outputs = {"a": ["x", "y"], "b": ["y", "x"]}
+    comparison = compare(outputs, ["x", "y"], metrics, settings=QUICK)
+    assert comparison.to_pandas()["segments"].to_dict("records")[3] == {
+        "system": "b",
+        "segment": 2,
+        "hypothesis": "x",
+        "system_score_score": 3.0,
+        "segment_score": 4.0,
+        "hypothesis_score": 5.0,
+        "system_score": 6.0,
+    }
+
+
 def test_examples_are_the_largest_differences(comparison: Comparison) -> None:
     wer = comparison.metrics[1]
     assert wer.segments is not None

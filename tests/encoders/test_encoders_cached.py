@@ -141,6 +141,16 @@ def test_the_cache_folder_is_the_default(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "vectors" / "f1.db").is_file()
 
 
+def test_vectors_that_are_not_finite_are_not_cached(tmp_path: Path) -> None:
+    class Broken(Letters):
+        def encode(self, sentences: Sequence[str]) -> Vectors:
+            return np.full_like(super().encode(sentences), np.nan)
+
+    with pytest.raises(AdequaError, match="NaN"):
+        cached(Broken(), tmp_path).encode("a")
+    assert not (tmp_path / "f1.db").exists()
+
+
 def test_a_folder_that_cannot_be_made_costs_only_the_caching(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     encoder = cached(Letters(), tmp_path / "file" / "folder")

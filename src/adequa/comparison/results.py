@@ -307,7 +307,7 @@ class Comparison(Result):
                 "system": name,
                 "segment": segment["segment"],
                 "hypothesis": segment["systems"][index]["hypothesis"],
-                **segment["systems"][index]["scores"],
+                **_score_columns(segment["systems"][index]["scores"]),
             }
             for index, name in enumerate(self.systems)
             for segment in content["segments"]
@@ -436,6 +436,21 @@ class Comparison(Result):
 def _records(columns: Mapping[str, Collection[object]]) -> list[dict[str, Any]]:
     """Columns as a list of dictionaries, one per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _score_columns(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Scores by metric under names that no other column of segments has.
+
+    >>> _score_columns({"bleu": 1.0, "segment": 2.0})
+    {'bleu': 1.0, 'segment_score': 2.0}
+    """
+    columns = {}
+    for metric, score in scores.items():
+        name = metric
+        while name in {"system", "segment", "hypothesis"} or (name != metric and name in scores):
+            name += "_score"
+        columns[name] = score
+    return columns
 
 
 def _named_system(values: Mapping[str, Any]) -> dict[str, Any]:

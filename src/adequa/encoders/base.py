@@ -184,7 +184,7 @@ class CachedEncoder(_Cached, Encoder):
             vectors: Vectors = self.encoder.encode([texts[row] for row in rows])
             return vectors
 
-        return _cached_vectors(self.cache, keys, encode, self._progress)[inverse]
+        return _cached_vectors(self.name, self.cache, keys, encode, self._progress)[inverse]
 
     def coverage(self, sentences: Sequence[str]) -> Coverage | None:
         coverage: Coverage | None = self.encoder.coverage(sentences)
@@ -204,10 +204,11 @@ class CachedPairEncoder(_Cached, PairEncoder):
             )
             return vectors
 
-        return _cached_vectors(self.cache, keys, encode, self._progress)[inverse]
+        return _cached_vectors(self.name, self.cache, keys, encode, self._progress)[inverse]
 
 
 def _cached_vectors(
+    name: str,
     cache: VectorCache,
     keys: Sequence[bytes],
     encode: Callable[[Sequence[int]], Vectors],
@@ -219,6 +220,8 @@ def _cached_vectors(
     for start in range(0, len(missing), _CHUNK):
         rows = missing[start : start + _CHUNK]
         vectors[rows] = encode(rows)
+        if not np.isfinite(vectors[rows]).all():  # never cached: it would stay wrong
+            raise AdequaError(f"{name} gives vectors with NaN or infinite numbers.")
         cache.put([keys[row] for row in rows], vectors[rows])
         if progress is not None:
             progress(len(rows))
