@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.read import total_bytes
-from adequa.io.text import line_blocks, lines, text_format
+from adequa.io.text import MemoryFile, line_blocks, lines, text_format
 
 # What str.splitlines or universal newlines would cut at, and a byte order mark.
 ODD = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r", "\ufeff", "\0"]
@@ -189,3 +189,14 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 def test_text_format() -> None:
     names = ["a.tsv", "b/a.b.JSON.GZ", "a.xml.xz", "a", "a.gz", "-"]
     assert list(map(text_format, names)) == [".tsv", ".json", ".xml", "", "", ""]
+
+
+def test_a_file_in_memory_is_never_looked_for_on_disk(tmp_path: Path) -> None:
+    on_disk = tmp_path / "secret.txt"
+    on_disk.write_text("secret\n", encoding="utf-8")
+    file = MemoryFile(str(on_disk), b"uploaded\n")
+    assert os.fspath(file) == "secret.txt"
+    assert list(lines(file)) == ["uploaded"]
+    assert total_bytes([file]) == len(b"uploaded\n")
+    assert list(lines(MemoryFile("-", b"a\n"))) == ["a"]
+    assert list(lines(MemoryFile(r"C:\runs\a.txt.gz", gzip.compress(b"packed\n")))) == ["packed"]

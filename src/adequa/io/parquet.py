@@ -11,7 +11,15 @@ from typing import Any, BinaryIO
 from adequa.errors import AdequaError
 from adequa.io.columns import Chunk, NotUtf8, OpenTable, places
 from adequa.io.shards import UNIT_BYTES, UNIT_ROWS, NewColumns, Unit
-from adequa.io.text import Advance, FilePath, display_name, uncompressed_name, unreadable
+from adequa.io.text import (
+    Advance,
+    FilePath,
+    display_name,
+    file_size,
+    open_binary,
+    uncompressed_name,
+    unreadable,
+)
 
 
 @contextmanager
@@ -21,11 +29,11 @@ def open_parquet(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
     if uncompressed_name(path) != Path(path).name:
         raise AdequaError(f"{name}: Parquet is compressed by itself; unpack the file first.")
     with ExitStack() as opened:
-        file = parquet_file(name, lambda: opened.enter_context(Path(path).open("rb")))
+        file = parquet_file(name, lambda: opened.enter_context(open_binary(path)))
         yield OpenTable(
             name,
             tuple(file.schema_arrow.names),
-            _chunks(file, name, Path(path).stat().st_size, advance),
+            _chunks(file, name, file_size(path) or 0, advance),
         )
 
 

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adequa.errors import AdequaError
 from adequa.io.text import (
-    STDIN,
     Advance,
     FilePath,
+    MemoryFile,
     Track,
     decoded_path,
     display_name,
+    file_size,
     ignore,
+    is_stdin,
     lines,
     stem,
     text_format,
@@ -89,7 +91,9 @@ def format_suffix(path: FilePath) -> str:
 
 def _is_stream(path: FilePath) -> bool:
     """Whether a path is standard input or a pipe, whose format no suffix tells."""
-    if os.fspath(path) in (STDIN, "/dev/stdin"):
+    if isinstance(path, MemoryFile):
+        return False
+    if is_stdin(path) or os.fspath(path) == "/dev/stdin":
         return True
     try:
         return stat.S_ISFIFO(Path(path).stat().st_mode)
@@ -118,12 +122,8 @@ def _read_wmt(path: FilePath, options: ReadOptions) -> Iterator[Segments]:
 
 def total_bytes(paths: Iterable[FilePath]) -> int | None:
     """The size of all files together, to which `advance` adds up; None for pipes."""
-    total = 0
-    for path in paths:
-        if os.fspath(path) == STDIN or not Path(path).is_file():
-            return None
-        total += Path(path).stat().st_size
-    return total
+    sizes = [file_size(path) for path in paths]
+    return None if None in sizes else sum(filter(None, sizes))
 
 
 def read_parallel(
@@ -158,13 +158,18 @@ def _refuse_repeats(
     hypotheses: Sequence[FilePath], references: Sequence[FilePath], source: FilePath | None
 ) -> None:
     everything = [*hypotheses, *references, *([] if source is None else [source])]
-    if [os.fspath(path) for path in everything].count(STDIN) > 1:
+    if sum(map(is_stdin, everything)) > 1:
         raise AdequaError("Standard input can be read once only, but - is given more than once.")
     for kind, paths in (("hypotheses", hypotheses), ("references", references)):
-        times = Counter(map(os.path.realpath, paths))
+        times = Counter(map(_identity, paths))
         for path in paths:
-            if times[os.path.realpath(path)] > 1:
+            if times[_identity(path)] > 1:
                 raise AdequaError(f"{display_name(path)} is given more than once among the {kind}.")
+
+
+def _identity(path: FilePath) -> object:
+    """What two paths to one file have in common."""
+    return id(path) if isinstance(path, MemoryFile) else os.path.realpath(path)
 
 
 def _plain_track(path: FilePath, advance: Advance) -> Track[str]:

@@ -31,13 +31,36 @@ _CONTROLS = frozenset((*range(0x08), *range(0x0E, 0x1B)))
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
+class MemoryFile(os.PathLike[str]):
+    """A file whose content is in memory, such as an upload; readers take it in place of a path.
+
+    The name tells the format and compression, and is what error sentences call the file.
+    """
+
+    def __init__(self, name: str, content: bytes) -> None:
+        # A name is no path here: no reader may look for the file on the disk of this machine.
+        self.name = Path(name.replace("\\", "/")).name or "file"
+        self.content = content
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"MemoryFile({self.name!r}, {len(self.content):,} bytes)"
+
+
+def is_stdin(path: FilePath) -> bool:
+    """Whether a path means standard input."""
+    return not isinstance(path, MemoryFile) and os.fspath(path) == STDIN
+
+
 def ignore(_count: int) -> None:
     """The `advance` of a caller who shows no progress."""
 
 
 def display_name(path: FilePath) -> str:
     """The name of a file in error sentences."""
-    return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+    return "standard input" if is_stdin(path) else os.fspath(path)
 
 
 def uncompressed_name(path: FilePath) -> str:
@@ -75,7 +98,7 @@ def byte_blocks(
 ) -> Iterator[bytes]:
     """A file's content after decompression, block by block; `-` is standard input."""
     try:
-        with _opened(path) as raw:
+        with open_binary(path) as raw:
             yield from _blocks(raw, display_name(path), advance, block_size)
     except OSError as error:
         raise unreadable(display_name(path), error) from error
@@ -181,12 +204,24 @@ def _compression(path: FilePath) -> str | None:
     return _COMPRESSIONS.get(Path(path).suffix.lower())
 
 
-def _opened(path: FilePath) -> AbstractContextManager[BinaryIO]:
-    if os.fspath(path) != STDIN:
+def open_binary(path: FilePath) -> AbstractContextManager[BinaryIO]:
+    """Open a file for reading as it is stored, without decompression."""
+    if isinstance(path, MemoryFile):
+        return io.BytesIO(path.content)
+    if not is_stdin(path):
         return Path(path).open("rb")
     if sys.stdin is None:
         raise AdequaError("Standard input is closed: there is nothing to read from it.")
     return nullcontext(sys.stdin.buffer)
+
+
+def file_size(path: FilePath) -> int | None:
+    """Number of bytes of a file as it is stored; None where that is not known, as of pipes."""
+    if isinstance(path, MemoryFile):
+        return len(path.content)
+    if is_stdin(path) or not Path(path).is_file():
+        return None
+    return Path(path).stat().st_size
 
 
 def _decompressed(raw: io.RawIOBase, path: FilePath) -> AbstractContextManager[BinaryIO]:
