@@ -216,6 +216,16 @@ def _is_region(part: str) -> bool:
     return part.upper() in _countries() or bool(_NUMBERED_REGION.fullmatch(part))
 
 
+def are_related(one: str | None, other: str | None) -> bool:
+    """Whether two codes may name one language: equal, of one macrolanguage, or one not known.
+
+    >>> are_related("hr", "sh"), are_related("de", None), are_related("de", "nl")
+    (True, True, False)
+    """
+    wider = {_MACROLANGUAGES.get(code, code) for code in (one, other) if code is not None}
+    return len(wider) < _SIDES
+
+
 def target_language(
     given: str | TargetLanguage | None, texts: Iterable[str], pairs: Iterable[str] = ()
 ) -> TargetLanguage:
@@ -277,7 +287,7 @@ _MANY_LETTERS, _MANY_WORDS = 60, 12  # different words; fewer of a shared script
 _MAIN_SCRIPT = 0.6  # fraction of all letters that must be of one script
 _MARGIN, _RELATIVE_MARGIN = 60.0, 0.02  # nats over the second language, in all and an n-gram
 _CLOSE_MARGIN = 0.06  # nats an n-gram over another language of the same macrolanguage
-_HAN_LETTERS = 30  # without kana, from which on a text is Chinese and not a Japanese heading
+_HAN_LETTERS = 20  # without kana, from which on a text is Chinese and not a Japanese heading
 _KANA, _NO_KANA = (
     0.05,
     0.005,
