@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader
+from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader, check_language
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -20,6 +20,7 @@ from adequa.cli.options import (
     Device,
     Hypotheses,
     Input,
+    Language,
     NoCache,
     Output,
     Quiet,
@@ -107,6 +108,7 @@ def score(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
+    language: Language = None,
     metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
     segments: Annotated[
         bool,
@@ -168,17 +170,19 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     chosen = scores_format(format_, output, segments=segments)
+    check_language(language)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    metrics = loader.load_all(metric or DEFAULT_METRICS)
+    metrics = loader.load_all(metric) if metric else {}
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
         "score", hypothesis or [], reference or [], source, input_, column or [], ids
     )
     check_outputs({"-o": output}, paths)
-    result = _score(read_batches, paths, metrics, segments, by, quiet)
-    remarks = (remark for each in metrics.values() for remark in each.remarks())
-    print_notes((*result.notes(), *remarks), quiet=quiet)
+    result, notes = _score(
+        read_batches, paths, metrics, loader, language, segments=segments, by=by, quiet=quiet
+    )
+    print_notes(notes, quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
 
 
@@ -193,17 +197,38 @@ def _score(
     read_batches: BatchReader,
     paths: Sequence[str],
     metrics: Mapping[str, Metric],
+    loader: MetricLoader,
+    language: str | None,
+    *,
     segments: bool,
     by: str | None,
     quiet: bool,
-) -> ScoringResult:
+) -> tuple[ScoringResult, tuple[str, ...]]:
+    """The scores, and notes on them; without metrics, with those of the language."""
+    from adequa.metrics.language import (
+        default_metrics,
+        default_notes,
+        metrics_for,
+        read_language,
+        remaining_remarks,
+    )
     from adequa.scoring.results import score_stream
 
     with progress("Scoring", None, quiet=quiet) as work:
         ahead = ReadAhead(paths, work)
         batches = ahead.items(read_batches(advance=ahead.bytes_read), len)
-        reported = _report_progress(batches, work.texts_scored)
-        return score_stream(reported, metrics, keep_segments=segments, by=by)
+        stream = read_language(batches, language)
+        notes = stream.notes if metrics else (*stream.notes, *default_notes(stream.target))
+        loaded = metrics or loader.load_all(default_metrics(stream.target))
+        scorers = metrics_for(loaded, stream.target)
+        reported = _report_progress(stream.batches, work.texts_scored)
+        result = score_stream(
+            reported, scorers, keep_segments=segments, by=by, language=stream.target
+        )
+    remarks = [remark for each in scorers.values() for remark in each.remarks()]
+    warnings = [each.warning for each in result.metrics]
+    said = (*notes, *result.notes())
+    return result, (*said, *remaining_remarks(remarks, warnings, said))
 
 
 def _report_progress(

@@ -55,6 +55,8 @@ def read_language(
     an error.
     """
     iterator = iter(batches)
+    if isinstance(given, TargetLanguage) and given.origin != "given":  # decided before
+        return LanguageStream(given, iterator, (language_note(given),))
     if given is not None:
         target = given if isinstance(given, TargetLanguage) else parse_language(given)
         iterator = _selected(iterator, target)
