@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import catch_warnings, simplefilter
 
 import typer
 
@@ -38,7 +39,7 @@ from adequa.cli.output import (
     scores_format,
     write_result,
 )
-from adequa.errors import AdequaError, counted
+from adequa.errors import AdequaError, AdequaWarning, counted
 from adequa.metrics import DEFAULT_METRICS
 from adequa.progress import Progress
 
@@ -154,7 +155,7 @@ def score(
         )  # fmt: skip
         chosen = chosen_format(format_, None)
         result = _score_corpus(
-            input_, output, metric or DEFAULT_METRICS, column or [],
+            input_, output, metric, column or [], language,
             engine=engine, workers=workers, address=address, gpus=gpus, device=device,
             prefix=prefix, max_characters=max_characters, quiet=quiet,
         )  # fmt: skip
@@ -255,8 +256,9 @@ def _is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bo
 def _score_corpus(
     inputs: str,
     output: str | None,
-    metrics: Sequence[str],
+    metrics: Sequence[str] | None,
     columns: Sequence[str],
+    language: str | None,
     *,
     engine: EngineName | None,
     device: Device | None,
@@ -266,25 +268,32 @@ def _score_corpus(
     """Score a corpus and print notes on it; `options` are others of `score_corpus`."""
     from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards
-    from adequa.scoring.corpus import score_corpus
+    from adequa.metrics.language import default_metrics, default_notes, language_note
+    from adequa.scoring.corpus import corpus_language, score_corpus
 
-    size = sum(shard.size for shard in find_shards(inputs))
+    shards = find_shards(inputs)
+    size = sum(shard.size for shard in shards)
     if output is None:
         raise AdequaError(f"{inputs} is a corpus; name a folder for its scores with -o.")
     if Path(output).is_file():
         raise AdequaError(f"{output} is a file; scores of a corpus go to a folder.")
-    with progress("Scoring", size, quiet=quiet) as work:
+    target = corpus_language(shards, column_mapping(columns), language)
+    notes = [] if language else [language_note(target)]
+    notes += [] if metrics else default_notes(target)
+    with progress("Scoring", size, quiet=quiet) as work, catch_warnings():
+        simplefilter("ignore", AdequaWarning)  # the table and the notes have them
         scored = score_corpus(
             inputs,
             output,
-            tuple(metrics),
+            tuple(metrics or default_metrics(target)),
+            language=target,
             columns=column_mapping(columns),
             engine="local" if engine is None else engine.value,
             device=None if device is None else device.value,
             progress=_corpus_display(work),
             **options,
         )
-    print_notes(_corpus_notes(scored, output), quiet=quiet)
+    print_notes([*notes, *_corpus_notes(scored, output)], quiet=quiet)
     return scored.results
 
 

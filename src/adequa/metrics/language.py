@@ -90,7 +90,7 @@ def _selected(batches: Iterator[Segments], target: TargetLanguage) -> Iterator[S
     for batch in batches:
         pairs = batch.ids.get(PAIR, ())
         seen |= dict.fromkeys(pairs)
-        fits = {pair: _is_of(pair, target) for pair in dict.fromkeys(pairs)}
+        fits = {pair: is_of_language(pair, target) for pair in dict.fromkeys(pairs)}
         rows = [row for row, pair in enumerate(pairs) if fits[pair]] if pairs else range(len(batch))
         if len(rows):
             is_empty = False
@@ -99,7 +99,7 @@ def _selected(batches: Iterator[Segments], target: TargetLanguage) -> Iterator[S
         raise AdequaError(f"No segment is of {target.pair}; there are: {', '.join(sorted(seen))}.")
 
 
-def _is_of(pair: str, target: TargetLanguage) -> bool:
+def is_of_language(pair: str, target: TargetLanguage) -> bool:
     """Whether a language pair is that of a target; what names no language may be."""
     named = known_language(pair, "column")
     if named is None:
