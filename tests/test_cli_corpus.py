@@ -30,7 +30,10 @@ def test_shards_into_a_folder(corpus: Path, tmp_path: Path) -> None:
     out = f"{tmp_path}/out/"
     shown = run("score", "-i", f"{corpus}/*.jsonl", "-o", out, "-m", "chrf", "--workers", "1")
     assert shown.stdout.splitlines()[:2] == ["system  chrf ↑", "corpus   72.74"]
-    assert shown.stderr == f"note: 2 shards with 72 rows in {out}\n"
+    assert shown.stderr.splitlines() == [
+        "note: target language: English (detected); -l says otherwise.",
+        f"note: 2 shards with 72 rows in {out}",
+    ]
     assert "chrf" in read_jsonl(tmp_path / "out" / "literal.jsonl")[0]
 
 
@@ -45,7 +48,7 @@ def test_formats_and_silence(corpus: Path, tmp_path: Path) -> None:
 def test_rows_without_a_score_are_told(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl", [*rows_of("fluent"), {"mt": None, "ref": "x"}])
     shown = run("score", "-i", tmp_path / "a.jsonl", "-o", f"{tmp_path}/out/", "-m", "wer")
-    assert shown.stderr.splitlines()[1] == (
+    assert shown.stderr.splitlines()[2] == (
         'note: 1 row could not be scored; the first: a.jsonl, line 37 has no "mt".'
     )
 
@@ -55,13 +58,14 @@ def test_what_the_metric_remarks_is_told_as_of_one_file(tmp_path: Path, workers:
     corpus = write_german(tmp_path / "corpus")
     rows = [*read_jsonl(corpus / "a.jsonl"), *read_jsonl(corpus / "b.jsonl")]
     whole = write_jsonl(tmp_path / "corpus.jsonl", rows)
-    expected = run("score", "-i", whole, "-m", "adequa").stderr.splitlines()
+    expected = run("score", "-i", whole, "-m", "adequa", "-l", "en").stderr.splitlines()
     assert [line[:33] for line in expected] == [
         "note: empty hypotheses of corpus:",
         "note: 3 hypotheses of 4 that adeq",
     ]
     out = tmp_path / "out"
     command = ("score", "-i", corpus, "-o", f"{out}/", "-m", "adequa", "--workers", workers)
+    command = (*command, "-l", "en")
     assert run(*command).stderr.splitlines()[1:] == expected
     assert run(*command).stderr.splitlines()[1:] == expected  # of shards that are kept
     # A record from before there were counts says nothing of them: its shard is scored anew.

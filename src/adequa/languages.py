@@ -285,7 +285,12 @@ _LONGEST_TEXT = 1000  # characters that are read of one text
 _FEW_LETTERS = 10  # enough for a script that only one language has
 _MANY_LETTERS, _MANY_WORDS = 60, 12  # different words; fewer of a shared script prove nothing
 _MAIN_SCRIPT = 0.6  # fraction of all letters that must be of one script
-_MARGIN, _RELATIVE_MARGIN = 60.0, 0.02  # nats over the second language, in all and an n-gram
+_MARGIN, _RELATIVE_MARGIN = 60.0, 0.12  # nats over the second language, in all and an n-gram
+# Languages with a close relative, which is nearly as likely even for much text.
+_RELATED = frozenset(
+    {"bs", "ca", "da", "en", "es", "gl", "hr", "mai", "nb", "nn", "pt", "sl", "sr"}
+)
+_RELATED_MARGIN = 0.04
 _CLOSE_MARGIN = 0.06  # nats an n-gram over another language of the same macrolanguage
 _HAN_LETTERS = 20  # without kana, from which on a text is Chinese and not a Japanese heading
 _KANA, _NO_KANA = (
@@ -353,11 +358,13 @@ def _by_ngrams(texts: Sequence[str], script: str, letters: int) -> str | None:
         return None
     scores, count = model.scores(words, script)
     best = model.codes[int(scores.argmax())]
-    if best in _MACROLANGUAGES and model.margin(scores, {best}) < _CLOSE_MARGIN * count:
-        best = _MACROLANGUAGES[best]  # the answer for its languages together
-    languages = {best, *(code for code, parent in _MACROLANGUAGES.items() if parent == best)}
-    if model.margin(scores, languages) < max(_MARGIN, _RELATIVE_MARGIN * count):
+    parent = _MACROLANGUAGES.get(best, best)
+    languages = {best, *(code for code, other in _MACROLANGUAGES.items() if other == parent)}
+    relative_margin = _RELATED_MARGIN if best in _RELATED else _RELATIVE_MARGIN
+    if model.margin(scores, languages) < max(_MARGIN, relative_margin * count):
         return None
+    if len(languages) > 1 and model.margin(scores, {best}) < _CLOSE_MARGIN * count:
+        best = parent  # the answer for its languages together
     return None if best not in _names() or _is_mixed(texts, scores, script) else best
 
 

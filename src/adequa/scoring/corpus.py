@@ -203,7 +203,7 @@ def corpus_language(
     for shard in shards:
         try:
             texts, pairs = first_texts(shard, columns)
-        except AdequaError:  # a shard that cannot be read is reported later
+        except Exception:  # noqa: BLE001, S112  # whatever it is, it is reported with its shard
             continue
         return find_language(None, texts, pairs)
     return UNKNOWN_LANGUAGE
