@@ -280,6 +280,18 @@ def detect_language(texts: Iterable[str]) -> TargetLanguage:
     return UNKNOWN_LANGUAGE if code is None else TargetLanguage(code, "detected")
 
 
+def is_ambiguous(texts: Iterable[str]) -> bool:
+    """Whether texts whose language is not known have too much in them to be taken for English.
+
+    >>> is_ambiguous(["So it is."]), is_ambiguous(["東京都"])
+    (False, True)
+    """
+    sample = _sample(texts)
+    script, letters = _main_script(sample)
+    has_letters = letters.total() > 0
+    return has_letters and (script != "LATIN" or len(word_counts(sample)) >= _MANY_WORDS)
+
+
 _MOST_TEXTS, _MOST_CHARACTERS = 400, 40_000  # of a sample; more would cost time and change nothing
 _LONGEST_TEXT = 1000  # characters that are read of one text
 _FEW_LETTERS = 10  # enough for a script that only one language has

@@ -192,11 +192,10 @@ def _scorer(named: Metric | None, loader: MetricLoader, target: TargetLanguage) 
 
 def _notes(scorer: Metric, target: TargetLanguage, named: Metric | None) -> Iterator[str]:
     """The language of candidates, a warning where the metric does not know it, and remarks."""
-    from adequa.metrics.language import language_note, remaining_remarks
+    from adequa.metrics.language import language_notes, remaining_remarks
 
     warning = scorer.language_warning(target)
-    if target.origin != "given":
-        yield language_note(target)
+    yield from language_notes(target, ())
     if named is None and target.code not in {None, "en"}:
         yield f"{scorer.name} chooses: adequa knows English alone."
     yield from filter(None, [warning])

@@ -268,7 +268,7 @@ def _score_corpus(
     """Score a corpus and print notes on it; `options` are others of `score_corpus`."""
     from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards
-    from adequa.metrics.language import default_metrics, default_notes, language_note
+    from adequa.metrics.language import default_metrics, default_notes, language_notes
     from adequa.scoring.corpus import corpus_language, score_corpus
 
     shards = find_shards(inputs)
@@ -278,7 +278,7 @@ def _score_corpus(
     if Path(output).is_file():
         raise AdequaError(f"{output} is a file; scores of a corpus go to a folder.")
     target = corpus_language(shards, column_mapping(columns), language)
-    notes = [] if language else [language_note(target)]
+    notes = [*language_notes(target, ())]
     notes += [] if metrics else default_notes(target)
     with progress("Scoring", size, quiet=quiet) as work, catch_warnings():
         simplefilter("ignore", AdequaWarning)  # the table and the notes have them

@@ -108,17 +108,16 @@ def compare_outputs(
 ) -> Comparison:
     """Compare systems whose outputs are in memory, by default with the metrics of their language.
 
-    `compute` may score elsewhere, such as in the queues of a server. Remarks of metrics are then
-    left out, since they count over all that a metric has scored.
+    `compute` may score elsewhere, such as in the queues of a server, with the metrics as they are.
+    Remarks of metrics are then left out, since they count over all that a metric has scored.
     """
     settings = settings_or_default(ComparisonSettings, settings, "settings")
     settings = settings.for_systems(len(outputs.names))
     stream = read_language([outputs.batch(0, slice(None), outputs.references)], language)
     target = stream.target
-    resolved = [
-        source.for_language(target)
-        for source in metric_sources(default_metrics(target) if metrics is None else metrics)
-    ]
+    resolved = metric_sources(default_metrics(target) if metrics is None else metrics)
+    if compute is Metric.checked_statistics:
+        resolved = tuple(source.for_language(target) for source in resolved)
     # Files are read before the long work, so that one that cannot be read costs none.
     agreement = _agreement(resolved, people)
     words = None if known_words is None else vocabulary(outputs, known_words)
@@ -259,12 +258,10 @@ class Outputs:
 
     def language_notes(self, target: TargetLanguage) -> Iterator[Iterator[str]]:
         """Notes on each system that is the reference, or is not of the target language."""
-        for name, hypotheses in zip(self.names, self.hypotheses, strict=True):
-            identical = identical_outputs(Segments(hypotheses, self.references))
-            count = len(hypotheses)
-            yield system_notes(
-                name, hypotheses, self.sources, target, identical=identical, count=count
-            )
+        for index, name in enumerate(self.names):
+            segments = self.batch(index, slice(None), self.references)
+            identical = identical_outputs(segments)
+            yield system_notes(name, segments, target, identical=identical, count=len(self))
 
     @property
     def empty_counts(self) -> dict[str, int]:

@@ -97,8 +97,7 @@ def rank_segments(
     notes = chain.from_iterable(
         system_notes(
             name,
-            segments.hypotheses,
-            segments.sources,
+            segments,
             language,
             identical=identical_outputs(segments),
             count=len(segments),

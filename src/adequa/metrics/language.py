@@ -16,6 +16,7 @@ from adequa.languages import (
     TargetLanguage,
     are_related,
     detect_language,
+    is_ambiguous,
     known_language,
     parse_language,
     several_languages,
@@ -56,19 +57,25 @@ def read_language(
     """
     iterator = iter(batches)
     if isinstance(given, TargetLanguage) and given.origin != "given":  # decided before
-        return LanguageStream(given, iterator, (language_note(given),))
+        first = _beginning(iterator)
+        notes = language_notes(given, _first_references(first))
+        return LanguageStream(given, chain(first, iterator), notes)
     if given is not None:
         target = given if isinstance(given, TargetLanguage) else parse_language(given)
         iterator = _selected(iterator, target)
     beginning = _beginning(iterator)
-    references = [texts[0] for batch in beginning for texts in batch.references]
+    references = _first_references(beginning)
     if given is not None:
         notes = _contradiction(references, target)
         return LanguageStream(target, chain(beginning, iterator), notes)
     pairs = dict.fromkeys(pair for batch in beginning for pair in batch.ids.get(PAIR, ()))
     target = target_language(None, references, pairs)
     checked = _of_one_language(chain(beginning, iterator), target)
-    return LanguageStream(target, checked, (language_note(target),))
+    return LanguageStream(target, checked, language_notes(target, references))
+
+
+def _first_references(batches: Iterable[Segments]) -> list[str]:
+    return [texts[0] for batch in batches for texts in batch.references]
 
 
 def _beginning(batches: Iterator[Segments]) -> list[Segments]:
@@ -169,15 +176,21 @@ def metrics_for(metrics: Mapping[str, Metric], target: TargetLanguage) -> dict[s
 # Notes
 
 
-def language_note(target: TargetLanguage) -> str:
-    """The note that names the target language."""
+def language_notes(target: TargetLanguage, texts: Iterable[str]) -> tuple[str, ...]:
+    """The note that names the target language; English, as all defaults are for it, has none.
+
+    Where it is not known, the texts decide whether that is worth a note.
+    """
     if target.code is None:
-        return (
-            "the target language is not known, as the text is too short or of several languages; "
-            "-l names it."
+        unknown = (
+            "the target language is not known: the text is too short, or of more than one "
+            "language; -l names it."
         )
-    known = {"detected": " (detected); -l says otherwise", "column": f" (column {PAIR})"}
-    return f"target language: {target}{known.get(target.origin, '')}."
+        return (unknown,) if is_ambiguous(texts) else ()
+    if target.code == "en" or target.origin == "given":
+        return ()
+    known = "(detected); -l says otherwise" if target.origin == "detected" else f"(column {PAIR})"
+    return (f"target language: {target} {known}.",)
 
 
 def _contradiction(references: Sequence[str], target: TargetLanguage) -> tuple[str, ...]:
@@ -190,30 +203,32 @@ def _contradiction(references: Sequence[str], target: TargetLanguage) -> tuple[s
 
 def system_notes(
     name: str,
-    hypotheses: Sequence[str],
-    sources: Sequence[str] | None,
+    sample: Segments,
     target: TargetLanguage,
     *,
     identical: int,
     count: int,
 ) -> Iterator[str]:
-    """Notes on a system that is the reference, or that is not of the target language.
+    """Notes on a system that is the reference, or that is not of the language of the references.
 
-    `hypotheses` and `sources` may be a sample; `identical` of `count` outputs equal a reference.
+    `sample` are some of its segments, or all; `identical` of `count` outputs equal a reference.
     """
     if count >= _FEW_SEGMENTS and identical >= _NEARLY_ALL * count:
         yield (
             f"{identical:,} of {counted(count, 'output')} of {name} are identical to a reference: "
             "is it the reference, and no system?"
         )
-    if target.code is None:
+    detected = detect_language(sample.hypotheses)
+    if detected.code is None or are_related(detected.code, target.code):
         return
-    detected = detect_language(hypotheses)
-    if not are_related(detected.code, target.code):
-        pairs = zip(hypotheses, sources or (), strict=False)
-        is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(hypotheses)
+    expected = target  # or, where the user names another, that of the references
+    if target.origin in {"given", "unknown"}:
+        expected = detect_language([texts[0] for texts in sample.references])
+    if not are_related(detected.code, expected.code):
+        pairs = zip(sample.hypotheses, sample.sources or (), strict=False)
+        is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(sample)
         reason = " They are the source text." if is_source else ""
-        yield f"the outputs of {name} look {detected}, and the references are {target}.{reason}"
+        yield f"the outputs of {name} look {detected}, and the references are {expected}.{reason}"
 
 
 def identical_outputs(segments: Segments) -> int:

@@ -141,8 +141,7 @@ def default_metric(target: TargetLanguage) -> str:
 def _notes(segments: Segments, target: TargetLanguage) -> Iterator[str]:
     return system_notes(
         "the system",
-        segments.hypotheses,
-        segments.sources,
+        segments,
         target,
         identical=identical_outputs(segments),
         count=len(segments),

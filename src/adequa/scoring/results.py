@@ -377,8 +377,7 @@ class RunningScores:
                 for name, system in systems.items()
                 for note in system_notes(
                     name,
-                    system.sample,
-                    system.source_sample,
+                    concatenate(system.sample),
                     self._language,
                     identical=system.identical,
                     count=system.segments,
@@ -403,8 +402,7 @@ class _System:
     segments: int = 0
     empty: int = 0
     identical: int = 0  # outputs that equal a reference
-    sample: list[str] = field(default_factory=list)  # the first outputs
-    source_sample: list[str] = field(default_factory=list)
+    sample: list[Segments] = field(default_factory=list)  # the first ones
     reference_counts: set[int | None] = field(default_factory=set)
     sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
     waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
@@ -414,9 +412,8 @@ class _System:
         self.empty += sum(not hypothesis.strip() for hypothesis in segments.hypotheses)
         self.reference_counts.add(segments.reference_count)
         self.identical += identical_outputs(segments)
-        if len(self.sample) < _SAMPLE:
-            self.sample += segments.hypotheses[:_SAMPLE]
-            self.source_sample += (segments.sources or ())[:_SAMPLE]
+        if self.segments - len(segments) < _SAMPLE:
+            self.sample.append(segments.select(range(min(_SAMPLE, len(segments)))))
 
     def add(
         self,
