@@ -47,7 +47,7 @@ def example(*more: str | Path) -> subprocess.CompletedProcess[str]:
 def test_text_table() -> None:
     shown = example("-m", "bleu", "-m", "wer", "--decimals", "1")
     assert shown.returncode == 0
-    assert shown.stderr == "note: target language: English (detected); -l says otherwise.\n"
+    assert shown.stderr == ""
     header, *rows, blank, legend, bleu, wer = shown.stdout.splitlines()
     assert header.split() == ["system", "bleu", "↑", "wer", "↓"]
     assert [row.split()[0] for row in rows] == list(SYSTEMS)
@@ -188,7 +188,7 @@ def test_columns_by_other_names() -> None:
 def test_empty_hypotheses_are_noted_and_scored(tmp_path: Path) -> None:
     (tmp_path / "hyp.txt").write_text("a b\n\n", encoding="utf-8")
     (tmp_path / "ref.txt").write_text("a b\nc d\n", encoding="utf-8")
-    arguments = ["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "wer", "-l", "en"]
+    arguments = ["score", "-t", "hyp.txt", "-r", "ref.txt", "-m", "wer"]
     shown = adequa(*arguments, cwd=tmp_path)
     assert "0.5000" in shown.stdout
     assert shown.stderr == "note: empty hypotheses of hyp: 1 of 2, scored as they are.\n"
@@ -197,7 +197,7 @@ def test_empty_hypotheses_are_noted_and_scored(tmp_path: Path) -> None:
 
 def test_systems_of_different_size_are_noted() -> None:
     table = "system\tmt\tref\na\tx\tx\na\tx\tx\nb\tx\tx\n"
-    shown = adequa("score", "-i", "-", "-m", "wer", "-l", "en", stdin=table)
+    shown = adequa("score", "-i", "-", "-m", "wer", stdin=table)
     assert shown.stderr == "note: the systems have different numbers of segments (a 2, b 1).\n"
 
 
@@ -374,7 +374,7 @@ def test_no_bar_for_quick_work_on_a_terminal() -> None:
     reader, writer = pty.openpty()
     command = [sys.executable, "-m", "adequa", "score", "-t", "fluent.txt", "-r", "reference.txt"]
     shown = subprocess.run(
-        [*command, "-m", "wer", "-l", "en"],
+        [*command, "-m", "wer"],
         stderr=writer,
         stdout=subprocess.PIPE,
         cwd=EXAMPLES,

@@ -69,7 +69,7 @@ def test_tsv_and_markdown_tell_the_same(comparison: Comparison) -> None:
 
 def test_json_report_and_output(tmp_path: Path) -> None:
     output, report = tmp_path / "found.json", tmp_path / "report.html"
-    more = ("-m", "wer", "-l", "en", *QUICK, "-o", output, "--segments", "--report", report)
+    more = ("-m", "wer", *QUICK, "-o", output, "--segments", "--report", report)
     result = run_compare("literal", "fluent", more=more)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     content = json.loads(output.read_text(encoding="utf-8"), parse_constant=pytest.fail)
@@ -165,7 +165,7 @@ def test_no_file_that_is_read_is_written_over(tmp_path: Path, option: str, outpu
 
 def run_gate(baseline: str, candidate: str, *more: str | Path) -> subprocess.CompletedProcess[str]:
     named = ("--baseline", EXAMPLES / f"{baseline}.txt", "--candidate", EXAMPLES / candidate)
-    return adequa("gate", *named, "-r", EXAMPLES / "reference.txt", "-l", "en", *more)
+    return adequa("gate", *named, "-r", EXAMPLES / "reference.txt", *more)
 
 
 def test_a_gate_that_passes_and_one_that_fails(tmp_path: Path) -> None:

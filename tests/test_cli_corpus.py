@@ -30,10 +30,7 @@ def test_shards_into_a_folder(corpus: Path, tmp_path: Path) -> None:
     out = f"{tmp_path}/out/"
     shown = run("score", "-i", f"{corpus}/*.jsonl", "-o", out, "-m", "chrf", "--workers", "1")
     assert shown.stdout.splitlines()[:2] == ["system  chrf ↑", "corpus   72.74"]
-    assert shown.stderr.splitlines() == [
-        "note: target language: English (detected); -l says otherwise.",
-        f"note: 2 shards with 72 rows in {out}",
-    ]
+    assert shown.stderr == f"note: 2 shards with 72 rows in {out}\n"
     assert "chrf" in read_jsonl(tmp_path / "out" / "literal.jsonl")[0]
 
 
@@ -48,7 +45,7 @@ def test_formats_and_silence(corpus: Path, tmp_path: Path) -> None:
 def test_rows_without_a_score_are_told(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl", [*rows_of("fluent"), {"mt": None, "ref": "x"}])
     shown = run("score", "-i", tmp_path / "a.jsonl", "-o", f"{tmp_path}/out/", "-m", "wer")
-    assert shown.stderr.splitlines()[2] == (
+    assert shown.stderr.splitlines()[1] == (
         'note: 1 row could not be scored; the first: a.jsonl, line 37 has no "mt".'
     )
 

@@ -303,6 +303,8 @@ _RELATED = frozenset(
     {"bs", "ca", "da", "en", "es", "gl", "hr", "mai", "nb", "nn", "pt", "sl", "sr"}
 )
 _RELATED_MARGIN = 0.04
+# Languages for which short texts of a larger relative are easily taken.
+_MINOR, _MINOR_MARGIN = frozenset({"ast", "bho", "sco"}), 0.3
 _CLOSE_MARGIN = 0.06  # nats an n-gram over another language of the same macrolanguage
 _HAN_LETTERS = 20  # without kana, from which on a text is Chinese and not a Japanese heading
 _KANA, _NO_KANA = (
@@ -372,7 +374,8 @@ def _by_ngrams(texts: Sequence[str], script: str, letters: int) -> str | None:
     best = model.codes[int(scores.argmax())]
     parent = _MACROLANGUAGES.get(best, best)
     languages = {best, *(code for code, other in _MACROLANGUAGES.items() if other == parent)}
-    relative_margin = _RELATED_MARGIN if best in _RELATED else _RELATIVE_MARGIN
+    relative_margin = _MINOR_MARGIN if best in _MINOR else _RELATIVE_MARGIN
+    relative_margin = _RELATED_MARGIN if best in _RELATED else relative_margin
     if model.margin(scores, languages) < max(_MARGIN, relative_margin * count):
         return None
     if len(languages) > 1 and model.margin(scores, {best}) < _CLOSE_MARGIN * count:
@@ -392,7 +395,7 @@ def _is_mixed(texts: Sequence[str], scores: FloatArray, script: str) -> bool:
         margin = likelihoods.max() - likelihoods[own].max()
         other = model.codes[int(likelihoods.argmax())]
         others[other] += margin > max(_MIXED_MARGIN, _RELATIVE_MIXED_MARGIN * count)
-    return max(others.values(), default=0) > _MIXED * len(chosen)
+    return max(others.values(), default=0) > max(1, _MIXED * len(chosen))
 
 
 # Languages that are told apart only by much text, by the language (ISO 639-3) that has them all.

@@ -296,7 +296,7 @@ def _check_setting(entry: CatalogueEntry, key: str, value: object) -> None:
             f"{entry.name}: {key} is set by the operator of the server, not by a request."
         )
     # Other tokenizers download what they need, or need further packages.
-    if key == "tokenize" and value not in TOKENIZERS:
+    if key == "tokenize" and value not in (*TOKENIZERS, (entry.settings or {})[key]):
         raise AdequaError(
             f'{entry.name}: "{_shortened(str(value))}" is not a value of tokenize that a request '
             f"may give; choose one of {', '.join(TOKENIZERS)}."
