@@ -16,6 +16,7 @@ import numpy as np
 
 from adequa.comparison.settings import ComparisonSettings
 from adequa.errors import AdequaError, nearest
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.segments import FloatArray, IntArray
 from adequa.tables import Column, Format, LazyRows, Result, Row, Table, markdown_text, plain
 
@@ -125,6 +126,7 @@ class MetricComparison:
     ranks: IntArray
     pairs: tuple[SystemPair, ...]  # every system with every later one
     segments: FloatArray | None  # (systems, segments)
+    warning: str | None = None  # why the scores mean little for the target language
 
     def pair(self, first: int, second: int) -> SystemPair:
         """The pair of these two systems, in the order of the systems."""
@@ -169,6 +171,7 @@ class MetricComparison:
             "signature": self.signature,
             "segment_signature": self.segment_signature,
             "higher_is_better": self.higher_is_better,
+            **({} if self.warning is None else {"warning": self.warning}),
             "systems": _records(columns),
             "pairs": [pair.to_dict(names) for pair in self.pairs],
         }
@@ -246,6 +249,7 @@ class Comparison(Result):
     notes: tuple[str, ...] = ()
     frequencies: Mapping[str, int] | None = None  # of words, where a text was given for them
     test_set: str = ""  # name of the test set, such as that of the file of references
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -405,6 +409,7 @@ class Comparison(Result):
             "systems": list(self.systems),
             "baseline": self.systems[0],
             "segment_count": len(self.outputs),
+            "language": self.language.to_dict(),
             "settings": plain(self.settings),
             "metrics": [metric.to_dict(self.systems) for metric in self.metrics],
             "buckets": [

@@ -63,7 +63,7 @@ def join_names(names: Sequence[str], limit: int | None = None) -> str:
 
 
 def _counts(metric: MetricComparison) -> bool:
-    return metric.segments is not None and not getattr(metric, "warning", None)
+    return metric.segments is not None and metric.warning is None
 
 
 # What the tests say of all pairs
@@ -356,7 +356,7 @@ def _left_out(comparison: Comparison) -> Iterator[str]:
 
 
 def _warned(metric: MetricComparison) -> bool:
-    return bool(getattr(metric, "warning", None))
+    return metric.warning is not None
 
 
 def _without_tests(comparison: Comparison) -> str:
