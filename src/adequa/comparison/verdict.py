@@ -268,7 +268,7 @@ def _below(
         return f"{relations.list(group)} {'is' if len(group) == 1 else 'are'} far behind"
     if len(above) == 1:
         return f"{leader} beats {names}"
-    return f"{'both' if len(above) == _PAIR else f'all {len(above)}'} beat {names}"
+    return f"{'both' if len(above) == _PAIR else f'these {len(above)}'} beat {names}"
 
 
 def _inside(relations: _Relations, group: Sequence[int]) -> str:
@@ -306,10 +306,11 @@ def _group_in_words(relations: _Relations, group: Sequence[int]) -> str:
         beaten = [other for other in group if beats[better, other]]
         if beaten:
             others = [other for other in group if other not in {better, *beaten}]
-            return (
-                f"{names} overlap: {relations.names[better]} beats {relations.list(beaten)}, "
+            words = (
+                f"{relations.names[better]} beats {relations.list(beaten)}, "
                 f"but not {relations.list(others)}"
             )
+            return words if better == group[0] else f"{names} overlap: {words}"
     return f"{names} overlap: only some of the metrics find differences"
 
 
