@@ -163,8 +163,13 @@ def test_metrics_that_find_other_differences() -> None:
     first = metric("chrf", [60, 55, 50], ["AB", "AC", "BC"])
     second = metric("bleu", [40, 35, 34.9], ["AB", "AC"])
     assert say(first, second) == (
-        "A beats B and C, and B beats C under chrf only; no metric contradicts another, but 1 pair "
-        "differs under some metrics only."
+        "A beats B and C, and B beats C under chrf only; otherwise the metrics agree."
+    )
+    few = metric("bleu", [40, 39, 38, 30], ["AC", "AD", "BD", "CD"])
+    more = metric("chrf", [60, 59, 58, 50], ["AB", "AC", "AD", "BC", "BD", "CD"])
+    assert say(more, few) == (
+        "A beats C, but not B; these 3 beat D; no metric contradicts another, but 2 pairs differ "
+        "under some metrics only."
     )
     against = metric("bleu", [40, 34, 36], ["AB", "AC", "BC"])
     assert say(first, against) == (
