@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from adequa.cli.main import app
 from adequa.io.read import InputSummary
 from adequa.io.text import MemoryFile
 from adequa.segments import Segments
+from adequa.service.app import ServiceSettings
 from input_kinds import DOCUMENT, Case, Content, cases
+from live_service import Live, served
 
 METRICS = ("chrf", "ter")
 CASES = cases()
@@ -116,36 +119,34 @@ def test_command_line(case: Case, tmp_path: Path) -> None:
         assert f"{count} segments" in result.stderr
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_api(case: Case) -> None:
-    """POST /v1/read, and what it answers on to /v1/score."""
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
     pytest.importorskip("adequa.service.reading")
+    with served(ServiceSettings(metrics=METRICS, workers=1)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_api(case: Case, live: Live) -> None:
+    """POST /v1/read, and what it answers on to /v1/score."""
     files = [
-        {
-            "name": file.name,
-            "role": file.role,
-            "base64": base64.b64encode(file.data).decode(),
-        }
+        {"name": file.name, "role": file.role, "base64": base64.b64encode(file.data).decode()}
         for file in case.files()
     ]
     options = case.kind.options(case.content)
     request = {"files": files} | {name: value for name, value in options.items() if value}
-    client = service()
-    answer = client.post("/v1/read", json=request)
-    assert answer.status_code == 200, answer.text
-    read = answer.json()
-    assert read["systems"] == {name: list(texts) for name, texts in case.content.systems.items()}
+    answer = live.post("/v1/read", request)
+    assert answer.status == 200, answer.body
+    texts = {name: answer.json[name] for name in ("systems", "references", "sources")}
+    assert texts["systems"] == {name: list(each) for name, each in case.content.systems.items()}
+    assert texts["sources"] == list(case.content.sources)
+    scored = live.post("/v1/score", {**texts, "metrics": METRICS})
+    assert scored.status == 200, scored.body
     for name, by_metric in scores_of(case.content).items():
-        body = {"hypotheses": read["systems"][name], "references": read["references"]}
-        scored = client.post("/v1/score", json={**body, "metrics": list(METRICS)})
-        assert scored.status_code == 200, scored.text
-        system = {each["name"]: each["score"] for each in scored.json()["metrics"]}
+        system = {
+            metric["name"]: next(
+                each["score"] for each in metric["systems"] if each["name"] == name
+            )
+            for metric in scored.json["metrics"]
+        }
         assert system == pytest.approx(by_metric)
-
-
-@cache
-def service() -> Any:
-    testing = pytest.importorskip("fastapi.testclient")
-    from adequa.service.app import create_app
-
-    return testing.TestClient(create_app())
