@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
 TABLES = (".tsv", ".csv", ".xlsx", ".jsonl", ".json", ".parquet")
-_BILINGUAL = (".xlf", ".xliff", ".tmx")
+# XLIFF, also as Trados, memoQ and Phrase name it, and translation memories.
+_BILINGUAL = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff", ".tmx")
 # All formats that hold everything in one file: tables, WMT mark-up, and XLIFF.
 _MARKED_UP = (".xml", ".sgm", ".sgml", *_BILINGUAL)
 READERS = (*TABLES, *_MARKED_UP)
