@@ -153,8 +153,73 @@ class RequestRow(_Strict):
     doc: Annotated[_Name | None, Field(description="Name of the document.")] = None
 
 
+Role = Literal["hypotheses", "references", "source", "table"]
+Quoting = Literal["auto", "rfc4180", "none"]
+
+
+class RequestFile(_Strict):
+    """A file with its content, in any format that the command line reads.
+
+    The ending of the name tells the format: `.sgm`, `.tsv`, `.jsonl.gz`; any other is plain text
+    with one segment per line.
+    """
+
+    name: Annotated[_Name, Field(min_length=1, description="Name of the file, with its ending.")]
+    role: Annotated[
+        Role | None,
+        Field(
+            description="What the file holds; `table` for one file that holds everything, as "
+            "`adequa score -i` reads it. Without it, guessed from the name and the content."
+        ),
+    ] = None
+    text: Annotated[str | None, Field(description="The content, if it is text.")] = None
+    base64: Annotated[
+        str | None, Field(description="The content as base64, if it is not text.")
+    ] = None
+    system: Annotated[
+        _Name | None,
+        Field(description="Name of the system; by default that of the file without its ending."),
+    ] = None
+
+
+_Files = Annotated[list[RequestFile], Field(min_length=1, max_length=1_000, fail_fast=True)]
+_Columns = Annotated[
+    dict[Annotated[str, Field(max_length=20)], _References],
+    Field(max_length=20, description="Names of the columns of a table, by field: `mt`, `ref`, …"),
+]
+
+
+class ReadRequest(_Strict):
+    """A request to read files as the command line does."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "files": [
+                        {"name": "old.txt", "text": "The cat sat on mat.\nHe have gone to home.\n"},
+                        {"name": "ref.txt", "text": "The cat sat on a mat.\nHe has gone home.\n"},
+                    ]
+                }
+            ]
+        }
+    )
+    files: Annotated[_Files, Field(description="Files, with their content.")]
+    systems: Annotated[
+        list[_Name] | None,
+        Field(max_length=100, description="Columns of a table that each hold one system."),
+    ] = None
+    columns: _Columns | None = None
+    quoting: Annotated[
+        Quoting, Field(description="How cells of CSV and TSV files are quoted.")
+    ] = "auto"
+    texts: Annotated[
+        bool, Field(description="Include the texts, and not only what was read of each file.")
+    ] = True
+
+
 class TextsRequest(_Strict):
-    """Texts of a request: row by row, or as columns of all systems."""
+    """Texts of a request: row by row, as columns of all systems, or in files."""
 
     rows: Annotated[
         Annotated[list[RequestRow], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
