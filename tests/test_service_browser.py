@@ -13,7 +13,7 @@ import pytest
 
 from adequa.service.app import ServiceSettings
 from adequa.service.limits import Limits
-from browser import Watched, browser, needs_browser
+from browser import Watched, browser, needs_browser, violations
 from live_service import Live, served, until
 from test_cli import EXAMPLES
 from test_report import NASTY
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Download, Page
 
 pytestmark = needs_browser
-AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 METRICS = ("chrf", "wer", "bleu")
 PHONE = {"width": 390, "height": 844}
 
@@ -87,17 +86,6 @@ def saved(page: Page, file: str) -> str:
         page.click(f'[data-file="{file}"]')
     download: Download = waiting.value
     return Path(download.path()).read_text(encoding="utf-8")
-
-
-def violations(page: Page) -> list[str]:
-    """Serious barriers, by axe-core."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    download = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
-        f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}"
-        for each in download["violations"]
-        if each["impact"] in {"serious", "critical"}
-    ]
 
 
 def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> None:

@@ -17,6 +17,14 @@ class AdequaError(Exception):
     """Bad input, settings or files. The command line prints the sentence and exits with code 2."""
 
 
+class AdequaWarning(UserWarning):
+    """Something in the input or the settings makes numbers mean less than they seem to."""
+
+
+class LanguageWarning(AdequaWarning):
+    """A metric does not know the language of the translations, or the language is in doubt."""
+
+
 class UnknownSettingError(AdequaError):
     """A setting that a metric does not have."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adequa.comparison.settings import ComparisonSettings
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.segments import FloatArray, IntArray
 from adequa.tables import Column, Format, LazyRows, Result, Row, Table, plain
 
@@ -123,6 +124,7 @@ class MetricComparison:
     ranks: IntArray
     pairs: tuple[SystemPair, ...]  # every system with every later one
     segments: FloatArray | None  # (systems, segments)
+    warning: str | None = None  # why the scores mean little for the target language
 
     def pair(self, first: int, second: int) -> SystemPair:
         """The pair of these two systems, in the order of the systems."""
@@ -167,6 +169,7 @@ class MetricComparison:
             "signature": self.signature,
             "segment_signature": self.segment_signature,
             "higher_is_better": self.higher_is_better,
+            **({} if self.warning is None else {"warning": self.warning}),
             "systems": _records(columns),
             "pairs": [pair.to_dict(names) for pair in self.pairs],
         }
@@ -234,6 +237,7 @@ class Comparison(Result):
     metrics: tuple[MetricComparison, ...]
     split: Callable[[], tuple[Dimension, ...]]  # computes the dimensions
     notes: tuple[str, ...] = ()
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -347,6 +351,7 @@ class Comparison(Result):
             "systems": list(self.systems),
             "baseline": self.systems[0],
             "segment_count": len(self.outputs),
+            "language": self.language.to_dict(),
             "settings": plain(self.settings),
             "metrics": [metric.to_dict(self.systems) for metric in self.metrics],
             "buckets": [
