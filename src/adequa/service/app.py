@@ -28,7 +28,7 @@ from adequa.comparison import html as report
 from adequa.comparison.compare import Outputs
 from adequa.errors import AdequaError
 from adequa.io.read import READERS
-from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, known_languages, parse_language
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_names, parse_language
 from adequa.scoring.results import ScoringResult
 from adequa.segments import Segments
 from adequa.service import schemas
@@ -522,7 +522,7 @@ def _add_status(app: FastAPI, service: Service) -> None:
             "metrics": await asyncio.to_thread(service.catalogue.describe),
             "defaults": service.catalogue.defaults,
             "limits": {name: getattr(service.limits, name) for name in _PUBLIC_LIMITS},
-            "languages": [{"code": code, "name": name} for code, name in known_languages().items()],
+            "languages": [{"code": code, "name": name} for code, name in language_names().items()],
             "formats": list(READERS),
         }
         return json_response(content)
