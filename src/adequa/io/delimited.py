@@ -14,7 +14,7 @@ from itertools import chain, count, islice
 from typing import Any, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, counted
-from adequa.io.columns import FIELDS, Chunk, OpenTable, comma_separated, places
+from adequa.io.columns import FIELDS, Chunk, OpenTable, Quoting, comma_separated, places
 from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text_format
 
 Columns: TypeAlias = tuple[str, ...] | None  # to read; None for all
@@ -23,7 +23,11 @@ Row = TypeVar("Row")
 
 
 @contextmanager
-def open_text_table(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+def open_text_table(
+    path: FilePath,
+    advance: Advance,
+    quoting: Quoting = "auto",  # noqa: ARG001
+) -> Iterator[OpenTable]:
     """Open a TSV, JSONL or JSON file as a table.
 
     Standard input and pipes have no suffix: their first character tells the format. Blank lines

@@ -42,6 +42,7 @@ class MarkedUp:
     name: str
     keys: tuple[SegmentKey, ...]
     texts: Mapping[TextKind, Mapping[str, Mapping[SegmentKey, str]]]
+    format: str
 
     def source_track(self) -> Track[str]:
         """The source of every segment."""
@@ -85,11 +86,13 @@ class MarkedUp:
 
 def read_marked_up(path: FilePath, *, advance: Advance) -> MarkedUp:
     """A WMT file as a whole: such files hold a test set, whose parts may come in any order."""
-    marked_texts = _xml_texts if text_format(path) == ".xml" else _sgm_texts
-    return _collected(display_name(path), marked_texts(path, advance=advance))
+    is_xml = text_format(path) == ".xml"
+    marked_texts = _xml_texts if is_xml else _sgm_texts
+    format_ = "WMT XML" if is_xml else "WMT SGM"
+    return _collected(display_name(path), marked_texts(path, advance=advance), format_)
 
 
-def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
+def _collected(name: str, marked_texts: Iterable[MarkedText], format_: str) -> MarkedUp:
     keys: dict[SegmentKey, None] = {}
     parts: dict[TextKind, dict[str, dict[SegmentKey, str]]] = {}
     for part, by, key, text in marked_texts:
@@ -104,7 +107,7 @@ def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
             f"{name} holds no segments: .xml files have them in <src>, <ref> and <hyp>, "
             ".sgm files in <srcset>, <refset> and <tstset>."
         )
-    return MarkedUp(name, tuple(keys), parts)
+    return MarkedUp(name, tuple(keys), parts, format_)
 
 
 _SGM_PARTS: Mapping[str, TextKind] = {
