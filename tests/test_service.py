@@ -621,7 +621,7 @@ def test_a_client_that_does_not_read_is_left(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.2)
-    large = StoredComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
+    large = StoredComparison({}, float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
     live.service.store._comparisons["large"] = large
     left = 'route="/v1/comparisons/{name}",status="499"'
     until(lambda: live.connections == 0)

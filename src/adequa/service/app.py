@@ -368,7 +368,9 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             queue.check_capacity()
 
         def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
-            comparison = compare_queued(outputs, queues, settings, limits, task, texts.target)
+            comparison = compare_queued(
+                outputs, queues, settings, limits, task, target=texts.target
+            )
             task.enter("Writing")
             content = comparison.to_dict(segments=request.segments)
             if request.keep:
@@ -422,7 +424,10 @@ def _add_rank(app: FastAPI, service: Service) -> None:
             scorer = service.catalogue.ranker.loaded() if queue is None else queue
             ranking = rank_systems(systems, scorer, request, task)
             warning = scorer.metric.language_warning(target)
-            about = {"language": target.to_dict(), **({} if warning is None else {"warning": warning})}
+            about = {
+                "language": target.to_dict(),
+                **({} if warning is None else {"warning": warning}),
+            }
             return {**about, **ranking}
 
         return service.tasks.start(work, sum(sizes))

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +183,8 @@ class Catalogue:
             if metric is queue.metric:
                 adapted[label] = queue
                 continue
-            use = self._use(f"{metric.signature(1)}", lambda each=metric: self._queue(each, each.name))
+            load = partial(self._queue, metric, metric.name)
+            use = self._use(str(metric.signature(1)), load)
             loaded = resources.enter_context(use)
             adapted[label] = await asyncio.to_thread(loaded.loaded)
         return adapted

@@ -19,7 +19,7 @@ from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
-from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
+from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
 from adequa.progress import Progress
@@ -204,7 +204,8 @@ def compare_queued(
     settings: ComparisonSettings,
     limits: Limits,
     task: BackgroundTask[Any],
-    target: TargetLanguage = UNKNOWN_LANGUAGE,
+    *,
+    target: TargetLanguage,
 ) -> Comparison:
     """The comparison, as `adequa compare` computes it."""
     queue_of = {id(queue.metric): queue for queue in queues.values()}

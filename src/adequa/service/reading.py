@@ -1,7 +1,7 @@
 """Files of a request, read by the readers of the command line.
 
-Files come with their content, and no path of a request is ever opened. A set of files may be
-incomplete in `/v1/read`, so that the page can show what was read of a file as soon as it is dropped.
+Files come with their content, and no path of a request is ever opened. `/v1/read` also takes files
+without references or without hypotheses, so that the page can show what was read of each.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from adequa.io.text import MemoryFile, byte_blocks, ignore, line_blocks, text_fo
 from adequa.languages import TargetLanguage, target_language
 from adequa.segments import Segments
 from adequa.service.limits import Limits, RequestError
-from adequa.service.schemas import FilesRequest, RequestFile
+from adequa.service.schemas import FilesRequest, Quoting, RequestFile
 
 _BATCH = 64  # segments; few, so that limits are checked before much is in memory
 _TESTED_LINES = 50  # of a text, to tell whether it is a table or mark-up
@@ -123,7 +123,9 @@ def read_files(request: FilesRequest, limits: Limits, *, complete: bool = True) 
     try:
         if tables:
             return _read_one_table(files, tables, request, limits)
-        has = {role: any(each.role == role for each in files) for role in ("hypotheses", "references")}
+        has = {
+            role: any(each.role == role for each in files) for role in ("hypotheses", "references")
+        }
         if all(has.values()):
             return _read_together(files, request, limits)
         if complete:
@@ -284,13 +286,15 @@ def _read_one_table(
         batch=_BATCH,
     )
     systems = segments_from_batches(_within_limits(batches, file.name, limits))
-    return _texts(summaries, systems, request, columns=_column_names(file, request))
+    return _texts(summaries, systems, request, columns=_column_names(file, request.quoting))
 
 
 def _read_together(
     files: Sequence[UploadedFile], request: FilesRequest, limits: Limits
 ) -> ReadTexts:
-    of_role = {role: [each for each in files if each.role == role] for role in _ROLE_OF_PART.values()}
+    of_role = {
+        role: [each for each in files if each.role == role] for role in _ROLE_OF_PART.values()
+    }
     if len(of_role["source"]) > 1:
         raise RequestError(422, f"There is more than one source: {_names(of_role['source'])}.")
     summaries: list[InputSummary] = []
@@ -327,7 +331,7 @@ def _read_apart(files: Sequence[UploadedFile], request: FilesRequest, limits: Li
     joined = tuple(
         tuple(text for cells in row for text in cells) for row in zip(*references, strict=False)
     )
-    texts = (text for row in joined for text in row) if joined else _all(hypotheses.values())
+    detected_in = _all(joined or hypotheses.values())
     return ReadTexts(
         tuple(summaries),
         (),
@@ -335,7 +339,7 @@ def _read_apart(files: Sequence[UploadedFile], request: FilesRequest, limits: Li
         hypotheses,
         joined,
         sources,
-        target_language(request.language, texts),
+        target_language(request.language, detected_in),
     )
 
 
@@ -390,12 +394,12 @@ def _within_limits(batches: Iterable[Segments], name: str, limits: Limits) -> It
         yield batch
 
 
-def _column_names(file: MemoryFile, request: FilesRequest) -> tuple[str, ...]:
+def _column_names(file: MemoryFile, quoting: Quoting) -> tuple[str, ...]:
     """The names of the columns of a table; none if it has none, or they cannot be read."""
     if text_format(file) in {".sgm", ".sgml", ".xml", ".tmx", ".xlf", ".xliff"}:
         return ()
     try:
-        with open_table(file, ignore, request.quoting) as table:
+        with open_table(file, ignore, quoting) as table:
             return tuple(name[:200] for name in table.column_names[:100])
     except AdequaError:
         return ()
@@ -411,7 +415,7 @@ def _refusal(error: AdequaError, table: MemoryFile | None = None) -> RequestErro
     if table is not None and "--quoting" in sentence:
         question = {"kind": "quoting", "file": table.name}
     elif table is not None and ("--column" in sentence or "column" in sentence):
-        columns = _column_names(table, FilesRequest.model_construct(quoting="auto"))
+        columns = _column_names(table, "auto")
         question = {"kind": "columns", "file": table.name, "columns": list(columns)}
     for option, field in _FIELDS_OF_OPTIONS:
         sentence = option.sub(field, sentence)

@@ -205,9 +205,9 @@ class FilesRequest(_Strict):
     """Files of a request, and how to read them."""
 
     columns: _Columns | None = None
-    quoting: Annotated[
-        Quoting, Field(description="How cells of CSV and TSV files are quoted.")
-    ] = "auto"
+    quoting: Annotated[Quoting, Field(description="How cells of CSV and TSV files are quoted.")] = (
+        "auto"
+    )
     language: Annotated[
         str | None,
         Field(
