@@ -575,7 +575,8 @@ def _add_pages(app: FastAPI) -> None:
     documentation = report.fill_template(_asset("docs.html"), {"version": __version__})
     files = {
         "page.css": (f"{report.style()}\n{_asset('page.css')}", "text/css"),
-        "page.js": (report.script(*map(_asset, _SCRIPTS)), "text/javascript"),
+        # In a block, so that names of the page may be those of the report too.
+        "page.js": (report.script("{", *map(_asset, _SCRIPTS), "}"), "text/javascript"),
         "docs.js": (_asset("docs.js"), "text/javascript"),
         "icon.svg": (_asset("icon.svg"), "image/svg+xml"),
     }
