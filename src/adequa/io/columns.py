@@ -128,14 +128,6 @@ def _check_column(table: str, names: Sequence[str], name: str, field: str = "") 
     )
 
 
-def comma_separated(table: str) -> AdequaError:
-    """The refusal of a CSV file."""
-    return AdequaError(
-        f"{table} is separated by commas. Tables are separated by tabs here: give it as TSV, "
-        "JSONL, JSON or Parquet."
-    )
-
-
 # A table given without its header may have whole sentences for names.
 _LISTED_NAMES, _LISTED_LENGTH = 20, 40
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from adequa.io.wmt import MarkedUp
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
-TABLES = (".tsv", ".jsonl", ".json", ".parquet")
+TABLES = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
 # All formats that hold everything in one file: tables, and WMT mark-up.
 _MARKED_UP = (".xml", ".sgm", ".sgml")
 READERS = (*TABLES, *_MARKED_UP)
