@@ -328,8 +328,8 @@ BAD: dict[str, tuple[object, int, str]] = {
     "a key too many": (
         {"rows": [ROW], "metrics": ["wer"], "file": "x"},
         422,
-        '"file" is not a field of a request; it has: rows, systems, references, sources, '
-        "documents, metrics, segments, by.",
+        '"file" is not a field of a request; it has: columns, quoting, language, rows, systems, '
+        "references, sources, documents, files, metrics, segments, by.",
     ),
     "a key too many in a row": (
         {"rows": [ROW, {**ROW, "file": "x"}], "metrics": ["wer"]},

@@ -6,7 +6,7 @@ import gzip
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,7 @@ def text_of(name: str, lines: int = 12) -> str:
     return "\n".join(text.splitlines()[:lines])
 
 
-def drop(page: Page, files: dict[str, str | bytes]) -> None:
+def drop(page: Page, files: Mapping[str, str | bytes]) -> None:
     """Drop files on the page, and wait until the server has read all of them."""
     contents = {
         name: list(content.encode() if isinstance(content, str) else content)
@@ -196,7 +196,7 @@ def sgm(kind: str, name: str) -> str:
     return f'<{kind} setid="x" srclang="de" trglang="en">\n{document}\n</{kind}>\n'
 
 
-def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
+def test_files_are_dropped_and_chosen(chromium: Browser, live: Live, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "news.ref.sgm": sgm("refset", "reference"),
         "news-src.de.txt": text_of("source"),
@@ -215,13 +215,9 @@ def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
         roles = page.locator(".file-fields select").evaluate_all("all => all.map(n => n.value)")
         assert roles == ["references", "source", "hypotheses", "hypotheses"]
         assert chip(page, "my.old.txt.gz").locator(".system-name").input_value() == "my.old"
-        page.set_input_files(
-            "#file-input",
-            [
-                {"name": "latin.txt", "mimeType": "text/plain", "buffer": b"caf\xe9"},
-                {"name": "new.sgm", "mimeType": "text/plain", "buffer": b"<tstset>"},
-            ],
-        )
+        (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+        (tmp_path / "new.sgm").write_text("<tstset>")
+        page.set_input_files("#file-input", [tmp_path / "latin.txt", tmp_path / "new.sgm"])
         settle(page)
         wrong = chip(page, "latin.txt")
         assert "(0xe9) is not UTF-8" in wrong.locator(".file-problem").inner_text()
@@ -397,7 +393,7 @@ def test_the_page_explains_problems(chromium: Browser, live: Live) -> None:
         page = seen.page
         problem = page.locator("#problem")
         assert "keeps no such comparison" in problem.inner_text()
-        for texts, sentence in (
+        cases: tuple[tuple[Mapping[str, str | bytes], str], ...] = (
             ({}, "There is nothing to compare yet: drop files, or paste texts."),
             ({"ref.txt": "one"}, "There is no translation: drop its file, or paste it."),
             ({"new.txt": "one"}, "There is no reference: drop its file, or paste it."),
@@ -407,7 +403,8 @@ def test_the_page_explains_problems(chromium: Browser, live: Live) -> None:
             ({"new.txt": "a", "old.txt": "a", "ref.txt": "a"}, "needs two segments or more"),
             ({"none.txt": ""}, "none.txt is empty"),
             ({"a.tsv.gz": b"no"}, "a.tsv.gz is not a whole gzip file"),
-        ):
+        )
+        for texts, sentence in cases:
             for each in page.locator(".file .remove").all()[::-1]:
                 each.click()
             if texts:

@@ -15,10 +15,10 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
@@ -28,9 +28,8 @@ from adequa.comparison import html as report
 from adequa.comparison.compare import Outputs
 from adequa.errors import AdequaError
 from adequa.io.read import READERS
-from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_names, parse_language
+from adequa.languages import UNKNOWN_LANGUAGE, language_names, parse_language
 from adequa.scoring.results import ScoringResult
-from adequa.segments import Segments
 from adequa.service import schemas
 from adequa.service.catalogue import Catalogue
 from adequa.service.comparing import (
@@ -77,6 +76,7 @@ from adequa.service.schemas import (
     TextsRequest,
 )
 from adequa.service.scoring import (
+    RequestedTexts,
     language_remarks,
     off_loop,
     request_texts,
@@ -129,14 +129,6 @@ class ServiceSettings:
     lists_comparisons: bool = True  # to everyone who may send requests
     score_cache: tuple[Path, int] | None = None  # file of scores on disk, and its size in bytes
     limits: Limits = field(default_factory=Limits)
-
-
-class RequestTexts(NamedTuple):
-    """Texts of a request by system, their language, and the queues that score them."""
-
-    systems: dict[str, Segments]
-    target: TargetLanguage
-    queues: dict[str, MetricQueue]
 
 
 class Service:
@@ -196,12 +188,11 @@ class Service:
 
     async def texts(
         self, http: Request, request: TextsRequest, queues: Mapping[str, MetricQueue]
-    ) -> RequestTexts:
-        """The texts of a request, their language, and the metrics for that language."""
-        systems, target = await request_texts(request, self.limits)
+    ) -> tuple[RequestedTexts, dict[str, MetricQueue]]:
+        """The texts of a request, and the queues of its metrics for their language."""
+        texts = await request_texts(request, self.limits)
         resources = http.scope[RESOURCES]
-        queues = await self.catalogue.queues_for_language(queues, target.code, resources)
-        return RequestTexts(systems, target, queues)
+        return texts, await self.catalogue.queues_for_language(queues, texts.target.code, resources)
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
@@ -294,7 +285,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
     async def score_json(http: Request) -> Response:
         request = await service.parse(ScoreRequest, http)
         queues = await service.queues(http, request.metrics)
-        systems, target, queues = await service.texts(http, request, queues)
+        (systems, target, _), queues = await service.texts(http, request, queues)
         work = score_systems(systems, queues, request)
         results = with_language(await while_connected(http.scope, work), queues, target)
         count = http.scope[SEGMENTS] = sum(map(len, systems.values()))
@@ -360,8 +351,9 @@ def _add_score(app: FastAPI, service: Service) -> None:
 def _add_compare(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    def start(request: CompareRequest, texts: RequestTexts) -> BackgroundTask[dict[str, Any]]:
-        queues = texts.queues
+    def start(
+        request: CompareRequest, texts: RequestedTexts, queues: Mapping[str, MetricQueue]
+    ) -> BackgroundTask[dict[str, Any]]:
         outputs = Outputs.of(texts.systems)
         settings = comparison_settings(request, limits, outputs, len(queues))
         for queue in queues.values():
@@ -371,6 +363,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             comparison = compare_queued(
                 outputs, queues, settings, limits, task, target=texts.target
             )
+            comparison = replace(comparison, test_set=texts.test_set)
             task.enter("Writing")
             content = comparison.to_dict(segments=request.segments)
             if request.keep:
@@ -401,8 +394,8 @@ def _add_compare(app: FastAPI, service: Service) -> None:
     async def compare(http: Request) -> Response:
         request = await service.parse(CompareRequest, http)
         queues = await service.queues(http, request.metrics)
-        texts = await service.texts(http, request, queues)
-        task = await asyncio.to_thread(start, request, texts)
+        texts, queues = await service.texts(http, request, queues)
+        task = await asyncio.to_thread(start, request, texts, queues)
         _own(http, task)
         if LINES in http.headers.get("accept", ""):
             return LineStream(progress_lines(task))
@@ -412,8 +405,10 @@ def _add_compare(app: FastAPI, service: Service) -> None:
 def _add_rank(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    def start(request: RankRequest, texts: RequestTexts) -> BackgroundTask[dict[str, Any]]:
-        systems, target, queues = texts
+    def start(
+        request: RankRequest, texts: RequestedTexts, queues: Mapping[str, MetricQueue]
+    ) -> BackgroundTask[dict[str, Any]]:
+        systems, target, _ = texts
         queue = next(iter(queues.values()), None)
         sizes = list(map(len, systems.values()))
         limits.check_ranking(request.resamples, systems=len(systems), segments=max(sizes))
@@ -442,8 +437,8 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         request = await service.parse(RankRequest, http)
         metrics = [] if request.metric is None else [request.metric]
         queues = await service.queues(http, metrics)
-        texts = await service.texts(http, request, queues)
-        task = await asyncio.to_thread(start, request, texts)
+        texts, queues = await service.texts(http, request, queues)
+        task = await asyncio.to_thread(start, request, texts, queues)
         _own(http, task)
         return await _task_response(http, task)
 

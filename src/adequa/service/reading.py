@@ -82,12 +82,19 @@ class ReadTexts:
     sources: tuple[str, ...] | None
     language: TargetLanguage
 
+    @property
+    def test_set(self) -> str:
+        """The name of the test set: that of the first file of references, or of the table."""
+        named = (each.name for each in self.summaries if each.role in {"references", "table"})
+        return next(named, "")
+
     def to_dict(self, *, texts: bool) -> dict[str, Any]:
         """Summaries of the files, and texts in the shape of a request, ready for JSON."""
         content: dict[str, Any] = {
             "files": [summary.to_dict() for summary in self.summaries],
             "columns": list(self.columns),
             "language": self.language.to_dict(),
+            "notes": [],
         }
         return {**content, **self._texts()} if texts else content
 

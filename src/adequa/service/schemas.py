@@ -493,6 +493,7 @@ class ComparedMetric(BaseModel):
 class ComparisonResponse(BaseModel):
     """A comparison, in the shape of `adequa compare --format json`."""
 
+    verdict: str = Field(description="Who beats whom, in one or two sentences.")
     systems: list[str]
     baseline: str
     segment_count: int

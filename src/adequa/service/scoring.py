@@ -14,7 +14,7 @@ from collections.abc import (
 )
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,14 +43,25 @@ async def off_loop(segments: int, work: Callable[..., T], *arguments: Any) -> T:
     return work(*arguments) if segments < _SMALL else await asyncio.to_thread(work, *arguments)
 
 
-async def request_texts(
-    request: TextsRequest, limits: Limits
-) -> tuple[dict[str, Segments], TargetLanguage]:
-    """The segments of each system of a request, and the language that they are in."""
+class RequestedTexts(NamedTuple):
+    """The segments of each system of a request, their language, and the name of the test set."""
 
-    def texts() -> tuple[dict[str, Segments], TargetLanguage]:
-        systems = segments_by_system(request, limits)
-        return systems, language_of(systems, request.language)
+    systems: Mapping[str, Segments]
+    target: TargetLanguage
+    test_set: str = ""
+
+
+async def request_texts(request: TextsRequest, limits: Limits) -> RequestedTexts:
+    """The texts of a request, from its files if it has any."""
+
+    def texts() -> RequestedTexts:
+        if request.files is None:
+            systems = segments_by_system(request, limits)
+            return RequestedTexts(systems, language_of(systems, request.language))
+        _check_alternatives(request)
+        read = read_files(request, limits)
+        _check_names(read.systems, limits)
+        return RequestedTexts(read.systems, read.language, read.test_set)
 
     # Whether files are large is known only after they are read.
     return await off_loop(_SMALL if request.files else segment_count(request), texts)
@@ -239,11 +250,9 @@ def _concatenate(systems: Sequence[Segments]) -> Segments:
 
 
 def segments_by_system(request: TextsRequest, limits: Limits) -> dict[str, Segments]:
-    """The segments of each system of a request, in the order of the request."""
+    """The segments of each system of a request without files, in the order of the request."""
     _check_alternatives(request)
-    if request.files is not None:
-        systems = dict(read_files(request, limits).systems)
-    elif request.rows is not None:
+    if request.rows is not None:
         rows = request.rows
         limits.check_segments(len(rows))
         systems = {
