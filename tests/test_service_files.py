@@ -280,7 +280,7 @@ def test_no_file_of_the_server_is_read(live: Live, tmp_path: Path) -> None:
 
 def test_texts_and_files_exclude_each_other(live: Live) -> None:
     files = PARALLEL["text"]
-    others: dict[str, object]
+    others: Any
     for others, sentence in (
         ({"rows": []}, "Give files or texts, and not both."),
         ({"systems": {"a": ["b"]}}, "Give files or texts, and not both."),
