@@ -31,12 +31,13 @@ from adequa.segments import Segments, as_tuple, concatenate, joined_references
 
 if TYPE_CHECKING:
     from adequa.io.columns import OpenTable, Quoting, ReadOptions, UsedQuoting
-    from adequa.io.wmt import MarkedUp
+    from adequa.io.wmt import MarkedUp, TextKind
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
-TABLES = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
-# All formats that hold everything in one file: tables, and WMT mark-up.
-_MARKED_UP = (".xml", ".sgm", ".sgml")
+TABLES = (".tsv", ".csv", ".xlsx", ".jsonl", ".json", ".parquet")
+_BILINGUAL = (".xlf", ".xliff", ".tmx")
+# All formats that hold everything in one file: tables, WMT mark-up, and XLIFF.
+_MARKED_UP = (".xml", ".sgm", ".sgml", *_BILINGUAL)
 READERS = (*TABLES, *_MARKED_UP)
 _WMT_IDS = ("system", "doc")
 PLAIN_TEXT = "text"
@@ -167,6 +168,10 @@ def open_table(
         from adequa.io.parquet import open_parquet  # noqa: PLC0415  # an extra
 
         return open_parquet(path, advance)
+    if format_suffix(path) == ".xlsx":
+        from adequa.io.xlsx import open_xlsx  # noqa: PLC0415  # an extra
+
+        return open_xlsx(path, advance)
     from adequa.io.delimited import open_text_table  # noqa: PLC0415  # tables only
 
     return open_text_table(path, advance, quoting)
@@ -174,7 +179,10 @@ def open_table(
 
 def format_suffix(path: FilePath) -> str:
     """The suffix of a file's format; .tsv for standard input and pipes, which may be JSON too."""
-    return ".tsv" if _is_stream(path) else text_format(path)
+    if _is_stream(path):
+        return ".tsv"
+    suffix = text_format(path)
+    return ".xlsx" if suffix.startswith(".xlsx:") else suffix  # a sheet follows
 
 
 def _is_stream(path: FilePath) -> bool:
@@ -296,7 +304,8 @@ def read_parallel(
     `names` are those of the systems, one per file; a system without one is named after its file.
 
     Any of them may be a WMT `.sgm` or `.xml` file, which also names documents and may hold
-    multiple systems or references. Every batch comes once a system, with the same references.
+    multiple systems or references, or an XLIFF or TMX file, whose sources are read too; `language`
+    chooses among the languages of TMX. Every batch comes once a system, with the same references.
 
     `describe` is called with a summary of each file after the last batch.
     """
@@ -305,9 +314,17 @@ def read_parallel(
     _refuse_repeats(hypotheses, references, source)
     advance = advance or ignore
     opened: list[InputSummary] = []
-    systems = _system_tracks(hypotheses, names or [""] * len(hypotheses), advance, language, opened)
-    reference_tracks = [_reference_track(path, advance, language, opened) for path in references]
-    source_track = None if source is None else _source_track(source, advance, language, opened)
+    files: list[MarkedUp] = []  # those with mark-up, which may have sources too
+    unnamed = [""] * len(hypotheses)
+    systems = _system_tracks(hypotheses, names or unnamed, advance, language, opened, files)
+    reference_tracks = [
+        _reference_track(path, advance, language, opened, files) for path in references
+    ]
+    source_track = (
+        _common_sources(files)
+        if source is None
+        else _source_track(source, advance, language, opened)
+    )
     done = yield from _lockstep(systems, reference_tracks, source_track, batch=batch)
     if describe is not None:
         for summary in opened:
@@ -349,6 +366,15 @@ def _counted(opened: Sequence[InputSummary], cells: Sequence[object]) -> InputSu
     return replace(summary, segments=len(cells))
 
 
+def _common_sources(files: Iterable[MarkedUp]) -> Track[str] | None:
+    """The sources that come with translations; None where there are none, or files differ."""
+    tracks = [file.source_track() for file in files if file.has_sources]
+    texts = [tuple(track.cells) for track in tracks]
+    if not texts or len(set(texts)) > 1:
+        return None
+    return replace(tracks[0], cells=iter(texts[0]))
+
+
 def _refuse_repeats(
     hypotheses: Sequence[FilePath], references: Sequence[FilePath], source: FilePath | None
 ) -> None:
@@ -385,15 +411,22 @@ def _marked_up(
     return _open_marked_up(path, role, language, advance)
 
 
-def _open_marked_up(
-    path: FilePath,
-    role: Role,  # noqa: ARG001
-    language: str | None,  # noqa: ARG001
-    advance: Advance,
-) -> MarkedUp:
+def _open_marked_up(path: FilePath, role: Role, language: str | None, advance: Advance) -> MarkedUp:
+    if text_format(path) in _BILINGUAL:
+        from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
+
+        return read_bitext(path, _PARTS.get(role), language=language, advance=advance)
     from adequa.io.wmt import read_marked_up  # noqa: PLC0415  # only where needed
 
     return read_marked_up(path, advance=advance)
+
+
+# What the translations of a file with two languages are, by the role of the file.
+_PARTS: Mapping[Role, TextKind] = {
+    "hypotheses": "hypotheses",
+    "references": "references",
+    "source": "sources",
+}
 
 
 def _source_track(
@@ -410,9 +443,15 @@ def _format(marked_up: MarkedUp | None) -> str:
 
 
 def _reference_track(
-    path: FilePath, advance: Advance, language: str | None, opened: list[InputSummary]
+    path: FilePath,
+    advance: Advance,
+    language: str | None,
+    opened: list[InputSummary],
+    files: list[MarkedUp] | None = None,
 ) -> Track[tuple[str, ...]]:
     marked_up = _marked_up(path, "references", language, advance)
+    if marked_up is not None and files is not None:
+        files.append(marked_up)
     if marked_up is None:
         plain = _plain_track(path, advance)
         track, count = Track(plain.name, zip(plain.cells)), 1
@@ -422,12 +461,13 @@ def _reference_track(
     return track
 
 
-def _system_tracks(
+def _system_tracks(  # noqa: PLR0917
     paths: Sequence[FilePath],
     names: Sequence[str],
     advance: Advance,
     language: str | None,
     opened: list[InputSummary],
+    files: list[MarkedUp] | None = None,
 ) -> dict[str, Track[str]]:
     unnamed: list[tuple[FilePath, str]] = []
     chosen: list[list[str]] = []  # names by file, empty for systems that have none yet
@@ -437,6 +477,8 @@ def _system_tracks(
         inner = [""]
         marked_up = _marked_up(path, "hypotheses", language, advance)
         if marked_up is not None:
+            if files is not None:
+                files.append(marked_up)
             systems = marked_up.system_tracks()
             if name and len(systems) > 1:
                 raise AdequaError(
@@ -526,7 +568,8 @@ def _documents(tracks: Sequence[AnyTrack]) -> tuple[str, ...] | None:
                     f"The files do not hold the same segments in the same order: position "
                     f"{row + 1} is {first.place(row)}, but {track.place(row)}."
                 )
-    return tuple(document for document, _ in keys)
+    documents = tuple(document for document, _ in keys)
+    return documents if any(documents) else None
 
 
 def _refuse_blanks(

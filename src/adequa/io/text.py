@@ -332,18 +332,19 @@ class Track(Generic[Cell]):
     name: str
     cells: Iterator[Cell]
     keys: tuple[SegmentKey, ...] | None = None  # None for plain text, which has lines only
+    unit: str = "line"
 
     def place(self, row: int) -> str:
         """The file and the line, or the segment, of a row (from 0)."""
         if self.keys is None:
-            return f"{self.name}, line {row + 1}"
+            return f"{self.name}, {self.unit} {row + 1}"
         return f"{self.name}, {describe_segment(self.keys[row])}"
 
     def count(self, cells: int) -> str:
         """A number of cells in words."""
         if not cells:
             return f"{self.name} is empty"
-        return f"{self.name} has {counted(cells, 'line' if self.keys is None else 'segment')}"
+        return f"{self.name} has {counted(cells, self.unit)}"
 
 
 def describe_segment(key: SegmentKey) -> str:
@@ -353,4 +354,4 @@ def describe_segment(key: SegmentKey) -> str:
     'document "bbc.381790", segment 3'
     """
     document, segment = key
-    return f'document "{document}", segment {segment}'
+    return f'document "{document}", segment {segment}' if document else f"segment {segment}"

@@ -10,8 +10,10 @@ import base64
 import binascii
 import json
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -175,16 +177,35 @@ def _content(request: RequestFile) -> bytes:
 
 
 def _check_unpacked(file: MemoryFile, limits: Limits) -> None:
-    """Raise if a compressed file is too large; it is unpacked block by block to find out."""
+    """Raise if a file is too large when it is unpacked."""
     size = 0
-    for block in byte_blocks(file):
-        size += len(block)
+    for part in _unpacked_sizes(file):
+        size += part
         if size > limits.unpacked:
             raise RequestError(
                 413,
                 f"{file.name} has more than {limits.unpacked:,} bytes when it is unpacked, the "
                 "most that this server takes; send fewer segments.",
             )
+
+
+def _unpacked_sizes(file: MemoryFile) -> Iterator[int]:
+    """Bytes of a file when it is unpacked, in parts, so that a large one need not be."""
+    suffix = format_suffix(file)
+    if suffix == ".xlsx":
+        try:
+            with zipfile.ZipFile(BytesIO(file.content)) as archive:
+                yield from [info.file_size for info in archive.infolist()]
+        except (zipfile.BadZipFile, ValueError):
+            return  # as its reader will say
+    elif suffix == ".parquet":
+        from adequa.io.parquet import parquet_file  # noqa: PLC0415  # an extra
+
+        metadata = parquet_file(file.name, lambda: BytesIO(file.content)).metadata
+        # Unpacked pages, which may still repeat a long text by its number in a dictionary.
+        yield from [metadata.row_group(row).total_byte_size for row in range(metadata.num_row_groups)]
+    else:
+        yield from map(len, byte_blocks(file))
 
 
 def _guessed_role(file: MemoryFile, suffix: str) -> Role:
@@ -202,6 +223,13 @@ def _guessed_role(file: MemoryFile, suffix: str) -> Role:
             return "table"
         roles = [role for part, role in _ROLE_OF_PART.items() if part in parts]
         return by_name if by_name in roles else roles[0]
+    if suffix in {".xlf", ".xliff"}:
+        from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
+
+        parts = set(read_bitext(file, None, language=None, advance=ignore).texts)
+        return "table" if {"hypotheses", "references"} <= parts else by_name or "hypotheses"
+    if suffix == ".tmx":
+        return by_name or "references"
     if suffix in READERS:
         return "table"
     return by_name or "hypotheses"
