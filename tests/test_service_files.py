@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
 import lzma
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from csv import QUOTE_ALL
+from csv import writer as csv_writer
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +101,75 @@ TABLES = {
     "jsonl": file("all.jsonl", "".join(json.dumps(row) + "\n" for row in rows(*NAMES))),
     "json": file("all.json.gz", gzip.compress(json.dumps(rows(*NAMES)).encode())),
 }
+
+
+def workbook() -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in [["system", "mt", "ref", "src"], *(list(row.values()) for row in rows(*NAMES))]:
+        book.active.append(row)
+    book.save(stream)
+    return stream.getvalue()
+
+
+def parquet() -> bytes:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows(*NAMES)), stream)
+    return stream.getvalue()
+
+
+def csv() -> str:
+    stream = io.StringIO()
+    writer = csv_writer(stream, quoting=QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(["system", "mt", "ref", "src"])
+    writer.writerows(list(row.values()) for row in rows(*NAMES))
+    return "\ufeff" + stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("all.xlsx", workbook), ("all.parquet", parquet), ("all.csv", csv)],
+    ids=["xlsx", "parquet", "csv"],
+)
+def test_written_tables_are_read(live: Live, name: str, content: Callable[[], str | bytes]) -> None:
+    answer = read(live, file(name, content()))
+    assert answer["systems"] == {each: lines(each) for each in NAMES}
+    assert answer["references"] == [[text] for text in lines("reference")]
+    assert answer["columns"] == ["system", "mt", "ref", "src"]
+
+
+def tmx(name: str) -> str:
+    units = "".join(
+        f'<tu><tuv xml:lang="de"><seg>{source}</seg></tuv>'
+        f'<tuv xml:lang="en"><seg>{target}</seg></tuv></tu>\n'
+        for source, target in zip(lines("source"), lines(name), strict=True)
+    )
+    header = '<header srclang="de" segtype="sentence" o-tmf="x" adminlang="en" datatype="text"'
+    header += ' creationtool="x" creationtoolversion="1"/>'
+    return f'<tmx version="1.4">{header}<body>\n{units}</body></tmx>'
+
+
+def xliff(name: str) -> str:
+    units = "".join(
+        f'<trans-unit id="{number}"><source>{source}</source><target>{target}</target></trans-unit>'
+        for number, (source, target) in enumerate(zip(lines("source"), lines(name), strict=True), 1)
+    )
+    return (
+        '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="x" '
+        'source-language="de" target-language="en" datatype="plaintext"><body>'
+        f"{units}</body></file></xliff>"
+    )
+
+
+def test_files_of_translation_tools_are_read(live: Live) -> None:
+    answer = read(live, file("memory.tmx", tmx("reference")), file("fluent.xlf", xliff("fluent")))
+    assert answer["systems"] == {"fluent": lines("fluent")}
+    assert answer["references"] == [[text] for text in lines("reference")]
+    assert answer["sources"] == lines("source")
+    assert [each["role"] for each in answer["files"]] == ["hypotheses", "references"]
 
 
 @pytest.mark.parametrize("files", PARALLEL.values(), ids=PARALLEL)

@@ -59,7 +59,16 @@ _FIELDS_OF_OPTIONS = (
     (re.compile(r"--quoting (rfc4180|none)"), r'"quoting": "\1"'),
     (re.compile(r"--quoting"), '"quoting"'),
     (re.compile(r"plain text goes in by -t and -r"), 'plain text has another role than "table"'),
+    (
+        re.compile(r"Give it with -r as references, with -t as hypotheses or with -s as sources"),
+        'Its role is "references", "hypotheses" or "source"',
+    ),
+    (
+        re.compile(r"Give it with -t as hypotheses or with -r as references"),
+        'Its role is "hypotheses" or "references"',
+    ),
     (re.compile(r" with -l\b"), ' by "language"'),
+    (re.compile(r"-l ([a-z]+(-[a-z]+)?)\b"), r'"\1"'),
 )
 
 
@@ -203,36 +212,49 @@ def _unpacked_sizes(file: MemoryFile) -> Iterator[int]:
 
         metadata = parquet_file(file.name, lambda: BytesIO(file.content)).metadata
         # Unpacked pages, which may still repeat a long text by its number in a dictionary.
-        yield from [metadata.row_group(row).total_byte_size for row in range(metadata.num_row_groups)]
+        yield from [
+            metadata.row_group(row).total_byte_size for row in range(metadata.num_row_groups)
+        ]
     else:
         yield from map(len, byte_blocks(file))
 
 
 def _guessed_role(file: MemoryFile, suffix: str) -> Role:
     """The role of a file by its format, by what is in it, and by its name."""
-    by_name: Role | None = None
-    if _REFERENCE.search(file.name):
-        by_name = "references"
-    elif _SOURCE.search(file.name):
-        by_name = "source"
     if suffix in {".sgm", ".sgml", ".xml"}:
-        from adequa.io.wmt import read_marked_up  # noqa: PLC0415  # only where needed
-
-        parts = set(read_marked_up(file, advance=ignore).texts)
-        if {"hypotheses", "references"} <= parts:
-            return "table"
-        roles = [role for part, role in _ROLE_OF_PART.items() if part in parts]
-        return by_name if by_name in roles else roles[0]
+        return _role_of_wmt(file)
     if suffix in {".xlf", ".xliff"}:
-        from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
-
-        parts = set(read_bitext(file, None, language=None, advance=ignore).texts)
-        return "table" if {"hypotheses", "references"} <= parts else by_name or "hypotheses"
-    if suffix == ".tmx":
-        return by_name or "references"
-    if suffix in READERS:
+        return _role_of_xliff(file)
+    if suffix in READERS and suffix != ".tmx":
         return "table"
-    return by_name or "hypotheses"
+    return _role_in_name(file.name) or ("references" if suffix == ".tmx" else "hypotheses")
+
+
+def _role_in_name(name: str) -> Role | None:
+    if _REFERENCE.search(name):
+        return "references"
+    return "source" if _SOURCE.search(name) else None
+
+
+def _role_of_wmt(file: MemoryFile) -> Role:
+    from adequa.io.wmt import read_marked_up  # noqa: PLC0415  # only where needed
+
+    parts = set(read_marked_up(file, advance=ignore).texts)
+    if {"hypotheses", "references"} <= parts:
+        return "table"
+    roles = [role for part, role in _ROLE_OF_PART.items() if part in parts]
+    by_name = _role_in_name(file.name)
+    return by_name if by_name in roles else roles[0]
+
+
+def _role_of_xliff(file: MemoryFile) -> Role:
+    from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
+
+    try:
+        read_bitext(file, None, language=None, advance=ignore)
+    except AdequaError:  # without alternatives of systems, or faulty, as its reader will say
+        return _role_in_name(file.name) or "hypotheses"
+    return "table"
 
 
 def _refuse_disguised(file: MemoryFile) -> None:
