@@ -265,7 +265,8 @@ def _below(
     if far and first and len(above) == 1:
         return f"{leader} is far ahead of {names}"
     if far:
-        return f"{relations.list(group)} {'is' if len(group) == 1 else 'are'} far behind"
+        verb = "is" if len(group) == 1 else "are"
+        return f"{relations.list(group)} {verb} far behind{_inside(relations, group)}"
     if len(above) == 1:
         return f"{leader} beats {names}"
     return f"{'both' if len(above) == _PAIR else f'these {len(above)}'} beat {names}"
@@ -331,8 +332,18 @@ def _agreement_in_words(relations: _Relations) -> Iterator[str]:
         yield "the metrics agree"
     else:
         partial = int(np.triu(relations.differs, 1).sum() - relations.beats.sum())
+        if partial == _described_pairs(relations):
+            yield "otherwise the metrics agree"
+            return
         verb = "pair differs" if partial == 1 else "pairs differ"
         yield f"no metric contradicts another, but {partial} {verb} under some metrics only"
+
+
+def _described_pairs(relations: _Relations) -> int:
+    """Pairs that differ under some metrics only and are described as groups of their own."""
+    pairs = [group for group in relations.groups() if len(group) == _PAIR]
+    named = len(relations.names) <= ALL_NAMED
+    return sum(not relations.tie(pair) for pair in pairs) if named else 0
 
 
 def _prefers(relations: _Relations, one: int, other: int) -> str:

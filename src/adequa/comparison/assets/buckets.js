@@ -20,7 +20,7 @@ const differenceScale = (range) => scale(-range, range, DIFFERENCE.from, DIFFERE
 
 // Zero and a round number on either side.
 function differenceTicks(range) {
-  const positive = ticks(0, range, 1.6).filter((tick) => tick > 0);
+  const positive = ticks(0, range, 2.5).filter((tick) => tick > 0);
   const largest = positive[positive.length - 1] ?? range;
   return [-largest, 0, largest];
 }

@@ -48,7 +48,7 @@ function whiskers(metric, index, axis) {
       ? format(score)
       : `${formatLevel(data.settings.confidence)} interval ${format(low)} to ${format(high)}`) +
     (outside ? ", outside the axis" : "");
-  const lines = ticks(axis.low, axis.high, 3).map((tick) =>
+  const lines = ticks(axis.low, axis.high, 4).map((tick) =>
     svgElement("line", { class: "grid-line", x1: x(tick), x2: x(tick), y1: 0, y2: 16 }),
   );
   const interval =
@@ -128,7 +128,7 @@ function columnHeading(metric, index, axis) {
           ? element("small", { class: "sorted" }, `sorted, ${leaderboardSort.best ? "best" : "worst"} first`)
           : null,
       ),
-      svgImage(LINE.width, 16, "", axisNumbers(axis.low, axis.high, x, 13, 3)),
+      svgImage(LINE.width, 16, "", axisNumbers(axis.low, axis.high, x, 13, 4)),
     ),
   );
 }
