@@ -328,7 +328,8 @@ def _check_setting(entry: CatalogueEntry, key: str, value: object) -> None:
             f"{entry.name}: {key} is set by the operator of the server, not by a request."
         )
     # Other tokenizers download what they need, or need further packages.
-    if key == "tokenize" and value not in TOKENIZERS:
+    is_default = value == (entry.settings or {})[key]
+    if key == "tokenize" and not is_default and value not in TOKENIZERS:
         raise AdequaError(
             f'{entry.name}: "{_shortened(str(value))}" is not a value of tokenize that a request '
             f"may give; choose one of {', '.join(TOKENIZERS)}."

@@ -134,7 +134,7 @@ def read_files(request: FilesRequest, limits: Limits, *, complete: bool = True) 
     With `complete`, files without hypotheses or without references are refused.
     """
     try:
-        files = [_upload(each, limits) for each in _checked(request.uploads, limits)]
+        files = _uploaded_files(request.uploads, limits)
     except AdequaError as error:
         raise _refusal(error) from None
     tables = [each for each in files if each.role == "table"]
@@ -157,17 +157,17 @@ def read_files(request: FilesRequest, limits: Limits, *, complete: bool = True) 
 # Files, before they are read
 
 
-def _checked(files: Sequence[RequestFile], limits: Limits) -> Sequence[RequestFile]:
-    if len(files) > limits.files:
+def _uploaded_files(requests: Sequence[RequestFile], limits: Limits) -> list[UploadedFile]:
+    if len(requests) > limits.files:
         raise RequestError(
-            413, f"There are {len(files):,} files, and this server takes {limits.files} at once."
+            413, f"There are {len(requests):,} files, and this server takes {limits.files} at once."
         )
-    return files
+    files = [MemoryFile(each.name, _content(each)) for each in requests]
+    _check_unpacked(files, limits)
+    return [_upload(request, file) for request, file in zip(requests, files, strict=True)]
 
 
-def _upload(request: RequestFile, limits: Limits) -> UploadedFile:
-    file = MemoryFile(request.name, _content(request))
-    _check_unpacked(file, limits)
+def _upload(request: RequestFile, file: MemoryFile) -> UploadedFile:
     suffix = format_suffix(file)
     if suffix not in READERS and request.role != "table":
         _refuse_disguised(file)
@@ -185,17 +185,18 @@ def _content(request: RequestFile) -> bytes:
         raise RequestError(422, f"The content of {request.name} is not base64.") from None
 
 
-def _check_unpacked(file: MemoryFile, limits: Limits) -> None:
-    """Raise if a file is too large when it is unpacked."""
+def _check_unpacked(files: Sequence[MemoryFile], limits: Limits) -> None:
+    """Raise if files are too large together when they are unpacked."""
     size = 0
-    for part in _unpacked_sizes(file):
-        size += part
-        if size > limits.unpacked:
-            raise RequestError(
-                413,
-                f"{file.name} has more than {limits.unpacked:,} bytes when it is unpacked, the "
-                "most that this server takes; send fewer segments.",
-            )
+    for file in files:
+        for part in _unpacked_sizes(file):
+            size += part
+            if size > limits.unpacked:
+                raise RequestError(
+                    413,
+                    f"The files up to {file.name} have more than {limits.unpacked:,} bytes when "
+                    "they are unpacked, the most that this server takes; send fewer segments.",
+                )
 
 
 def _unpacked_sizes(file: MemoryFile) -> Iterator[int]:

@@ -6,23 +6,40 @@ const INPUT_ABOUT = byId("about").textContent;
 let shownId = null; // the comparison that is shown
 let shownPath = null; // the path of the current view
 let request = null; // the AbortController of the current request
+let metricChoices = [];
+let metricsTouched = false; // whether somebody chose other metrics than the defaults
+let languageNames = new Map(); // by code
 const DETECT = "Detect automatically";
 const FEW_METRICS = 6; // none are folded if there are no more
 const RECENT = 10; // comparisons that are listed
 
-function metricChoice(metric, place, checked) {
-  const box = element("input", { type: "checkbox", id: `metric-${place}`, value: metric.name, checked });
+function metricChoice(metric, place, isDefault) {
+  const box = element("input", { type: "checkbox", id: `metric-${place}`, value: metric.name, checked: isDefault });
+  const warning = element("small", { class: "mark", hidden: true });
+  metricChoices.push({ box, warning, isDefault, languages: metric.languages });
   return element(
     "label",
     { for: `metric-${place}` },
     box,
-    element("span", {}, metric.name, element("small", {}, metric.summary)),
+    element("span", {}, metric.name, element("small", {}, metric.summary), warning),
   );
+}
+
+// Mark metrics that do not know the language; they are no defaults, unless somebody chose them.
+function markMetrics(code) {
+  const nameOf = (each) => languageNames.get(each) ?? each;
+  for (const { box, warning, isDefault, languages } of metricChoices) {
+    const knows = !code || !languages || languages.includes(code);
+    warning.hidden = knows;
+    if (!knows) warning.textContent = `⚠ knows ${joinNames(languages.map(nameOf))} only, not ${nameOf(code)}`;
+    if (!metricsTouched) box.checked = isDefault && knows;
+  }
 }
 
 // Everyday metrics first; the others are folded, unless one of them is a default.
 async function loadMetrics() {
   const answer = await (await callApi("/v1/metrics")).json();
+  metricChoices = [];
   const choices = answer.metrics.map((metric, place) => ({
     everyday: metric.everyday || answer.defaults.includes(metric.name),
     node: metricChoice(metric, place, answer.defaults.includes(metric.name)),
@@ -36,6 +53,7 @@ async function loadMetrics() {
   byId("more-metrics").hidden = !folded.length;
   byId("more-count").textContent = `(${folded.length})`;
   bodyLimit = answer.limits.body;
+  languageNames = new Map(answer.languages.map(({ code, name }) => [code, name]));
   replace(
     byId("language-choice"),
     option("", DETECT, true),
@@ -58,6 +76,7 @@ function showLanguage() {
   const found = read.map((item) => item.language).find((language) => language?.code);
   const origins = { detected: "detected", column: "from the table" };
   const [first] = byId("language-choice").options;
+  markMetrics(byId("language-choice").value || found?.code);
   if (!first || byId("language-choice").value) return;
   if (found) first.textContent = `${found.name} (${origins[found.origin] ?? found.origin})`;
   else first.textContent = read.some((item) => item.summary) ? "Not known: choose one" : DETECT;
@@ -215,7 +234,11 @@ async function route() {
 async function startPage() {
   prepareTheme();
   prepareInputs();
-  byId("language-choice").addEventListener("change", readAll);
+  byId("choices").addEventListener("change", () => (metricsTouched = true));
+  byId("language-choice").addEventListener("change", () => {
+    showLanguage();
+    readAll();
+  });
   byId("inputs").addEventListener("submit", submit);
   byId("cancel").addEventListener("click", () => request?.abort());
   byId("copy").addEventListener("click", copyLink);
