@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance
-from adequa.segments import COLUMN_NAMES, Segments, joined_references
+from adequa.segments import COLUMN_NAMES, Frame, Segments, joined_references
 
 Values = TypeVar("Values")
 # How cells of TSV and CSV are quoted: as the file shows, as RFC 4180 has it, or not at all.
@@ -187,6 +187,22 @@ class OpenTable:
     ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
     format: str = "TSV"
     quoting: Callable[[], UsedQuoting | None] = lambda: None  # once all rows are read
+
+
+def frame_table(frame: Frame) -> OpenTable:
+    """A data frame as a table."""
+    names, name = tuple(map(str, frame.columns)), "The data frame"
+
+    def chunks(columns: tuple[str, ...] | None, _size: int) -> Iterator[Chunk]:
+        values = {each: list(map(_without_nan, frame[each])) for each in columns or names}
+        if any(values.values()):
+            yield Chunk(values, places(name, "row", 1))
+
+    return OpenTable(name, names, chunks, format="data frame")
+
+
+def _without_nan(value: object) -> object:
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,7 @@ class DelimitedRows:
         return AdequaError(
             f"{self.name}, line {number}: it is not certain whether quotation marks enclose cells "
             f"here or are text: {shown} Say --quoting rfc4180 if they enclose cells, as pandas and "
-            "spreadsheets write them, or --quoting none if they are text."
+            "spreadsheets write them, or --quoting none if they are text; CSV and JSONL leave no doubt."
         )
 
 

@@ -27,7 +27,7 @@ from adequa.io.text import (
     stem,
     text_format,
 )
-from adequa.segments import Segments, as_tuple, concatenate, joined_references
+from adequa.segments import UNNAMED, Frame, Segments, as_tuple, concatenate, joined_references
 
 if TYPE_CHECKING:
     from adequa.io.columns import OpenTable, Quoting, ReadOptions, UsedQuoting
@@ -122,16 +122,22 @@ def read_table(
 def _read_columns(
     path: FilePath, options: ReadOptions, describe: Describe | None
 ) -> Iterator[Segments]:
+    with open_table(path, options.advance, options.quoting) as table:
+        yield from _table_segments(table, options, stem(path), describe)
+
+
+def _table_segments(
+    table: OpenTable, options: ReadOptions, system: str, describe: Describe | None
+) -> Iterator[Segments]:
     from adequa.io.columns import table_segments  # noqa: PLC0415  # tables only
 
-    with open_table(path, options.advance, options.quoting) as table:
-        tally = _Tally()
-        for segments in table_segments(table, options, stem(path)):
-            if describe is not None:
-                tally.add(segments)
-            yield segments
+    tally = _Tally()
+    for segments in table_segments(table, options, system):
         if describe is not None:
-            describe(tally.summary(table.name, table.format, table.quoting()))
+            tally.add(segments)
+        yield segments
+    if describe is not None:
+        describe(tally.summary(table.name, table.format, table.quoting()))
 
 
 @dataclass(slots=True)
@@ -227,7 +233,7 @@ def _read_marked_up(
 
 
 def read(
-    table: FilePath | None = None,
+    table: FilePath | Frame | None = None,
     *,
     hypotheses: FilePath | Sequence[FilePath] | Mapping[str, FilePath] = (),
     references: FilePath | Sequence[FilePath] = (),
@@ -240,11 +246,15 @@ def read(
 ) -> Segments:
     """Read segments from one file that holds everything, or from parallel files.
 
-    `table` is any file that `adequa score -i` reads; `columns` names columns by field, such as
-    `{"mt": "output", "ref": ["refA", "refB"]}`, and `systems` columns that hold one system each.
-    Otherwise `hypotheses` and `references` are one file or several, as with `-t` and `-r`;
-    hypotheses may also be a dictionary by the name of the system. The result has the system of each
-    segment under `ids["system"]`, and the document under `ids["doc"]` where the files name it.
+    `table` is any file that `adequa score -i` reads, or a data frame. `columns` names its columns
+    by field, such as `{"mt": "output", "ref": ["refA", "refB"]}`, and `systems` names columns that
+    hold one system each. Without a table, `hypotheses` and `references` are one file or several, as
+    with `-t` and `-r`; hypotheses may also be a dictionary by the name of the system.
+
+    The result has the system of each segment under `ids["system"]`, and the document under
+    `ids["doc"]` where the files name it; `score`, `compare`, `rank` and `gate` take it. `language`
+    is needed for TMX of several languages only. `describe` is called with an `InputSummary` of
+    each file.
     """
     if table is None:
         by_name = hypotheses if isinstance(hypotheses, Mapping) else None
@@ -266,6 +276,8 @@ def read(
         field_: (names,) if isinstance(names, str) else tuple(names)
         for field_, names in (columns or {}).items()
     }
+    if not isinstance(table, str | os.PathLike):
+        return _read_frame(table, mapping, systems, describe)
     batches = read_table(
         table,
         columns=mapping,
@@ -276,6 +288,21 @@ def read(
         describe=describe,
     )
     return concatenate(list(batches))
+
+
+def _read_frame(
+    frame: Frame,
+    columns: Mapping[str, tuple[str, ...]],
+    systems: Sequence[str],
+    describe: Describe | None,
+) -> Segments:
+    from adequa.io.columns import ReadOptions, frame_table  # noqa: PLC0415  # tables only
+
+    if not hasattr(frame, "columns"):
+        raise AdequaError(f"A table is a file or a data frame, not {type(frame).__name__}.")
+    names = as_tuple("systems", systems)
+    options = ReadOptions(columns, (), ignore, BATCH, documents=True, systems=names)
+    return concatenate(list(_table_segments(frame_table(frame), options, UNNAMED, describe)))
 
 
 def _as_paths(paths: object) -> list[FilePath]:
