@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sacrebleu
 
 from adequa.service.app import ServiceSettings
 from adequa.service.limits import Limits
 from browser import Watched, browser, needs_browser, violations
+from input_kinds import KINDS, Case, cases
 from live_service import Live, served, until
 from test_cli import EXAMPLES, adequa
 from test_report import NASTY
@@ -271,6 +273,74 @@ def test_markup_and_tables_are_never_scored_as_text(chromium: Browser, live: Liv
         page.get_by_text("Read it as .sgm").click()
         settle(page)
         assert list(facts(page).values()) == ["12 segments, 1 reference"]
+
+
+def page_cases() -> list[Case]:
+    """Every kind of input once, with two references where it can have them, in some variant."""
+    listed = cases()
+    chosen = [next(each for each in reversed(listed) if each.kind is kind) for kind in KINDS]
+    variants = [each for each in listed if each.kind.name == "plain text"]
+    return [*chosen, *(each for each in variants if each.variant != "as it is")]
+
+
+@pytest.fixture(scope="module")
+def one_page(chromium: Browser, live: Live) -> Iterator[Watched]:
+    """A page for many comparisons in turn."""
+    with visited(chromium, live) as seen:
+        yield seen
+
+
+@pytest.mark.parametrize("case", page_cases(), ids=str)
+def test_every_kind_of_input_gives_the_same_numbers(
+    one_page: Watched, live: Live, case: Case
+) -> None:
+    """What the page compares is what sacreBLEU says of the texts themselves."""
+    page = one_page.page
+    page.goto(live.url)
+    page.wait_for_selector("html[data-page=ready]")
+    drop(page, {file.name: file.data for file in case.files()})
+    for file in case.files():
+        box = chip(page, file.name)
+        if box.get_by_text("It is plain text").is_visible():
+            box.get_by_text("It is plain text").click()
+            settle(page)
+        if box.locator(".file-fields select").input_value() != file.role:
+            box.locator(".file-fields select").select_option(file.role)
+            settle(page)
+    options = case.kind.options(case.content)
+    if options["language"]:
+        page.select_option("#language-choice", options["language"].rpartition("-")[2])
+        settle(page)
+    table = page.locator(".table-options")
+    for field, names in (*options["columns"].items(), ("mt", options["systems"])):
+        for name in names:
+            if not table.evaluate("node => node.open"):
+                table.locator("summary").click()
+            table.locator(f'[data-column="{name}"]').select_option(field)
+            settle(page)
+    count = len(case.content.references)
+    references = "1 reference" if count == 1 else f"{count} references"
+    assert page.inner_text("#overview-line") == f"2 systems, {references}, 5 segments"
+    compare(page)
+    stored = live.get(f"/v1/comparisons/{page.url.rpartition('/')[2]}").json
+    (chrf,) = (metric for metric in stored["metrics"] if metric["name"] == "chrf")
+    for system in chrf["systems"]:
+        texts = case.content.systems[system["name"]]
+        expected = sacrebleu.corpus_chrf(list(texts), list(map(list, case.content.references)))
+        assert system["score"] == pytest.approx(expected.score)
+
+
+def test_a_pasted_table_is_no_text(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live) as seen:
+        page = seen.page
+        page.click("#paste")
+        page.locator(".file textarea").fill("one\ttwo\nthree\tfour\n")
+        settle(page)
+        problem = page.locator(".file-problem")
+        assert "same number of tabs in every line: is it a table?" in problem.inner_text()
+        page.get_by_text("It is plain text").click()
+        settle(page)
+        assert list(facts(page).values()) == ["2 segments, 1 reference"]
 
 
 def drag(page: Page, where: str, data: dict[str, Any]) -> None:

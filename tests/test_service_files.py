@@ -258,12 +258,17 @@ REFUSED = {
         [file("out.txt", sgm("tstset", "fluent"))],
         "out.txt is plain text by its name, and mark-up by its content; its name should end in "
         ".sgm.",
-        {"kind": "format", "file": "out.txt", "ending": ".sgm"},
+        {"kind": "format", "file": "out.txt", "ending": ".sgm", "role": "hypotheses"},
     ),
     "objects as text": (
         [file("out", '{"mt": "a"}\n{"mt": "b"}\n')],
         "out is plain text by its name, and a table by its content",
-        {"kind": "format", "file": "out", "ending": ".jsonl"},
+        {"kind": "format", "file": "out", "ending": ".jsonl", "role": "hypotheses"},
+    ),
+    "tabs": (
+        [file("ref.txt", "a\tb\nc\td\n")],
+        "ref.txt is plain text by its name, and a table by its content",
+        {"kind": "format", "file": "ref.txt", "ending": ".tsv", "role": "references"},
     ),
     "unknown columns": (
         [file("a.tsv", "output\tgold\nx\ty\n")],

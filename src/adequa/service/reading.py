@@ -170,7 +170,7 @@ def _uploaded_files(requests: Sequence[RequestFile], limits: Limits) -> list[Upl
 def _upload(request: RequestFile, file: MemoryFile) -> UploadedFile:
     suffix = format_suffix(file)
     if suffix not in READERS and request.role != "table":
-        _refuse_disguised(file)
+        _refuse_disguised(file, is_sure=request.role is not None)
     return UploadedFile(file, request.role or _guessed_role(file, suffix), request.system or "")
 
 
@@ -258,19 +258,27 @@ def _role_of_xliff(file: MemoryFile) -> Role:
     return "table"
 
 
-def _refuse_disguised(file: MemoryFile) -> None:
-    """Raise if a file that is plain text by its name is plainly something else."""
+def _refuse_disguised(file: MemoryFile, *, is_sure: bool) -> None:
+    """Raise if a file that is plain text by its name is plainly something else.
+
+    Lines with the same number of tabs are a table too, unless somebody `is_sure` of its role.
+    """
     if b"\x00" in file.content[:1000]:
         return  # no text at all, as its reader will say
     lines = list(islice(_lines(file), _TESTED_LINES))
-    ending = _disguised_ending(lines)
+    ending = _disguised_ending(lines) or (".tsv" if _is_table(lines) and not is_sure else "")
     if ending:
         what = "mark-up" if ending in {".sgm", ".xml", ".tmx", ".xlf"} else "a table"
         raise RequestError(
             422,
             f"{file.name} is plain text by its name, and {what} by its content; its name should "
             f"end in {ending}.",
-            question={"kind": "format", "file": file.name, "ending": ending},
+            question={
+                "kind": "format",
+                "file": file.name,
+                "ending": ending,
+                "role": _role_in_name(file.name) or "hypotheses",
+            },
         )
 
 
@@ -298,7 +306,7 @@ def _disguised_ending(lines: Sequence[str]) -> str:
     known = {name for names in FIELDS.values() for name in names}
     for separator, ending in (("\t", ".tsv"), (",", ".csv")):
         cells = [cell.strip().strip('"').lower() for cell in lines[0].split(separator)]
-        if len(known.intersection(cells)) > 1 or (ending == ".tsv" and _is_table(lines)):
+        if len(known.intersection(cells)) > 1:
             return ending
     return ""
 

@@ -377,6 +377,7 @@ class ReadQuestion(BaseModel):
     file: str = Field(description="Name of the file.")
     columns: list[str] = Field(default_factory=list, description="Columns of the table.")
     ending: str = Field("", description="The ending that the name should have.")
+    role: Role | None = Field(None, description="The role that the file has if it is plain text.")
 
 
 class ErrorResponse(BaseModel):

@@ -68,6 +68,7 @@ function addItem({ name, file = null, text = null, role = "", system = "" }) {
     timer: 0,
     reading: Promise.resolve(),
     choices: null, // of columns and quoting, where somebody made any
+    isPlain: false, // whether somebody said that a text with tabs is no table
     area: null,
   };
   item.badge = element("span", { class: "badge", "aria-hidden": "true" });
@@ -186,8 +187,12 @@ function showOffer(item) {
     buttons.push(
       button(`Read it as ${question.ending}`, () => {
         renameItem(item, `${item.area ? item.name : stemOf(item.name)}${question.ending}`);
-        choose(item, { role: "" });
+        choose(item, { role: "" }); // to be guessed anew
       }),
+    );
+  if (question?.kind === "format" && question.ending === ".tsv")
+    buttons.push(
+      button("It is plain text", () => choose(item, { isPlain: true, role: item.role || question.role })),
     );
   if (question?.kind === "quoting")
     for (const [value, label] of [
@@ -315,6 +320,15 @@ function sentenceOf({ message, question }, item) {
   return `Which columns of ${item.name} hold translations and references? Choose them below.`;
 }
 
+// A pasted text with as many tabs in every line is a table, unless somebody says otherwise.
+function refuseTable(item) {
+  if (!item.area || item.isPlain || item.role === "table" || /\.\w+$/.test(item.name)) return;
+  const tabs = new Set(item.area.value.trim().split("\n").map((line) => line.split("\t").length - 1));
+  if (tabs.size !== 1 || tabs.has(0)) return;
+  const error = new Error(`${item.name} has the same number of tabs in every line: is it a table?`);
+  throw Object.assign(error, { question: { kind: "format", ending: ".tsv" } });
+}
+
 // Let the server read a file by itself, and show what it read.
 function readItem(item) {
   clearTimeout(item.timer);
@@ -335,6 +349,7 @@ async function readNow(item) {
   showItem(item);
   let changes;
   try {
+    refuseTable(item);
     const file = await requestFile(item);
     const content = { files: [file], texts: false, ...columnChoices(item), ...languageChoice() };
     const { files, columns, language } = await (await callApi("/v1/read", postOptions(content))).json();
