@@ -421,6 +421,79 @@ def test_the_page_shows_language_notes(chromium: Browser) -> None:
         assert note.is_hidden()
 
 
+GERMAN = """Der Gemeinderat stimmt nächste Woche über den neuen Haushalt ab.
+Sie hatte das Meer vor diesem Sommer noch nie gesehen.
+Starker Regen hat im Norden des Landes drei Straßen gesperrt.
+Das Museum öffnet um neun Uhr und schließt um sechs.
+Er fragte, ob der Zug schon abgefahren sei.
+Die Kinder sammeln im Herbst Kastanien im Park."""
+CHINESE = """市议会将于下周就新预算进行投票。
+那年夏天之前她从未见过大海。
+大雨导致该国北部三条道路关闭。
+博物馆九点开门，六点关门。
+他问火车是否已经开走了。
+秋天孩子们在公园里捡栗子。"""
+
+
+def test_the_language_is_shown_and_can_be_changed(chromium: Browser) -> None:
+    settings = ServiceSettings(metrics=("adequa", "chrf", "bleu"), workers=1)
+    with served(settings) as live, visited(chromium, live) as seen:
+        page = seen.page
+        choice, adequa_box = page.locator("#language-choice"), page.locator("input[value=adequa]")
+        mark = page.locator("#metric-list .mark").first
+        outputs = {"old.txt": GERMAN.replace("Der", "Ein"), "new.txt": GERMAN.replace("noch", "")}
+        drop(page, {"ref.txt": GERMAN, **outputs})
+        assert choice.locator("option").first.inner_text() == "German (detected)"
+        assert mark.inner_text() == "⚠ knows English only, not German"
+        assert not adequa_box.is_checked()  # as on the command line
+        choice.select_option("en")
+        settle(page)
+        assert mark.is_hidden()
+        assert adequa_box.is_checked()
+        choice.select_option("")
+        settle(page)
+        adequa_box.check()
+        compare(page)
+        assert "adequa knows English alone" in page.inner_text("#warnings")
+        assert "German" in page.inner_text("#about")
+        # One system: the warning is beside the number.
+        page.goto(live.url)
+        page.wait_for_selector("html[data-page=ready]")
+        drop(page, {"ref.txt": GERMAN, "new.txt": outputs["new.txt"]})
+        adequa_box.check()
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert page.inner_text("#single-language") == "Language: German (detected)."
+        assert page.locator("#single-scores .mark").count() == 1
+        assert "adequa knows English alone" in page.inner_text("#single-remarks")
+
+
+def test_bleu_takes_the_tokenizer_of_the_language(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, accept_downloads=True) as seen:
+        page = seen.page
+        drop(page, {"ref.txt": CHINESE, "a.txt": CHINESE.replace("大", "小"), "b.txt": CHINESE})
+        compare(page)
+        content = json.loads(saved(page, "json"))
+        assert content["language"]["code"] == "zh"
+        (bleu,) = (metric for metric in content["metrics"] if metric["name"] == "bleu")
+        assert "tok:zh" in bleu["signature"]
+        assert [system["score"] > 50 for system in bleu["systems"]] == [True, True]
+
+
+def test_segments_are_exported(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, accept_downloads=True) as seen:
+        page = seen.page
+        page.click("#example")
+        compare(page)
+        page.fill("#query", "museum")
+        page.locator("#count").filter(has_text="1 segment").wait_for()
+        with page.expect_download() as waiting:
+            page.click("#export")
+        rows = Path(waiting.value.path()).read_text(encoding="utf-8").splitlines()
+        assert len(rows) == 2
+        assert "The museum opens itself at nine and closes at six." in rows[1].split("\t")
+
+
 def skip(page: Page) -> None:
     """Follow the skip link, and wait until all that this sets off is over."""
     page.evaluate(
