@@ -30,7 +30,7 @@ Rows = list[list[str]]
 def rows_of(content: str, quoting: Any = "auto", *, is_csv: bool = False) -> Rows:
     lines = content.split("\n")
     rows = DelimitedRows("t.tsv", lines[:-1] if not lines[-1] else lines, quoting, is_csv=is_csv)
-    return [rows.header, *(cells for _, cells in rows)]
+    return [rows.header, *(cells for _, cells, _ in rows)]
 
 
 def refusal(content: str, quoting: Any = "auto", *, is_csv: bool = False) -> str:

@@ -27,6 +27,7 @@ from adequa.io.text import (
     display_name,
     file_size,
     open_binary,
+    uncompressed_name,
     unreadable,
 )
 from adequa.io.xml import prolog_guard
@@ -47,6 +48,8 @@ def open_xlsx(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
     """A sheet of a workbook as a table; its first row that is not empty is the header."""
     path, sheet_name = _split(path)
     name = display_name(path)
+    if uncompressed_name(path) != Path(path).name:
+        raise AdequaError(f"{name}: a workbook is compressed by itself; unpack the file first.")
     openpyxl = _imported(name)
     try:
         with open_binary(path) as stream:
