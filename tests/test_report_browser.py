@@ -235,7 +235,7 @@ def test_a_weak_system_stands_beyond_a_break(chromium: Browser, tmp_path: Path) 
         assert rows.locator(".break").count() == 1
         assert rows.last.locator(".break").count() == 1
         assert rows.last.locator(".whisker").count() == 0
-        assert "weak under score" in page.inner_text("#leaderboard-note")
+        assert "weak (score)" in page.inner_text("#leaderboard-note")
         widths = [
             float(line.get_attribute("x2") or 0) - float(line.get_attribute("x1") or 0)
             for line in rows.locator(".whisker").all()

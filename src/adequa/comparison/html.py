@@ -189,7 +189,7 @@ def _summary(comparison: Comparison, content: Mapping[str, Any]) -> dict[str, An
         "metrics": metrics,
         "test_set": comparison.test_set,
         "language_pair": _language_pair(comparison),
-        "words_from": "references" if comparison.frequencies is None else "the known text",
+        "words_from": "the references" if comparison.frequencies is None else "the known text",
         "settings_line": str(comparison.settings),
         "meaning_of_ranks": comparison.settings.meaning_of_ranks,
         "version": __version__,

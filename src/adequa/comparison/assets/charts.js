@@ -239,7 +239,13 @@ function showGains(metric) {
       words,
       grid,
       bars,
-      axisNumbers(-range, range, scale(-range, range, left, width - 8), height - 10, Math.max(5, width / 90)),
+      axisNumbers(
+        -range,
+        range,
+        scale(-range, range, left, width - 8),
+        height - 10,
+        Math.max(5, width / 90),
+      ),
       svgElement("line", { class: "axis", x1: left, x2: width - 8, y1: base, y2: base }),
     ),
     element(

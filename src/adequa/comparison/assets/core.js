@@ -97,7 +97,8 @@ function warningMark(metric) {
 }
 
 const metricLabel = (metric) => (metric.warning ? `${metric.name} ⚠` : metric.name);
-const direction = (metric) => (metric.higher_is_better ? "↑ higher is better" : "↓ lower is better");
+const direction = (metric) =>
+  metric.higher_is_better ? "↑ higher is better" : "↓ lower is better";
 
 function option(value, text, selected) {
   return element("option", { value, selected }, text);

@@ -1,7 +1,7 @@
 // The leaderboard: every system under every metric, with intervals on one axis for each metric.
 
 const leaderboardSort = { metric: 0, best: true };
-const LINE = { width: 168, from: 16, to: 158 }; // of the drawings, the same in every row
+const LINE = { width: 168, edge: 9, beyond: 26 }; // of the drawings, the same in every row
 
 // The range of an axis, and the systems outside it. Weak systems are left outside where the gap to
 // them is more than half of what the others need: they stand at the edge, beyond a break.
@@ -25,16 +25,19 @@ function scoreAxis(metric) {
   const [low, high] = extent(inside.flatMap(bounds));
   const margin = (high - low) * 0.04 || 0.5;
   const outside = new Set(order.filter((index) => !inside.includes(index)));
-  return { low: low - margin, high: high + margin, outside };
+  const [left, right] = [LINE.edge, LINE.width - LINE.edge];
+  const room = outside.size ? LINE.beyond - LINE.edge : 0; // for the break and what is beyond it
+  const [from, to] = metric.higher_is_better ? [left + room, right] : [left, right - room];
+  return { low: low - margin, high: high + margin, outside, from, to };
 }
 
-const axisScale = ({ low, high }) => scale(low, high, LINE.from, LINE.to);
+const axisScale = ({ low, high, from, to }) => scale(low, high, from, to);
 
 // Where systems outside the axis stand: at the worse edge.
-const edgeOf = (metric) => (metric.higher_is_better ? 5 : LINE.width - 5);
+const edgeOf = (metric) => (metric.higher_is_better ? 6 : LINE.width - 6);
 
 function axisBreak(metric) {
-  const x = metric.higher_is_better ? 11 : LINE.width - 11;
+  const x = metric.higher_is_better ? 17 : LINE.width - 18;
   return svgElement("path", { class: "break", d: `M${x - 3} 13l3 -10M${x + 1} 13l3 -10` });
 }
 
@@ -125,7 +128,11 @@ function columnHeading(metric, index, axis) {
         warningMark(metric),
         element("small", {}, direction(metric)),
         mine
-          ? element("small", { class: "sorted" }, `sorted, ${leaderboardSort.best ? "best" : "worst"} first`)
+          ? element(
+              "small",
+              { class: "sorted" },
+              `sorted, ${leaderboardSort.best ? "best" : "worst"} first`,
+            )
           : null,
       ),
       svgImage(LINE.width, 16, "", axisNumbers(axis.low, axis.high, x, 13, 4)),
@@ -134,13 +141,12 @@ function columnHeading(metric, index, axis) {
 }
 
 function leaderboardNote(axes) {
-  const outside = data.metrics
-    .map((metric, number) => [metric, [...axes[number].outside]])
-    .filter(([, systems]) => systems.length)
-    .map(
-      ([metric, systems]) =>
-        `${joinNames(systems.map((index) => data.systems[index]))} under ${metric.name}`,
-    );
+  const metricsOf = new Map(); // by the systems that are outside the axis
+  data.metrics.forEach((metric, number) => {
+    const names = joinNames([...axes[number].outside].map((index) => data.systems[index]));
+    if (names) metricsOf.set(names, [...(metricsOf.get(names) ?? []), metric.name]);
+  });
+  const outside = [...metricsOf].map(([names, metrics]) => `${names} (${joinNames(metrics)})`);
   return [
     `The number before a score is its rank: ${data.meaning_of_ranks} (approximate randomisation, ` +
       `Holm’s correction, p ≤ ${data.settings.alpha}). Lines are ` +

@@ -23,7 +23,12 @@ function ngramTable(better, worse) {
   if (!rows.length) return element("div", {}, title, element("p", { class: "quiet" }, "None."));
   return element(
     "div",
-    { class: "sheet", tabindex: "0", role: "region", "aria-label": `N-grams of ${data.systems[better]}` },
+    {
+      class: "sheet",
+      tabindex: "0",
+      role: "region",
+      "aria-label": `N-grams of ${data.systems[better]}`,
+    },
     title,
     element(
       "table",
@@ -147,7 +152,7 @@ function showFrequencies() {
     element(
       "p",
       { class: "quiet" },
-      `${measure} of words by how often they occur in ${data.words_from === "references" ? "the references" : data.words_from}. ` +
+      `${measure} of words by how often they occur in ${data.words_from}. ` +
         "A word of an output is right where the reference of its segment has it too.",
     ),
     measureChooser(),

@@ -224,10 +224,11 @@ function withPointer({ plot, near, placed, width, height }, status) {
     near.setAttribute("cy", point.py);
     const scores = `${score(scatter.x, point.x)}, ${score(scatter.y, point.y)}`;
     const name = point.system === null ? "" : ` (${data.systems[point.system]})`;
+    const segment = `Segment ${point.row + 1}${scatter.what === "scores" ? name : ""}`;
     status.textContent =
       point.row === null
         ? `${data.systems[point.system]}: ${scores}.`
-        : `Segment ${point.row + 1}${scatter.what === "scores" ? name : ""}: ${scores}. Click to open it.`;
+        : `${segment}: ${scores}. Click to open it.`;
   });
   plot.addEventListener("click", (event) => {
     const point = nearest(event);
@@ -236,9 +237,12 @@ function withPointer({ plot, near, placed, width, height }, status) {
 }
 
 function scatterLegend() {
-  const item = (node) => element("li", {}, node);
   if (scatter.what === "systems")
-    return element("ul", { class: "legend" }, data.systems.map((_, system) => item(systemName(system))));
+    return element(
+      "ul",
+      { class: "legend" },
+      data.systems.map((_, system) => element("li", {}, systemName(system))),
+    );
   const dot = (system, words) =>
     element(
       "li",
@@ -251,7 +255,11 @@ function scatterLegend() {
     );
   const [a, b] = [selection.a, selection.b];
   if (scatter.what === "scores")
-    return element("ul", { class: "legend" }, [b, a].map((system) => dot(system, data.systems[system])));
+    return element(
+      "ul",
+      { class: "legend" },
+      [b, a].map((system) => dot(system, data.systems[system])),
+    );
   return element(
     "ul",
     { class: "legend" },
@@ -272,7 +280,8 @@ function showScatter() {
   if (!usable.includes(scatter.y) || scatter.y === scatter.x)
     scatter.y = usable.find((index) => index !== scatter.x);
   const points = scatterPoints();
-  const hint = scatter.what === "systems" ? "a system to see its scores" : "a segment to see which it is";
+  const hint =
+    scatter.what === "systems" ? "a system to see its scores" : "a segment to see which it is";
   const status = element("p", { class: "quiet", id: "scatter-status" }, `Point at ${hint}.`);
   const parts = scatterPlot(points);
   withPointer(parts, status);
