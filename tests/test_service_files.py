@@ -8,7 +8,10 @@ import io
 import json
 import lzma
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from csv import QUOTE_ALL
 from csv import writer as csv_writer
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from adequa import score as adequa_score
 from adequa.errors import AdequaError
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
@@ -438,6 +442,34 @@ def test_scores_are_cached_on_disk_as_on_the_command_line(
         monkeypatch.setattr(type(packed.session), "score", refuse_to_compute)
         answer = server.post("/v1/score", {"files": files, "metrics": ["adequa"]})
     assert answer.json["metrics"][0]["systems"][0]["segments"] == expected
+
+
+def test_requests_at_once_share_the_cache(tmp_path: Path) -> None:
+    """Two servers and many requests write to one file at once, and all scores are right."""
+    pairs = list(zip(lines("literal"), lines("reference"), strict=True))[:8]
+    expected = adequa_score(
+        [one for one, _ in pairs], [other for _, other in pairs], metric="adequa"
+    )
+    settings = ServiceSettings(
+        metrics=("adequa",), workers=1, score_cache=(tmp_path / "scores.db", 10**7)
+    )
+    with served(settings) as one, served(settings) as other, ThreadPoolExecutor(8) as pool:
+        requests = [
+            {"rows": [{"mt": mt, "ref": ref} for mt, ref in pairs[start:]], "metrics": ["adequa"]}
+            for start in range(8)
+        ]
+        servers = [one, other] * 4
+        answers = list(
+            pool.map(
+                lambda each: each[0].post("/v1/score", each[1]), zip(servers, requests, strict=True)
+            )
+        )
+    for start, answer in enumerate(answers):
+        scores = answer.json["metrics"][0]["systems"][0]["segments"]
+        assert scores == pytest.approx(expected.segments[start:].tolist(), abs=1e-12)
+    with closing(sqlite3.connect(tmp_path / "scores.db")) as database:
+        (count,) = database.execute("SELECT count(*) FROM cache").fetchone()
+    assert count == len(set(pairs)) + 1  # servers score a text of their own when they start
 
 
 def refuse_to_compute(*_: object) -> None:
