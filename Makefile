@@ -6,7 +6,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types imports browser tests fresh format benchmark clean
+.PHONY: demo test lint types imports browser tests fresh docs documents release-check format \
+        benchmark clean
 
 DEMO := adequa score -t examples/fluent.txt examples/literal.txt examples/broken.txt \
         -r examples/reference.txt -m adequa bleu chrf ter
@@ -49,6 +50,20 @@ fresh: $(VENV)/.created
 	@$(BIN)/python -m venv build/fresh
 	@build/fresh/bin/python -m pip --disable-pip-version-check --quiet install .
 	@cd build && fresh/bin/python ../tests/fresh_environment.py
+
+# The documentation site. The tests build it, too: a warning, such as a link that leads nowhere, fails.
+docs: $(VENV)/.dev
+	@mkdir -p build/pages
+	$(BIN)/sphinx-build -q -W --keep-going -c docs build/pages build/site
+	@echo "The site is in build/site/index.html."
+
+# Writes what the console examples in the documents print now into the documents.
+documents: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python tests/documented_code.py
+
+# Builds sdist and wheel into dist/ and checks them as PyPI does.
+release-check: $(VENV)/.dev
+	$(BIN)/python tools/release.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
