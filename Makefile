@@ -51,8 +51,8 @@ fresh: $(VENV)/.created
 	@build/fresh/bin/python -m pip --disable-pip-version-check --quiet install .
 	@cd build && fresh/bin/python ../tests/fresh_environment.py
 
-# The documentation site. The tests build it, too: a warning, such as a link that leads nowhere, fails.
-docs: $(VENV)/.dev
+# The documentation site. The tests build it, too; any warning, such as a dead link, is an error.
+docs: $(VENV)/.docs
 	@mkdir -p build/pages
 	$(BIN)/sphinx-build -q -W --keep-going -c docs build/pages build/site
 	@echo "The site is in build/site/index.html."
@@ -90,6 +90,10 @@ $(VENV)/.created:
 
 $(VENV)/.base: $(VENV)/.created pyproject.toml
 	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base constraints-dev.txt
+	@$(PIP) install --constraint constraints-dev.txt --editable '.[docs]'
 	@touch $@
 
 # The oracles that tests compare with are large and want little of what they declare.
