@@ -54,7 +54,7 @@ fresh: $(VENV)/.created
 # The documentation site. The tests build it, too; any warning, such as a dead link, is an error.
 docs: $(VENV)/.docs
 	@mkdir -p build/pages
-	$(BIN)/sphinx-build -q -W --keep-going -c docs build/pages build/site
+	$(BIN)/sphinx-build -q -W --keep-going -E -a -c docs build/pages build/site
 	@echo "The site is in build/site/index.html."
 
 # Writes what the console examples in the documents print now into the documents.

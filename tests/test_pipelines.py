@@ -138,17 +138,30 @@ def test_the_action_reports_bad_input(runner: Path) -> None:
     assert outputs(runner)["result"] == "error"
 
 
-@pytest.mark.parametrize("name", [name for name in ACTION["inputs"] if name != "python"])
-def test_inputs_are_never_run(name: str, runner: Path) -> None:
+ATTACK = "\"; touch pwned; $(touch pwned) `touch pwned` *' && touch pwned"
+
+
+def test_inputs_are_never_run(runner: Path) -> None:
     """No text of an input is executed or expanded, whatever the input is for."""
-    attack = "\"; touch pwned; $(touch pwned) `touch pwned` *' && touch pwned"
-    step = 0 if name == "version" else 1
-    base = {} if step == 0 else inputs("fluent", metrics="chrf")
     python = runner / "python"
     python.write_text("#!/bin/sh\nexit 3\n")
     python.chmod(0o755)
-    run_step(step, base | {name: attack, "python": str(python)}, runner)
+    attacked = dict.fromkeys(ACTION["inputs"], ATTACK)
+    assert run_step(0, attacked | {"python": str(python)}, runner)[0] == 3
+    assert run_step(1, attacked, runner)[0] == 2
     assert not list(runner.rglob("pwned"))
+
+
+def test_names_of_files_are_never_run(runner: Path) -> None:
+    """Names of files reach the verdict, which goes to the log and to the outputs of the step."""
+    candidate = runner / f"{ATTACK.replace('/', '')}\nresult=pass.txt"
+    candidate.write_bytes((EXAMPLES / "literal.txt").read_bytes())
+    chosen = inputs("literal", "fluent", metrics="chrf") | {"candidate": str(candidate)}
+    code, shown = run_step(1, chosen, runner)
+    assert code == 1, shown
+    assert not list(runner.rglob("pwned"))
+    assert outputs(runner)["result"] == "regression"
+    assert "touch pwned" in outputs(runner)["verdict"]
 
 
 def test_the_action_declares_what_it_uses() -> None:
