@@ -11,7 +11,6 @@ import pytest
 
 from adequa.cli import output as module
 from adequa.cli.output import progress
-from adequa.cli.reproduce import _without_total_after
 from adequa.progress import Progress
 from test_progress import open_terminal
 
@@ -27,7 +26,8 @@ def test_a_training_shows_steps_figures_and_the_time_left(monkeypatch: pytest.Mo
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", None, quiet=False) as work:
-        train(_without_total_after(work), 5)
+        train(work, 4)
+        train(work, 5)
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("12 of 12")[2]
     assert "50%" in last
@@ -42,12 +42,11 @@ def test_the_scoring_after_it_is_not_done_because_the_training_is(
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", None, quiet=False) as work:
-        seen = _without_total_after(work)
-        train(seen, 5)
-        train(seen, 10)
-        seen.status("")
-        seen.stage("Scoring with rated")
-        seen.texts_scored(1234)
+        train(work, 5)
+        train(work, 10)
+        work.status("")
+        work.stage("Scoring with rated")
+        work.texts_scored(1234)
         assert terminal.written.wait(30)
     last = terminal.getvalue().rpartition("Scoring with rated")[2]
     assert "1,234 segments" in last
@@ -60,5 +59,5 @@ def test_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", plain)
     monkeypatch.setattr(module, "PATIENCE", 0)
     with progress("Scoring", None, quiet=False) as work:
-        train(_without_total_after(work), 10)
+        train(work, 10)
     assert plain.getvalue() == ""

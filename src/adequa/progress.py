@@ -15,6 +15,7 @@ class Progress:
     """Callbacks of a computation; those that are not given do nothing."""
 
     bytes_read: Callable[[int], None] = _ignore  # number of bytes just read
+    expect: Callable[[int], None] = _ignore  # number of texts of this stage, or an estimate of it
     texts_scored: Callable[[int], None] = _ignore  # number of texts just scored
     stage: Callable[[str], None] = _ignore  # name of the stage that begins
     step: Callable[[int, int], None] = _ignore  # steps finished, and steps in all

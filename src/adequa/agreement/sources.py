@@ -254,23 +254,24 @@ def text_statistics(
             "files can be evaluated on them."
         )
     progress.stage(f"Scoring with {source.name}")
+    whole = repeated and source.metric.needs_whole_corpus
     parts = []
     for rows in rows_by(corpora).values():
         segments = texts.segments.select(rows.tolist())
         if source.metric.columns:
             segments = _with_columns(source.metric, segments, texts.ids, rows)
-        whole = repeated and source.metric.needs_whole_corpus
         first, index = (
             (np.arange(len(rows)),) * 2 if whole else _distinct(segments, source.metric.columns)
         )
-        part = batched_statistics(
-            source.metric, segments.select(first.tolist()), progress.texts_scored
-        )
+        parts.append((rows, segments.select(first.tolist()), index))
+    progress.expect(sum(len(distinct) for _, distinct, _ in parts))
+    statistics = np.empty((0, 0))
+    for rows, distinct, index in parts:
+        part = batched_statistics(source.metric, distinct, progress.texts_scored)
         check_finite(source.name, source.metric.segment_scores(part))
-        parts.append((rows, part[index]))
-    statistics = np.empty((len(texts), parts[0][1].shape[1]))
-    for rows, part in parts:
-        statistics[rows] = part
+        if not statistics.size:
+            statistics = np.empty((len(texts), part.shape[1]))
+        statistics[rows] = part[index]
     return statistics
 
 

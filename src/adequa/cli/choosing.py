@@ -21,6 +21,7 @@ from adequa.cli.options import (
     complete_metric,
 )
 from adequa.cli.output import (
+    ReadAhead,
     check_outputs,
     one_of,
     print_notes,
@@ -90,7 +91,6 @@ def rerank(
     References are files with a line per sentence, or are under ref in the input.
     """
     from adequa.io.candidates import read_candidates
-    from adequa.io.read import total_bytes
     from adequa.scoring.rerank import Reranking, ranked_candidates
 
     chosen = _chosen_format(format_, output)
@@ -98,9 +98,11 @@ def rerank(
     loader = MetricLoader(device)
     scorer = loader(metric)
     loader.check_device()
-    with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
-        lists = read_candidates(input_, with_references=not reference, advance=work.bytes_read)
-        ranked = ranked_candidates(_with_references(lists, reference or []), scorer)
+    with progress("Scoring", None, quiet=quiet) as work:
+        ahead = ReadAhead([input_], work)
+        lists = read_candidates(input_, with_references=not reference, advance=ahead.bytes_read)
+        lists = ahead.items(_with_references(lists, reference or []), _candidate_count)
+        ranked = ranked_candidates(lists, scorer)
         _write(
             _report_progress(ranked, work),
             chosen,
@@ -144,7 +146,6 @@ def mbr(
     one with the best mean is chosen.
     """
     from adequa.io.candidates import read_candidates
-    from adequa.io.read import total_bytes
     from adequa.scoring.mbr import Choices, Pruning, choices
 
     chosen = _chosen_format(format_, output)
@@ -153,8 +154,10 @@ def mbr(
     scorer = loader(metric)
     loader.check_device()
     pruning = None if keep is None else Pruning(keep, loader(keep_by), check_every)
-    with progress("Scoring", total_bytes([input_]), quiet=quiet) as work:
-        lists = read_candidates(input_, with_references=False, advance=work.bytes_read)
+    with progress("Scoring", None, quiet=quiet) as work:
+        ahead = ReadAhead([input_], work)
+        lists = read_candidates(input_, with_references=False, advance=ahead.bytes_read)
+        lists = ahead.items(lists, _candidate_count)
         _write(
             _report_progress(choices(lists, scorer, pruning), work),
             chosen,
@@ -206,6 +209,10 @@ def _with_references(
             if not text.strip():
                 raise AdequaError(f"{path}, line {number}: the reference is empty.")
         yield replace(candidates, references=tuple(references))
+
+
+def _candidate_count(candidates: CandidateList) -> int:
+    return len(candidates.candidates)
 
 
 def _report_progress(sentences: Iterator[Chosen], work: Progress) -> Iterator[Chosen]:

@@ -7,11 +7,15 @@ more than two seconds, on a terminal only.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
+from math import ceil
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Annotated
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -116,80 +120,167 @@ PATIENCE = 2.0  # seconds of work before a bar appears
 
 @contextmanager
 def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Progress]:
-    """A bar that shows how much of the input is read, and how many segments are scored.
+    """A bar with the fraction of the work that is done and the time left, where they are known.
 
-    If everything is read before scoring starts, as with a short or a JSON file, bytes do not show
-    the progress: the bar then only moves, and segments are counted.
+    The fraction is that of bytes, of texts or of steps, whichever the work reports; with several
+    stages it is that of the current one.
     """
     if quiet or not sys.stderr.isatty():
         yield NO_PROGRESS
         return
-
-    words = ""
-    bar = _terminal_bar(lambda: words)
-    task_id = bar.add_task(label, total=total_bytes, counted="")
-    task = bar.tasks[0]
-
-    def read(count: int) -> None:
-        bar.advance(task_id, count)
-        if task.total is not None and task.completed >= task.total:
-            task.total = None
-
-    segments = 0
-
-    def scored(count: int) -> None:
-        nonlocal segments
-        segments += count
-        bar.update(task_id, counted=f"{segments:,} segments")
-
-    def stage(name: str) -> None:
-        bar.update(task_id, description=name)
-
-    def step(steps: int, of: int) -> None:
-        if steps < task.completed:
-            task.total = None  # the next work: the time that is left is estimated anew
-        bar.update(task_id, completed=steps, total=of, counted="")
-
-    def status(text: str) -> None:
-        nonlocal words
-        words = text
-
+    bar = _Bar(label, total_bytes)
     # By the clock and not by the work: a single batch may take longer than anyone waits.
-    timer = Timer(PATIENCE, bar.start)
+    timer = Timer(PATIENCE, bar.display.start)
     timer.daemon = True
     timer.start()
     try:
-        yield Progress(read, scored, stage, step, status)
+        yield Progress(bar.read, bar.expect, bar.scored, bar.stage, bar.step, bar.status)
     finally:
         timer.cancel()
         timer.join()
-        if bar.live.is_started:
-            bar.stop()
+        if bar.display.live.is_started:
+            bar.display.stop()
 
 
-def _terminal_bar(status: Callable[[], str]) -> rich_progress.Progress:
+class _Bar:
+    """One line on a terminal: the current stage, its unit of work, and how much of it is done."""
+
+    def __init__(self, label: str, total_bytes: int | None) -> None:
+        self._words = ""
+        self.display = _terminal_display(self._time_left, lambda: self._words)
+        self._id = self.display.add_task(label, total=total_bytes, counted="")
+        self._task = self.display.tasks[0]
+        self._unit = "bytes"
+        self._texts = 0  # of this stage
+        self._since = (monotonic(), 0.0)  # when this stage began, and what was done by then
+
+    def _begin(self, unit: str, done: float = 0, total: float | None = None) -> None:
+        self._unit, self._since = unit, (monotonic(), done)
+        self._task.completed, self._task.total = done, total
+        self._task.finished_time = None  # or the elapsed time would stand still
+
+    def _time_left(self) -> str:
+        began, done_before = self._since
+        done, total = self._task.completed, self._task.total
+        if total is None or done <= done_before or done >= total:
+            return ""
+        seconds = (monotonic() - began) * (total - done) / (done - done_before)
+        return f"{timedelta(seconds=ceil(seconds))} left"
+
+    def read(self, count: int) -> None:
+        """Count bytes that were read; work that counts its texts or steps is not shown by bytes."""
+        if self._unit == "bytes":
+            self.display.advance(self._id, count)
+
+    def expect(self, texts: int) -> None:
+        """Set the number of texts of this stage, which may be corrected later."""
+        if self._unit != "texts":
+            self._begin("texts", self._texts)
+        self._task.total = max(texts, self._texts)
+        self._task.finished_time = None
+
+    def scored(self, count: int) -> None:
+        """Count texts that were scored."""
+        self._texts += count
+        self.display.update(self._id, counted=f"{self._texts:,} segments")
+        if self._unit == "texts":
+            self.display.update(self._id, completed=self._texts)
+
+    def stage(self, name: str) -> None:
+        """Name the stage that begins; steps go on unless all of them are done."""
+        self.display.update(self._id, description=name, counted="")
+        self._texts = 0
+        if self._unit != "steps" or self._task.completed >= (self._task.total or 0):
+            self._begin("none")
+
+    def step(self, steps: int, of: int) -> None:
+        """Set the number of steps that are done; fewer than before begin new work.
+
+        The first number may be that of a training which goes on where it had stopped, so that the
+        time is measured from there.
+        """
+        if self._unit != "steps" or steps < self._task.completed:
+            self._begin("steps", steps)
+        self.display.update(self._id, completed=steps, total=of, counted="")
+
+    def status(self, text: str) -> None:
+        """Show a few words below the bar."""
+        self._words = text
+
+
+def _terminal_display(
+    time_left: Callable[[], str], status: Callable[[], str]
+) -> rich_progress.Progress:
     """A bar with a line below it for the status, which would take the space of the time."""
     from rich import progress as rich_progress
     from rich.console import Console, RenderableType
+    from rich.table import Column
     from rich.text import Text
 
-    class Bar(rich_progress.Progress):
+    class TimeLeft(rich_progress.ProgressColumn):
+        def render(self, task: rich_progress.Task) -> Text:  # noqa: ARG002 - there is one task
+            return Text(time_left())
+
+    class Display(rich_progress.Progress):
         def get_renderables(self) -> Iterator[RenderableType]:
             yield from super().get_renderables()
             if status():
                 yield Text(status())
 
-    return Bar(
+    return Display(
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(),
         rich_progress.TaskProgressColumn(),
         rich_progress.TextColumn("{task.fields[counted]}"),
         rich_progress.TimeElapsedColumn(),
-        rich_progress.TextColumn("left"),
-        rich_progress.TimeRemainingColumn(),
+        TimeLeft(table_column=Column(no_wrap=True)),
         console=Console(stderr=True),
         transient=True,
     )
+
+
+READ_AHEAD = 20_000  # texts whose mean size in bytes is close to that of the whole input
+Item = TypeVar("Item")
+
+
+class ReadAhead:
+    """Reads some of the input ahead of the work, to know or estimate how many texts there are.
+
+    A small input is read at once and a large one in blocks, so that the bytes that were read say
+    little of the work that is done.
+    """
+
+    def __init__(self, paths: Iterable[str], work: Progress, texts: int = READ_AHEAD) -> None:
+        from adequa.io.read import total_bytes
+
+        self._work, self._limit = work, texts
+        self._bytes, self._total_bytes, self._texts = 0, total_bytes(paths), 0
+
+    def bytes_read(self, count: int) -> None:
+        """Count bytes; readers call it."""
+        self._bytes += count
+
+    def items(self, items: Iterator[Item], size: Callable[[Item], int]) -> Iterator[Item]:
+        """Yield the items, with as many of them read ahead as have `READ_AHEAD` texts."""
+        if self._work is NO_PROGRESS:  # nobody watches, so that nothing is held back
+            yield from items
+            return
+        waiting: deque[Item] = deque()
+        texts = 0  # of the waiting items
+        for item in items:
+            waiting.append(item)
+            self._texts += size(item)
+            texts += size(item)
+            while waiting and texts > self._limit:
+                self._expect()
+                texts -= size(waiting[0])
+                yield waiting.popleft()
+        self._work.expect(self._texts)
+        yield from waiting
+
+    def _expect(self) -> None:
+        if self._total_bytes is not None and self._bytes:
+            self._work.expect(round(self._texts * self._total_bytes / self._bytes))
 
 
 def print_message(line: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,6 @@ from adequa.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from adequa.progress import Progress
     from adequa.reproduce.paper_table import PaperResults, PaperRow, PaperTable
 
 
@@ -119,16 +117,5 @@ def _measure(
             quick=quick,
             rows=rows,
             started=started,
-            progress=_without_total_after(work),
+            progress=work,
         )
-
-
-def _without_total_after(work: Progress) -> Progress:
-    """Progress that forgets the total after the last step: rows are trained, and then scored."""
-
-    def step(steps: int, total: int) -> None:
-        work.step(steps, total)
-        if steps == total:
-            work.bytes_read(0)  # the time that scoring will take is not known: the bar only moves
-
-    return replace(work, step=step)

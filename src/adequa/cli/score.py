@@ -29,6 +29,7 @@ from adequa.cli.options import (
 )
 from adequa.cli.output import (
     FormatOption,
+    ReadAhead,
     check_outputs,
     chosen_format,
     print_notes,
@@ -196,12 +197,13 @@ def _score(
     by: str | None,
     quiet: bool,
 ) -> ScoringResult:
-    from adequa.io.read import total_bytes
     from adequa.scoring.results import score_stream
 
-    with progress("Scoring", total_bytes(paths), quiet=quiet) as work:
-        batches = _report_progress(read_batches(advance=work.bytes_read), work.texts_scored)
-        return score_stream(batches, metrics, keep_segments=segments, by=by)
+    with progress("Scoring", None, quiet=quiet) as work:
+        ahead = ReadAhead(paths, work)
+        batches = ahead.items(read_batches(advance=ahead.bytes_read), len)
+        reported = _report_progress(batches, work.texts_scored)
+        return score_stream(reported, metrics, keep_segments=segments, by=by)
 
 
 def _report_progress(

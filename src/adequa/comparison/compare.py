@@ -48,7 +48,7 @@ MIN_SYSTEMS = 2
 MIN_SEGMENTS = 2
 # All systems are scored on a batch of segments before the next one: metrics keep what they have
 # computed of recent references.
-_BATCH = 1024
+_BATCH = 256  # segments; small enough that progress shows in slow metrics
 _SCORE_KEY = {"system", "segment"}  # columns by which a comparison looks up scores in a file
 
 
@@ -349,6 +349,7 @@ def metric_statistics(
     """The statistics of the outputs under a metric, or from a file of scores."""
     if source.metric is not None:
         progress.stage(f"Scoring with {source.name}")
+        progress.expect(len(outputs.names) * len(outputs))
         statistics = _scored_in_batches(source.metric, outputs, progress, compute)
         systems = source.system_scores(statistics.sum(axis=1))
         check_finite(source.name, systems)

@@ -27,7 +27,7 @@ from adequa.comparison.significance import adjust_pairs, significance_ranks
 from adequa.errors import AdequaError
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.metrics.base import ComputeStatistics, Metric, batched_statistics
 from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
 from adequa.progress import NO_PROGRESS, Progress
@@ -261,7 +261,8 @@ def win_probabilities(
         decisions = _ranker_decisions(metric, outputs, pairs, progress)
     else:
         progress.stage(f"Scoring with {metric.name}")
-        decisions = _score_decisions(metric, outputs, pairs, compute)
+        progress.expect(count * rows)
+        decisions = _score_decisions(metric, outputs, pairs, compute, progress)
     for (one, other), probability in zip(pairs, decisions, strict=True):
         wins[:, one, other], wins[:, other, one] = probability, 1 - probability
     return wins
@@ -286,9 +287,13 @@ def _score_decisions(
     outputs: Sequence[Segments],
     pairs: Sequence[tuple[int, int]],
     compute: ComputeStatistics,
+    progress: Progress,
 ) -> FloatArray:
     sign = 1.0 if metric.higher_is_better else -1.0
-    scores = [sign * metric.segment_scores(compute(metric, output)) for output in outputs]
+    statistics = [
+        batched_statistics(metric, output, progress.texts_scored, compute) for output in outputs
+    ]
+    scores = [sign * metric.segment_scores(rows) for rows in statistics]
     return np.stack([(1 + np.sign(scores[one] - scores[other])) / 2 for one, other in pairs])
 
 

@@ -131,6 +131,7 @@ class Blend(LearnedMetric):
         scores = []
         for part in self.parts:
             progress.stage(f"Scoring with {part.name}")
+            progress.expect(len(segments))
             scores.append(
                 part.segment_scores(batched_statistics(part, segments, progress.texts_scored))
             )

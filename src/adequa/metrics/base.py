@@ -320,14 +320,17 @@ _BATCH = 256  # segments; small enough that progress shows in slow metrics
 
 
 def batched_statistics(
-    metric: Metric, segments: Segments, scored: Callable[[int], None]
+    metric: Metric,
+    segments: Segments,
+    scored: Callable[[int], None],
+    compute: ComputeStatistics = Metric.checked_statistics,
 ) -> FloatArray:
     """Sufficient statistics of all segments; `scored` is called with the size of each batch."""
     size = len(segments) if metric.needs_whole_corpus else _BATCH
     parts = []
     for start in range(0, len(segments), size):
         batch = segments.select(range(start, min(start + size, len(segments))))
-        parts.append(metric.checked_statistics(batch))
+        parts.append(compute(metric, batch))
         scored(len(batch))
     return np.concatenate(parts)
 
