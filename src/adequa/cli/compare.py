@@ -19,9 +19,12 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     Seed,
     SourceText,
+    SystemColumns,
     metrics_option,
 )
 from adequa.cli.output import (
@@ -73,6 +76,8 @@ def compare(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     metric: ComparedMetrics = None,
     report: Report = None,
     examples: Annotated[
@@ -143,6 +148,8 @@ def compare(
         input_,
         column or [],
         documents=True,
+        quoting=quoting,
+        systems=systems,
     )
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
@@ -156,7 +163,7 @@ def compare(
         people=people,
         quiet=quiet,
     )
-    print_notes(comparison.notes, quiet=quiet)
+    print_notes((*read_batches.notes(), *comparison.notes), quiet=quiet)
     if report is not None:
         write([comparison.to_html()], report)
     write(comparison.lines(chosen, examples=examples, segments=segments), output)

@@ -11,8 +11,9 @@ from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
 from adequa.datasets.registry import DATASETS, Dataset, dataset
 from adequa.errors import AdequaError
-from adequa.io.delimited import tsv_table
+from adequa.io.delimited import delimited_table
 from adequa.io.judgements import judgements_of, read_judgements, whole_columns
+from adequa.io.quoting import DelimitedRows
 from adequa.io.rankings import outputs_by_pair, segments_of
 from adequa.io.text import STDIN, Advance
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
@@ -102,10 +103,9 @@ def _is_text_or_scores(name: str) -> bool:
 
 
 def _ratings(place: str, lines: list[str]) -> Ratings:
-    header, *rows = lines or [""]
-    if not {"lp", "system", "score"} <= {*header.split("\t")}:
+    if not {"lp", "system", "score"} <= {*"".join(lines[:1]).split("\t")}:
         raise AdequaError(f"{place} needs the columns lp, system and score.")
-    ratings = judgements_of(place, whole_columns(tsv_table(place, header, rows)))
+    ratings = judgements_of(place, whole_columns(delimited_table(DelimitedRows(place, lines))))
     if not isinstance(ratings, Ratings):
         raise AdequaError(f"{place} holds preferences, where the scores of systems should be.")
     return ratings
