@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -151,6 +152,29 @@ def test_the_readme_is_short_and_names_the_two_commands() -> None:
     assert text.count("\n") <= 150
     assert "make demo" in text
     assert "make test" in text
+
+
+def test_figures_in_the_readme_are_those_that_were_measured() -> None:
+    """Agreement as in results/ and the researcher's tutorial, speed as in docs/scale.md."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = readme.partition("| metric | segments of WMT17")[2].splitlines()[2:7]
+    rows = [[cell.strip(" *`") for cell in line.strip("|").split("|")] for line in lines]
+    shown = {name.split()[0].lower(): figures for name, *figures in rows}
+    for column, (table, average) in enumerate((("wmt17", "average"), ("wmt18-systems", "pooled"))):
+        results = json.loads((ROOT / "results" / f"{table}.json").read_text(encoding="utf-8"))
+        measured = {
+            row["system"].removeprefix("sent"): f"{row['measured']:.3f}".lstrip("0")
+            for row in results["rows"]
+            if row["column"] == average and row["system"] in {"adequa", "sentbleu", "bleu", "chrf"}
+        }
+        assert measured
+        assert {name: shown[name][column] for name in measured} == measured
+    tutorial = (ROOT / "docs" / "tutorial-researcher.md").read_text(encoding="utf-8")
+    for name in ("chrf", "meteor"):
+        assert re.search(rf"^\d +{name} .* 0\{shown[name][0]}  ", tutorial, flags=re.MULTILINE)
+    rates = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    for name in ("adequa", "bleu", "chrf"):
+        assert f"| `{name}` | {shown[name][2]} |" in rates
 
 
 def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
