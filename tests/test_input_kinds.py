@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import threading
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 import pytest
 import sacrebleu
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import adequa
 from adequa.cli.main import app
 from adequa.io.read import InputSummary
 from adequa.io.text import MemoryFile
 from adequa.segments import Segments
+from adequa.service.app import ServiceSettings
 from input_kinds import DOCUMENT, Case, Content, cases
+from live_service import Live, served
 
 METRICS = ("chrf", "ter")
 CASES = cases()
@@ -116,36 +122,128 @@ def test_command_line(case: Case, tmp_path: Path) -> None:
         assert f"{count} segments" in result.stderr
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_api(case: Case) -> None:
-    """POST /v1/read, and what it answers on to /v1/score."""
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
     pytest.importorskip("adequa.service.reading")
+    with served(ServiceSettings(metrics=METRICS, workers=1)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_api(case: Case, live: Live) -> None:
+    """POST /v1/read, and what it answers on to /v1/score."""
     files = [
-        {
-            "name": file.name,
-            "role": file.role,
-            "base64": base64.b64encode(file.data).decode(),
-        }
+        {"name": file.name, "role": file.role, "base64": base64.b64encode(file.data).decode()}
         for file in case.files()
     ]
     options = case.kind.options(case.content)
     request = {"files": files} | {name: value for name, value in options.items() if value}
-    client = service()
-    answer = client.post("/v1/read", json=request)
-    assert answer.status_code == 200, answer.text
-    read = answer.json()
-    assert read["systems"] == {name: list(texts) for name, texts in case.content.systems.items()}
+    answer = live.post("/v1/read", request)
+    assert answer.status == 200, answer.body
+    texts = {name: answer.json[name] for name in ("systems", "references", "sources")}
+    assert texts["systems"] == {name: list(each) for name, each in case.content.systems.items()}
+    assert texts["sources"] == list(case.content.sources)
+    scored = live.post("/v1/score", {**texts, "metrics": METRICS})
+    assert scored.status == 200, scored.body
     for name, by_metric in scores_of(case.content).items():
-        body = {"hypotheses": read["systems"][name], "references": read["references"]}
-        scored = client.post("/v1/score", json={**body, "metrics": list(METRICS)})
-        assert scored.status_code == 200, scored.text
-        system = {each["name"]: each["score"] for each in scored.json()["metrics"]}
+        system = {
+            metric["name"]: next(
+                each["score"] for each in metric["systems"] if each["name"] == name
+            )
+            for metric in scored.json["metrics"]
+        }
         assert system == pytest.approx(by_metric)
 
 
-@cache
-def service() -> Any:
-    testing = pytest.importorskip("fastapi.testclient")
-    from adequa.service.app import create_app
+# Wide tables, and segments of several systems
 
-    return testing.TestClient(create_app())
+
+WIDE = "src,ref,old,new\n" + "".join(
+    f'x,"Number {number}, please.","Number {number} please","Number {number}, please."\n'
+    for number in range(8)
+)
+
+
+def invoke(*words: str, text: str = WIDE) -> Result:
+    return CliRunner().invoke(app, list(words), input=text)
+
+
+def test_wide_tables_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(WIDE, encoding="utf-8")
+    table = "-i", str(path), "--systems", "old,new", "-m", "chrf", "--format", "json"
+    for verb in ("compare", "rank"):
+        result = invoke(verb, *table)
+        assert result.exit_code == 0, result.output
+        assert "8 segments, 2 systems, 1 reference, quoted cells" in result.stderr
+    gate = "gate", "-i", str(path), "-m", "chrf", "--baseline"
+    assert invoke(*gate, "old", "--candidate", "new").exit_code == 0
+    assert invoke(*gate, "new", "--candidate", "old").exit_code == 1
+
+
+REFUSED = {
+    (
+        "--systems",
+        "old,nwe",
+    ): 'has no column "nwe". Did you mean "new"? It has: src, ref, old, new.',
+    ("--systems", "old,old"): '--systems names the column "old" twice.',
+    ("--systems", "old,ref"): '--systems names "ref", which is the column of references.',
+    ("--systems", "old,"): '--systems takes names of columns, such as A,B; "old," has none.',
+    ("--systems", "old", "--column", "mt=new"): "leave --column mt= out.",
+    (): "Where each system has a column, name them all: --systems old,new",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_wide_tables_that_cannot_be_read(options: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["score", "-i", "-", "-m", "chrf", *options], input=WIDE)
+    with pytest.raises(adequa.AdequaError) as caught:
+        raise result.exception or AssertionError(result.output)
+    assert REFUSED[options] in str(caught.value)
+
+
+def test_options_of_tables_need_a_table() -> None:
+    result = invoke("score", "-t", "a", "-r", "b", "--systems", "a")
+    assert "--systems names columns of an -i file" in str(result.exception)
+
+
+def test_segments_of_several_systems_in_python(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(WIDE, encoding="utf-8")
+    frame = pd.read_csv(path)
+    segments = adequa.read(frame, systems=["old", "new"])
+    assert segments == adequa.read(path, systems=["old", "new"])
+    comparison = adequa.compare(segments, metrics=["chrf"])
+    assert comparison.outputs.names == ("old", "new")
+    lists = {name: list(frame[name]) for name in ("old", "new")}
+    same = adequa.compare(lists, list(frame["ref"]), ["chrf"])
+    assert comparison.metrics[0].scores.tolist() == same.metrics[0].scores.tolist()
+    assert adequa.rank(segments, metric="chrf").systems[0] == "new"
+    assert adequa.gate(segments, metrics=["chrf"]).passed
+    long = pd.concat(
+        frame[["ref", name]].rename(columns={name: "mt"}).assign(system=name) for name in lists
+    )
+    assert adequa.compare(long, metrics=["chrf"]).outputs.names == ("old", "new")
+    with pytest.raises(adequa.AdequaError, match="those of both systems"):
+        adequa.gate(adequa.read(frame, systems=["old"]), metrics=["chrf"])
+    with pytest.raises(adequa.AdequaError, match="have their references"):
+        adequa.compare(segments, list(frame["ref"]))
+    with pytest.raises(adequa.AdequaError, match='row 3 has no "old"'):
+        adequa.read(frame.assign(old=["a", "b", None, *"cdefg"]), systems=["old"])
+
+
+def test_standard_input_and_pipes_are_read_once(tmp_path: Path) -> None:
+    """Quoted tables are tried in two ways, and a pipe can be read once."""
+    rows = "".join(f'"say ""{number}"" now"\tsay {number} now\n' for number in range(5000))
+    quoted = f"mt\tref\nfirst line\tfirst line\n{rows}"
+    result = invoke("score", "-i", "-", "-m", "chrf", "--format", "json", text=quoted)
+    assert result.exit_code == 0, result.exception
+    assert "quoted cells" in result.stderr
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(quoted,), kwargs={"encoding": "utf-8"})
+    writer.start()
+    segments = adequa.read(pipe)
+    writer.join()
+    assert len(segments) == 5001
+    assert segments.hypotheses[1] == 'say "0" now'

@@ -30,7 +30,7 @@ Rows = list[list[str]]
 def rows_of(content: str, quoting: Any = "auto", *, is_csv: bool = False) -> Rows:
     lines = content.split("\n")
     rows = DelimitedRows("t.tsv", lines[:-1] if not lines[-1] else lines, quoting, is_csv=is_csv)
-    return [rows.header, *(cells for _, cells in rows)]
+    return [rows.header, *(cells for _, cells, _ in rows)]
 
 
 def refusal(content: str, quoting: Any = "auto", *, is_csv: bool = False) -> str:
@@ -158,7 +158,7 @@ def test_uncertain_tables_are_refused() -> None:
     assert sentence == (
         "t.tsv, line 2: it is not certain whether quotation marks enclose cells here or are text: "
         '"I agree." Say --quoting rfc4180 if they enclose cells, as pandas and spreadsheets write '
-        "them, or --quoting none if they are text."
+        "them, or --quoting none if they are text; CSV and JSONL leave no doubt."
     )
     content = 'mt\tref\nOne two.\tx y\n"Say ""a"" now."\tx y\n"I agree."\tx y\nOne two.\tx y\n'
     assert "line 3" in refusal(content)  # doubled marks, and a sentence that needs no quoting

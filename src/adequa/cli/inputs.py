@@ -113,6 +113,7 @@ def batch_reader(
     documents: bool = False,
     quoting: QuotingName = QuotingName.auto,
     systems: str | Sequence[str] | None = None,
+    language: str | None = None,
 ) -> tuple[BatchReader, list[str]]:
     """A function that reads the input of a verb, and the files that it reads.
 
@@ -133,6 +134,7 @@ def batch_reader(
             documents=documents,
             quoting=quoting.value,
             systems=system_columns(systems) if isinstance(systems, str) else tuple(systems or ()),
+            language=language,
         )
         return BatchReader(read), [table]
     if not hypotheses or not references:
@@ -147,7 +149,7 @@ def batch_reader(
     named = [named_file(each) for each in hypotheses]
     files = [path for _, path in named]
     names = [name for name, _ in named]
-    read_files = partial(read_parallel, files, references, source, names=names)
+    read_files = partial(read_parallel, files, references, source, names=names, language=language)
     return BatchReader(read_files), [*files, *references, *([] if source is None else [source])]
 
 

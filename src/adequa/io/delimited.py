@@ -60,7 +60,7 @@ def delimited_table(rows: DelimitedRows) -> OpenTable:
 
     def chunks(columns: Columns, size: int) -> Iterator[Chunk]:
         while part := list(islice(left, size)):
-            numbers, cells = zip(*part, strict=True)
+            numbers, cells, _ = zip(*part, strict=True)
             if set(map(len, cells)) != {width}:
                 row = next(row for row, each in enumerate(cells) if len(each) != width)
                 raise AdequaError(

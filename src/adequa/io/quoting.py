@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from tempfile import SpooledTemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeAlias
 
 from adequa.errors import AdequaError, counted
 from adequa.io.columns import FIELDS, Quoting, UsedQuoting
@@ -34,7 +34,8 @@ _STRICT = re.compile(r'(?:(?:"(?:[^"]|"")*"|[^"\t]*)(?:\t|\r?\Z))+')
 _BACKSLASHES = re.compile(r'"(?:[^"\\]|\\.)*\\"(?:[^"\\]|\\.)*"')
 _SHOWN = 60  # characters of a cell in error sentences
 
-NumberedRow = tuple[int, list[str]]  # the number of its first line, and its cells
+# The number of its first line, its cells, and the row as it was written.
+NumberedRow: TypeAlias = tuple[int, list[str], str]
 
 
 class DelimitedRows:
@@ -63,29 +64,28 @@ class DelimitedRows:
         self._quoting = quoting
         if quoting == "auto" and self.separator != TAB:
             self._quoting = "rfc4180"
-        self.header, self._number = self._read_header(first, number)
+        self.header, self.header_text = [""], first
+        self._number = self._read_header(first, number)
 
     @property
     def format(self) -> str:
         """The name of the format."""
         return "TSV" if self.separator == TAB else "CSV"
 
-    def _read_header(self, first: str, number: int) -> tuple[list[str], int]:
-        """The first row, and the number of its last line."""
+    def _read_header(self, first: str, number: int) -> int:
+        """Read the first row, and return the number of its last line."""
+        self.header = self._cut(first)
         if '"' not in first:
-            return self._cut(first), number
-        cells = self._cut(first)
-        if self._quoting == "none" or (
-            self._quoting == "auto" and not any(cell.startswith('"') for cell in cells)
-        ):
-            self.used = "none"
-            self._quoting = "none"
-            return cells, number
+            return number
+        is_quoted = any(cell.startswith('"') for cell in self.header)
+        if self._quoting == "none" or (self._quoting == "auto" and not is_quoted):
+            self.used = self._quoting = "none"
+            return number
         # Names of columns are no text that has quotation marks of its own.
         self._quoting = "rfc4180"
-        for row in self._strict(chain([first], self._lines), number):
-            return row.cells, number + len(row.lines) - 1
-        return [], number
+        row = next(self._strict(chain([first], self._lines), number))
+        self.header, self.header_text = row.cells, "\n".join(row.lines)
+        return number + len(row.lines) - 1
 
     def __iter__(self) -> Iterator[NumberedRow]:
         """All rows after the header."""
@@ -105,13 +105,13 @@ class DelimitedRows:
         for line_number, line in enumerate(lines, number):
             if self.used is None and '"' in line:
                 self.used = "none"
-            yield line_number, line.removesuffix("\r").split(separator)
+            yield line_number, line.removesuffix("\r").split(separator), line
 
     def _quoted(self, lines: Iterable[str], number: int) -> Iterator[NumberedRow]:
         for row in self._strict(lines, number):
             if row.marks:
                 self.used = "rfc4180"
-            yield row.number, row.cells
+            yield row.number, row.cells, "\n".join(row.lines)
 
     def _strict(self, lines: Iterable[str], number: int) -> Iterator[_QuotedRow]:
         """Rows as RFC 4180 has them, or a sentence on the first that is none."""
@@ -145,7 +145,7 @@ class DelimitedRows:
                 break
             if evidence.is_open:
                 evidence.add_unquoted(line.split(separator))
-            yield number, line.removesuffix("\r").split(separator)
+            yield number, line.removesuffix("\r").split(separator), line
         else:
             return
         with _Spool(chain([line], self._lines)) as spool:
@@ -207,7 +207,8 @@ class DelimitedRows:
         return AdequaError(
             f"{self.name}, line {number}: it is not certain whether quotation marks enclose cells "
             f"here or are text: {shown} Say --quoting rfc4180 if they enclose cells, as pandas and "
-            "spreadsheets write them, or --quoting none if they are text."
+            "spreadsheets write them, or --quoting none if they are text; CSV and JSONL leave no "
+            "doubt."
         )
 
 

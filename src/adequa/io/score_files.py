@@ -104,7 +104,7 @@ def _rows(path: FilePath) -> Iterator[PlacedCells]:
         raise AdequaError(f"{name} is empty: there are no scores in it.")
     rows = DelimitedRows(name, chain([first], left), is_csv=text_format(path) == ".csv")
     yield f"{name}, line 1", rows.header
-    for number, cells in rows:
+    for number, cells, _ in rows:
         yield f"{name}, line {number}", cells
 
 

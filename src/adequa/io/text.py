@@ -134,9 +134,11 @@ def line_blocks(
     return _decoded(blocks, display_name(path), keep_returns=keep_returns)
 
 
-def stream_lines(raw: BinaryIO, name: str, *, advance: Advance = ignore) -> Iterator[str]:
+def stream_lines(
+    raw: BinaryIO, name: str, *, advance: Advance = ignore, keep_returns: bool = False
+) -> Iterator[str]:
     """The lines of an open file, less empty ones at the end; its name tells the compression."""
-    blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name)
+    blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name, keep_returns=keep_returns)
     return without_trailing_blanks(chain.from_iterable(blocks))
 
 
