@@ -21,9 +21,12 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     Seed,
     SourceText,
+    SystemColumns,
     metrics_option,
 )
 from adequa.cli.output import (
@@ -78,6 +81,8 @@ def compare(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     metric: ComparedMetrics = None,
     report: Report = None,
     title: Title = "",
@@ -149,6 +154,8 @@ def compare(
         input_,
         column or [],
         documents=True,
+        quoting=quoting,
+        systems=systems,
     )
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
@@ -163,7 +170,7 @@ def compare(
         quiet=quiet,
     )
     comparison = replace(comparison, test_set=name_of_test_set(reference or [], input_))
-    print_notes(comparison.notes, quiet=quiet)
+    print_notes((*read_batches.notes(), *comparison.notes), quiet=quiet)
     if report is not None:
         write([comparison.to_html(title)], report)
     page = chosen is Format.html

@@ -12,10 +12,14 @@ from adequa.cli.inputs import MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
+    Columns,
     DeviceOption,
+    Input,
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     SourceText,
 )
@@ -38,13 +42,26 @@ if TYPE_CHECKING:
 
 def gate(
     baseline: Annotated[
-        str, typer.Option(metavar="FILE", help="Output of the system in use.", show_default=False)
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Output of the system in use; its column if there is an -i file.",
+            show_default=False,
+        ),
     ],
     candidate: Annotated[
-        str, typer.Option(metavar="FILE", help="Output of the new system.", show_default=False)
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Output of the new system; its column if there is an -i file.",
+            show_default=False,
+        ),
     ],
     reference: References = None,
     source: SourceText = None,
+    input_: Input = None,
+    column: Columns = None,
+    quoting: QuotingOption = QuotingName.auto,
     metric: ComparedMetrics = None,
     max_drop: Annotated[
         float | None,
@@ -98,8 +115,16 @@ def gate(
     chosen = chosen_format(format_, output)
     gate_rules = _rules(rules, metric, max_drop, alpha, swaps, seed)
     metrics = [rule.metric for rule in gate_rules.rules]
+    systems = [baseline, candidate]
     read_batches, paths = batch_reader(
-        "gate", [baseline, candidate], reference or [], source, None, []
+        "gate",
+        systems if input_ is None else [],
+        reference or [],
+        source,
+        input_,
+        column or [],
+        quoting=quoting,
+        systems=None if input_ is None else systems,
     )
     inputs = [*paths, *metrics, *([] if rules is None else [rules])]
     files = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
@@ -109,7 +134,7 @@ def gate(
         read_batches, paths, metrics, gate_rules.settings(), loading, quiet=quiet
     )
     result = apply_rules(comparison, gate_rules)
-    print_notes(result.notes, quiet=quiet)
+    print_notes((*read_batches.notes(), *result.notes), quiet=quiet)
     if json_ is not None:
         write_result(result, Format.json, json_)
     if junit is not None:

@@ -19,8 +19,11 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     Seed,
+    SystemColumns,
     complete_metric,
 )
 from adequa.cli.output import (
@@ -39,6 +42,8 @@ def rank(
     reference: References = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -85,11 +90,12 @@ def rank(
     if no_cache and isinstance(loaded, PairwiseRanker):
         loaded.loaded_inputs = loaded.loaded_inputs.uncached()
     read_batches, paths = batch_reader(
-        "rank", hypothesis or [], reference or [], None, input_, column or [], loaded.columns
-    )
+        "rank", hypothesis or [], reference or [], None, input_, column or [], loaded.columns,
+        quoting=quoting, systems=systems,
+    )  # fmt: skip
     check_outputs({"-o": output}, paths)
-    systems = segments_from_batches(read_batches(advance=None))
+    outputs = segments_from_batches(read_batches(advance=None))
     with training_progress(quiet) as training:
-        ranking = rank_segments(systems, loaded, settings, training)
-    print_notes(loaded.remarks(), quiet=quiet)
+        ranking = rank_segments(outputs, loaded, settings, training)
+    print_notes((*read_batches.notes(), *loaded.remarks()), quiet=quiet)
     write_result(ranking.by_segment() if segments else ranking, chosen, output)

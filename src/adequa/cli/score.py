@@ -23,8 +23,11 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     SourceText,
+    SystemColumns,
     metrics_option,
 )
 from adequa.cli.output import (
@@ -107,6 +110,8 @@ def score(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
     segments: Annotated[
         bool,
@@ -137,7 +142,8 @@ def score(
 ) -> None:
     """Score translations against references.
 
-    Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
+    Files are read line by line, compressed or not; WMT .sgm and .xml, TMX and XLIFF files are read
+    as they are.
 
     If -i names the shards of a corpus and -o a folder, the same rows are written there with a
     column for each metric, by any number of workers.
@@ -147,6 +153,7 @@ def score(
             "A corpus of shards is scored without {}; leave it out.",
             {
                 "-t": hypothesis, "-r": reference, "-s": source, "--segments": segments, "--by": by,
+                "--systems": systems, "--quoting": quoting is not QuotingName.auto,
                 "--no-cache": no_cache, "--cache-size": cache_size != CACHE_SIZE,
             },
         )  # fmt: skip
@@ -173,12 +180,13 @@ def score(
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
-        "score", hypothesis or [], reference or [], source, input_, column or [], ids
-    )
+        "score", hypothesis or [], reference or [], source, input_, column or [], ids,
+        quoting=quoting, systems=systems,
+    )  # fmt: skip
     check_outputs({"-o": output}, paths)
     result = _score(read_batches, paths, metrics, segments, by, quiet)
     remarks = (remark for each in metrics.values() for remark in each.remarks())
-    print_notes((*result.notes(), *remarks), quiet=quiet)
+    print_notes((*read_batches.notes(), *result.notes(), *remarks), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
 
 

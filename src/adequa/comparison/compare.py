@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import (
     UNNAMED,
     FloatArray,
+    Frame,
     ReferenceLayout,
     Segments,
     as_segments,
@@ -52,9 +53,13 @@ _BATCH = 256  # segments; small enough that progress shows in slow metrics
 _SCORE_KEY = {"system", "segment"}  # columns by which a comparison looks up scores in a file
 
 
+# Outputs by the name of a system, or segments with the system of each among their ids.
+Systems: TypeAlias = Mapping[str, Iterable[str]] | Segments | Frame
+
+
 def compare(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metrics: Specifications = DEFAULT_METRICS,
     *,
     sources: Iterable[str] | None = None,
@@ -65,6 +70,9 @@ def compare(
     layout: ReferenceLayout | None = None,
 ) -> Comparison:
     """Compare systems, given by name with one output per segment; the first is the baseline.
+
+    In place of a dictionary, `systems` may be `Segments` of several systems, as `adequa.read`
+    returns them, or a data frame with the columns `system`, `mt` and `ref`.
 
     `references` and `layout` are those of `score`. `metrics` are names with settings, folders,
     files of scores, or objects. `known_words` are texts whose words are known, such as training
@@ -230,8 +238,8 @@ class Outputs:
 
 
 def outputs_of(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None,
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
@@ -256,12 +264,16 @@ def outputs_of(
 
 
 def segments_from_lists(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None,
     sources: Iterable[str] | None = None,
     layout: ReferenceLayout | None = None,
 ) -> dict[str, Segments]:
     """Segments of each system from plain Python lists, checked; errors name the system."""
+    if isinstance(systems, Segments) or (
+        hasattr(systems, "columns") and not isinstance(systems, Mapping)
+    ):
+        return segments_from_batches([as_segments(systems, references, sources, layout=layout)])
     if not isinstance(systems, Mapping):
         raise AdequaError(
             "Systems are given by name with one output per segment, such as "

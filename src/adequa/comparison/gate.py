@@ -17,7 +17,7 @@ import numpy as np
 
 from adequa.agreement.sources import Specifications
 from adequa.agreement.sources import sources as metric_sources
-from adequa.comparison.compare import compare_outputs, outputs_of
+from adequa.comparison.compare import Systems, compare_outputs, outputs_of
 from adequa.comparison.results import Comparison, MetricComparison
 from adequa.comparison.settings import (
     ALPHA,
@@ -31,7 +31,7 @@ from adequa.comparison.text import probability, signed
 from adequa.errors import AdequaError, check_fields, nearest, printable
 from adequa.io.text import FilePath, read_toml
 from adequa.metrics import DEFAULT_METRICS
-from adequa.segments import ReferenceLayout
+from adequa.segments import ReferenceLayout, Segments
 from adequa.statistics.significance import holm
 from adequa.tables import Column, Format, Result, Table, decimal, plain
 
@@ -39,9 +39,9 @@ FAIL = ("any", "all")
 
 
 def gate(
-    baseline: Iterable[str],
-    candidate: Iterable[str],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    baseline: Iterable[str] | Segments,
+    candidate: Iterable[str] | None = None,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metrics: Specifications | None = None,
     *,
     sources: Iterable[str] | None = None,
@@ -53,7 +53,7 @@ def gate(
     """Test whether a candidate system is worse than a baseline: `result.passed` says if not.
 
     Systems are lists of outputs, one per segment; `references`, `metrics` and `layout` are those
-    of `compare`.
+    of `compare`. `Segments` of two systems may stand for both; the first is then the baseline.
     A regression is a drop of more than `max_drop` points (0 by default) that is significant at
     `alpha` (0.05 by default). `rules`, a `GateRules` or a TOML file, set this for each metric and
     replace the other three.
@@ -76,9 +76,23 @@ significantly (p = 0.0333 ≤ 0.05)
             raise AdequaError("Metrics, max_drop and alpha stand in the rules; give one or other.")
         rules = rules if isinstance(rules, GateRules) else read_rules(rules)
         chosen = [rule.metric for rule in rules.rules]
-    systems = {"baseline": baseline, "candidate": candidate}
+    systems = _two_systems(baseline, candidate)
     outputs = outputs_of(systems, references, sources=sources, layout=layout)
     return apply_rules(compare_outputs(outputs, chosen, rules.settings()), rules)
+
+
+def _two_systems(baseline: Iterable[str] | Segments, candidate: Iterable[str] | None) -> Systems:
+    if not isinstance(baseline, Segments):
+        if candidate is None:
+            raise AdequaError("Give the outputs of two systems: baseline and candidate.")
+        return {"baseline": baseline, "candidate": candidate}
+    names = dict.fromkeys(baseline.ids.get("system", ()))
+    if candidate is not None or len(names) != 2:  # noqa: PLR2004  # baseline and candidate
+        raise AdequaError(
+            "Segments for a gate are those of both systems, the baseline first, and nothing else; "
+            f"these are of {', '.join(names) or 'one system without a name'}."
+        )
+    return baseline
 
 
 # Rules

@@ -368,6 +368,8 @@ def batched_statistics(
     return np.concatenate(parts)
 
 
+# Tokenizers of sacreBLEU that find words by spaces (and punctuation).
+SPACE_TOKENIZERS = frozenset({"13a", "intl", "none"})
 HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
 
 
