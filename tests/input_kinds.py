@@ -392,7 +392,7 @@ def _xliff_table(write: XliffWriter) -> Write:
 
 _TWO = {"ref": ("ref", "ref1")}
 KINDS = (
-    Kind("plain text", _plain, tabs=False),  # with tabs, the service asks whether it is a table
+    Kind("plain text", _plain),
     Kind("TSV, raw", _raw_tsv, _TWO, tabs=False),
     Kind("TSV, quoted by pandas", _pandas_tsv, _TWO),
     Kind("TSV, all quoted", _table("table.tsv", delimiter="\t", quoting=csv.QUOTE_ALL), _TWO),

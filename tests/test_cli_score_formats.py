@@ -37,7 +37,7 @@ def run(*arguments: str) -> str:
         (".md", "| system | chrf ↑ | ter ↓ |\n| --- | ---: | ---: |\n"),
         (".tex", "% needs \\usepackage{booktabs}\n\\begin{tabular}{lrr}\n"),
         (".html", "<!doctype html>\n"),
-        (".json", '{\n  "metrics": [\n'),
+        (".json", '{\n  "language": {'),
     ],
 )
 def test_an_ending_chooses_the_format(tmp_path: Path, ending: str, opening: str) -> None:

@@ -335,6 +335,15 @@ def test_workbooks_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(bomb, "w") as archive:
         archive.writestr("xl/workbook.xml", '<!DOCTYPE x [<!ENTITY a "b">]><x/>')
     assert "declares an entity" in refusal(MemoryFile("b.xlsx", bomb.getvalue()))
+    hidden = io.BytesIO()
+    with zipfile.ZipFile(hidden, "w") as archive:
+        comment = f"<!--{'x' * 100_000}-->"
+        archive.writestr("xl/workbook.xml", f'{comment}<!DOCTYPE x [<!ENTITY a "b">]><x/>')
+        archive.writestr("xl/broken.xml", "no XML")
+    assert "declares an entity" in refusal(MemoryFile("b.xlsx", hidden.getvalue()))
+    assert refusal(MemoryFile("b.xlsx.gz", b"")) == (
+        "b.xlsx.gz: a workbook is compressed by itself; unpack the file first."
+    )
     monkeypatch.setattr("adequa.io.xlsx._LARGEST", 1000)
     assert "more than the 0 MB that are read" in message(ROWS)
     monkeypatch.setitem(sys.modules, "openpyxl", None)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.judgements import read_judgements
-from adequa.io.rankings import language_pair
 from adequa.judgements import Preferences, Ratings
+from adequa.languages import language_pair
 from adequa.segments import Segments
 from judgements import FOLDER, needs_judgements
 from judgements import read_judgements as plain_rows

@@ -450,7 +450,8 @@ def test_identifiers_become_text() -> None:
 def test_unknown_formats() -> None:
     ending = (
         "The name of the file should end in .tsv, .csv, .xlsx, .jsonl, .json, .parquet, "
-        ".xml, .sgm, .sgml, .xlf, .xliff, .tmx; plain text goes in by -t and -r."
+        ".xml, .sgm, .sgml, .xlf, .xliff, .sdlxliff, .mqxliff, .mxliff, .tmx; "
+        "plain text goes in by -t and -r."
     )
     assert error("a.txt") == f"a.txt is of no known format. {ending}"
     assert error("a.jsnl.gz") == f"a.jsnl.gz is of no known format. {ending}"

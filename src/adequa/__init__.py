@@ -12,6 +12,7 @@ from adequa.version import __version__
 
 __all__ = [
     "AdequaError",
+    "AdequaWarning",
     "AnalysisSettings",
     "Blend",
     "Client",
@@ -22,6 +23,7 @@ __all__ = [
     "EmbeddingRegressor",
     "Ensemble",
     "GateRules",
+    "LanguageWarning",
     "Metric",
     "PairRegressor",
     "PairwiseRanker",
@@ -36,11 +38,13 @@ __all__ = [
     "Segments",
     "Selection",
     "Signature",
+    "TargetLanguage",
     "TreeLstm",
     "__version__",
     "analyse",
     "clear_caches",
     "compare",
+    "detect_language",
     "differences",
     "evaluate",
     "gate",
@@ -75,10 +79,11 @@ if TYPE_CHECKING:
     from adequa.encoders.parses import load_parser
     from adequa.encoders.registry import load_encoder
     from adequa.encoders.token_vectors import load_token_vectors
-    from adequa.errors import AdequaError
+    from adequa.errors import AdequaError, AdequaWarning, LanguageWarning
     from adequa.io.read import read
     from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
+    from adequa.languages import TargetLanguage, detect_language
     from adequa.learned.blend import Blend
     from adequa.learned.embedding.metric import EmbeddingRegressor
     from adequa.learned.ensemble import Ensemble
@@ -99,6 +104,7 @@ if TYPE_CHECKING:
 # Public names are imported when first used, so that `import adequa` and `adequa --help` stay quick.
 _MODULES = {
     "AdequaError": "adequa.errors",
+    "AdequaWarning": "adequa.errors",
     "AnalysisSettings": "adequa.agreement.error_analysis",
     "Blend": "adequa.learned.blend",
     "Client": "adequa.service.client",
@@ -109,6 +115,7 @@ _MODULES = {
     "EmbeddingRegressor": "adequa.learned.embedding.metric",
     "Ensemble": "adequa.learned.ensemble",
     "GateRules": "adequa.comparison.gate",
+    "LanguageWarning": "adequa.errors",
     "Metric": "adequa.metrics.base",
     "PairRegressor": "adequa.learned.pair.metric",
     "PairwiseRanker": "adequa.learned.pairwise.metric",
@@ -123,10 +130,12 @@ _MODULES = {
     "Segments": "adequa.segments",
     "Selection": "adequa.agreement.selection",
     "Signature": "adequa.segments",
+    "TargetLanguage": "adequa.languages",
     "TreeLstm": "adequa.learned.reval.metric",
     "analyse": "adequa.agreement.error_analysis",
     "clear_caches": "adequa.metrics.registry",
     "compare": "adequa.comparison.compare",
+    "detect_language": "adequa.languages",
     "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
     "gate": "adequa.comparison.gate",

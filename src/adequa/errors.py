@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
@@ -15,6 +17,23 @@ from unicodedata import category
 
 class AdequaError(Exception):
     """Bad input, settings or files. The command line prints the sentence and exits with code 2."""
+
+
+class AdequaWarning(UserWarning):
+    """Something in the input or the settings makes numbers mean less than they seem to."""
+
+
+class LanguageWarning(AdequaWarning):
+    """A metric does not know the language of the translations, or the language is in doubt."""
+
+
+def warn(sentence: str, category: type[AdequaWarning] = AdequaWarning) -> None:
+    """Issue a warning at the line outside this package that led to it."""
+    package = str(Path(__file__).parent)
+    frame, level = sys._getframe(1), 2  # noqa: SLF001 - as the module warnings does
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, category, stacklevel=level - 1)
 
 
 class UnknownSettingError(AdequaError):

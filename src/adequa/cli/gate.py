@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.compare import ComparedMetrics, Report, compare_files
+from adequa.cli.compare import ComparedMetrics, Report, compare_files, name_of_test_set
 from adequa.cli.inputs import MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
@@ -141,7 +142,8 @@ def gate(
     if markdown is not None:
         write_result(result, Format.markdown, markdown)
     if report is not None:
-        write([comparison.to_html()], report)
+        named = replace(comparison, test_set=name_of_test_set(reference or [], None))
+        write([named.to_html()], report)
     if format_ is not None or output is not None:
         write_result(result, chosen, output)
     if format_ is None or output is not None:

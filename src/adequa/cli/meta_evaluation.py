@@ -113,7 +113,7 @@ def selection_of(
 ) -> Selection:
     """The choice of judgements that the options make."""
     from adequa.agreement.selection import Selection
-    from adequa.io.rankings import language_pair
+    from adequa.languages import language_pair
 
     return Selection(
         lp=tuple(language_pair(pair) for pair in lp or ()),

@@ -159,7 +159,7 @@ def pair_regressor(
     Train by a --plan, or on --preferences first and --ratings second.
     """
     from adequa.encoders.registry import transformer_name
-    from adequa.io.rankings import language_pair
+    from adequa.languages import language_pair
     from adequa.learned.pair.metric import PairRegressor
     from adequa.learned.pair.plan import PlanOptions
 

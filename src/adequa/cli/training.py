@@ -158,7 +158,7 @@ def load_judgements(
 def with_language_pairs(judgements: AnyData, lp: Sequence[str] | None) -> AnyData:
     """Return the judgements of these language pairs; all of them without a choice."""
     from adequa.agreement.selection import with_ids
-    from adequa.io.rankings import language_pair
+    from adequa.languages import language_pair
 
     if not lp:
         return judgements

@@ -128,6 +128,7 @@ def compare_outputs(
             *_too_few_swaps(outputs, settings),
             *too_few_differences(compared, outputs.names, settings),
         ),
+        frequencies=words,
     )
 
 

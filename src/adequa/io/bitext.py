@@ -17,7 +17,6 @@ from adequa.io.text import Advance, FilePath, SegmentKey, display_name, text_for
 from adequa.io.wmt import MarkedText, MarkedUp, TextKind, collected
 from adequa.io.xml import LANGUAGE, inline_text, local_name, preserves_space, xml_events
 
-BILINGUAL = (".tmx", ".xlf", ".xliff")
 _ANY_LANGUAGE = "*all*"
 _UNNAMED = "alternative"  # the system of alternative translations without an origin
 

@@ -21,10 +21,11 @@ from adequa.io.columns import (
     refuse_equal_names,
     with_usual_names,
 )
-from adequa.io.rankings import joined_systems, language_pair, read_wmt_rankings, usable_rows
+from adequa.io.rankings import joined_systems, read_wmt_rankings, usable_rows
 from adequa.io.read import TABLES, format_suffix, open_table
 from adequa.io.text import Advance, FilePath, display_name, ignore
 from adequa.judgements import Ids, Preferences, Ratings
+from adequa.languages import language_pair
 from adequa.segments import Segments
 
 Columns: TypeAlias = Mapping[str, Sequence[object]]

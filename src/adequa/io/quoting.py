@@ -25,7 +25,7 @@ TAB = "\t"
 _SEPARATORS = (",", ";", TAB)
 _KNOWN = {"score", "better", "worse", "lp", *chain.from_iterable(FIELDS.values())}
 _IN_MEMORY = 1 << 23  # bytes of undecided lines; more of them go to a temporary file
-_ROWS_BEFORE = 100  # rows before the first quotation mark that are looked at
+_ROWS_BEFORE = 100  # rows before the first quotation mark whose cells are looked at
 # Cells that show nothing of a writer's habits: numbers and missing values are seldom quoted.
 _NEUTRAL = re.compile(r"\s*(?:[-+]?[\d.,]+(?:[eE][-+]?\d+)?|NA|NaN|nan|NULL|null|None)?\s*")
 _QUOTED = re.compile(r'"[^"]*"')
@@ -143,8 +143,11 @@ class DelimitedRows:
         for number, line in enumerate(self._lines, self._number + 1):
             if '"' in line:
                 break
-            if evidence.is_open:
+            if evidence.rows < _ROWS_BEFORE:
                 evidence.add_unquoted(line.split(separator))
+            elif not (evidence.unquoted_comma and evidence.unquoted_space):
+                evidence.unquoted_comma = evidence.unquoted_comma or "," in line
+                evidence.unquoted_space = evidence.unquoted_space or " " in line
             yield number, line.removesuffix("\r").split(separator), line
         else:
             return
@@ -362,11 +365,6 @@ class _Evidence:
 
     def __post_init__(self) -> None:
         self.quoted, self.unquoted = [0] * self.width, [0] * self.width
-
-    @property
-    def is_open(self) -> bool:
-        """Whether further rows without quotation marks can add something."""
-        return self.rows < _ROWS_BEFORE or not (self.unquoted_comma and self.unquoted_space)
 
     def add_unquoted(self, cells: Sequence[str]) -> None:
         self.rows += 1

@@ -1,4 +1,4 @@
-"""WMT rankings, the outputs of the systems that they compare, and names of language pairs."""
+"""WMT rankings, and the outputs of the systems that they compare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain, combinations
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias
@@ -21,33 +20,13 @@ from adequa.io.text import (
     display_name,
     ignore,
     lines,
-    read_toml,
     uncompressed_name,
 )
 from adequa.judgements import FileRows, Preferences
+from adequa.languages import language_pair
 from adequa.segments import Segments
 
 _SIDES = 2
-
-
-@cache
-def _language_codes() -> dict[str, str]:
-    """ISO 639-1 codes, by all names of the languages."""
-    languages = read_toml(Path(__file__).with_name("languages.toml"))
-    return {name: code for code, names in languages.items() for name in (code, *names.split())}
-
-
-@cache
-def language_pair(text: str) -> str:
-    """A language pair as `cs-en`; what is not known to be one stays as it is.
-
-    >>> language_pair("cz-en"), language_pair("ces-eng"), language_pair("Czech-English")
-    ('cs-en', 'cs-en', 'cs-en')
-    >>> language_pair("de-de_AT"), language_pair("medical")
-    ('de-de_AT', 'medical')
-    """
-    sides = [_language_codes().get(side.strip().lower(), "") for side in text.split("-")]
-    return "-".join(sides) if len(sides) == _SIDES and all(sides) else text.strip()
 
 
 def usable_rows(name: str, problems: Mapping[str, Sequence[bool]], count: int) -> FileRows:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 BATCH = 256  # segments; small enough that progress shows in slow metrics
 TABLES = (".tsv", ".csv", ".xlsx", ".jsonl", ".json", ".parquet")
-_BILINGUAL = (".xlf", ".xliff", ".tmx")
+# XLIFF, also as Trados, memoQ and Phrase name it, and translation memories.
+_BILINGUAL = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff", ".tmx")
 # All formats that hold everything in one file: tables, WMT mark-up, and XLIFF.
 _MARKED_UP = (".xml", ".sgm", ".sgml", *_BILINGUAL)
 READERS = (*TABLES, *_MARKED_UP)
@@ -356,6 +357,41 @@ def read_parallel(
     if describe is not None:
         for summary in opened:
             describe(replace(summary, segments=done))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """One of several parallel files, read by itself."""
+
+    summary: InputSummary
+    systems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    references: tuple[tuple[str, ...], ...] | None = None
+    sources: tuple[str, ...] | None = None
+
+
+def read_part(
+    path: FilePath, role: Role, *, name: str = "", language: str | None = None
+) -> ReadPart:
+    """Read one of several parallel files by itself, before the others are there."""
+    opened: list[InputSummary] = []
+    if role == "references":
+        track = _reference_track(path, ignore, language, opened)
+        references = tuple(track.cells)
+        _refuse_blanks(track, references, 0)
+        return ReadPart(_counted(opened, references), references=references)
+    if role == "source":
+        sources = tuple(_source_track(path, ignore, language, opened).cells)
+        return ReadPart(_counted(opened, sources), sources=sources)
+    tracks = _system_tracks([path], [name], ignore, language, opened)
+    systems = {system: tuple(each.cells) for system, each in tracks.items()}
+    return ReadPart(_counted(opened, next(iter(systems.values()))), systems)
+
+
+def _counted(opened: Sequence[InputSummary], cells: Sequence[object]) -> InputSummary:
+    (summary,) = opened
+    if not cells:
+        raise AdequaError(f"{summary.name} is empty: there is nothing to score.")
+    return replace(summary, segments=len(cells))
 
 
 def _common_sources(files: Iterable[MarkedUp]) -> Track[str] | None:

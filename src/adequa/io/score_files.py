@@ -17,7 +17,7 @@ import numpy as np
 
 from adequa.errors import AdequaError, counted, nearest
 from adequa.io.quoting import DelimitedRows
-from adequa.io.rankings import joined_systems, language_pair
+from adequa.io.rankings import joined_systems
 from adequa.io.text import (
     FilePath,
     display_name,
@@ -27,6 +27,7 @@ from adequa.io.text import (
     uncompressed_name,
     without_trailing_blanks,
 )
+from adequa.languages import language_pair
 from adequa.segments import LARGEST_SCORE, FloatArray
 
 SYSTEMS = ("system", "better_system", "worse_system")

@@ -8,6 +8,7 @@ values that were stored with them.
 from __future__ import annotations
 
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
+from xml.parsers import expat
 
 from adequa.errors import AdequaError, counted, nearest
 from adequa.io.columns import Chunk, OpenTable
@@ -27,16 +29,18 @@ from adequa.io.text import (
     display_name,
     file_size,
     open_binary,
+    uncompressed_name,
     unreadable,
 )
 from adequa.io.xml import prolog_guard
 
 _LARGEST = 1 << 30  # bytes of a workbook when unpacked
+_BLOCK = 1 << 12
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"  # .xls, and workbooks with a password
 _SHEET = re.compile(r"(.+\.xlsx):(.+)", re.IGNORECASE | re.DOTALL)
 _FAILURES = (
     zipfile.BadZipFile, zlib.error, ET.ParseError, EOFError, KeyError, ValueError, TypeError,
-    AttributeError, IndexError, NotImplementedError,
+    AttributeError, IndexError, RuntimeError, expat.ExpatError,
 )  # fmt: skip
 
 NumberedCells = tuple[int, tuple[Any, ...]]
@@ -47,6 +51,8 @@ def open_xlsx(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
     """A sheet of a workbook as a table; its first row that is not empty is the header."""
     path, sheet_name = _split(path)
     name = display_name(path)
+    if uncompressed_name(path) != Path(path).name:
+        raise AdequaError(f"{name}: a workbook is compressed by itself; unpack the file first.")
     openpyxl = _imported(name)
     try:
         with open_binary(path) as stream:
@@ -91,6 +97,8 @@ def _imported(name: str) -> Any:
         raise AdequaError(
             f"{name}: reading XLSX needs openpyxl; install it with: pip install 'adequa[xlsx]'"
         ) from error
+    # It warns of extensions of Excel, such as lists of allowed values, which no table needs.
+    warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
     return openpyxl
 
 
@@ -110,8 +118,10 @@ def _check(stream: Any, name: str) -> None:
             )
         for info in archive.infolist():
             if info.filename.endswith((".xml", ".rels")):
+                guard = prolog_guard(f"{name} ({info.filename})")
                 with archive.open(info) as part:
-                    prolog_guard(f"{name} ({info.filename})")(part.read(1 << 16))
+                    while (block := part.read(_BLOCK)) and guard(block):
+                        pass
     stream.seek(0)
 
 

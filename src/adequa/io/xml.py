@@ -52,8 +52,11 @@ def _broken(name: str, error: Any) -> AdequaError:
     return AdequaError(f"{name}, line {line}: broken XML ({reason}).")
 
 
-def prolog_guard(name: str) -> Callable[[bytes], None]:
-    """A function that takes a file block by block, and raises where it declares an entity."""
+def prolog_guard(name: str) -> Callable[[bytes], bool]:
+    """A function that takes a file block by block, and raises where it declares an entity.
+
+    It returns whether a declaration may still come: they stand before the first element.
+    """
     parser = expat.ParserCreate()
     is_open = True
 
@@ -70,9 +73,10 @@ def prolog_guard(name: str) -> Callable[[bytes], None]:
     parser.EntityDeclHandler = refuse
     parser.StartElementHandler = close
 
-    def feed(block: bytes) -> None:
-        if is_open:  # declarations stand before the first element
+    def feed(block: bytes) -> bool:
+        if is_open:
             parser.Parse(block)
+        return is_open
 
     return feed
 

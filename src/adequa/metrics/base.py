@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, check_fields, nearest
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_name
 from adequa.segments import FloatArray, Frame, ReferenceLayout, Segments, Signature, as_segments
 from adequa.tables import Column, Result, Table
 from adequa.version import __version__
@@ -45,6 +46,8 @@ class Scores(Result):
     remarks: tuple[str, ...] = ()
     higher_is_better: bool = True
     decimals: int = 4
+    warning: str | None = None  # why the scores mean little for the target language
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     @property
     def score(self) -> float:
@@ -100,6 +103,8 @@ class Metric(ABC):
     caches_scores: bool = False
     # Columns of numbers beside the texts that the metric reads, from the ids of segments.
     columns: tuple[str, ...] = ()
+    # Codes of the languages that the metric was made for; None where it takes any.
+    languages: frozenset[str] | None = None
     # Packages whose version may change the score, beside our own.
     versioned_packages: tuple[str, ...] = ()
     # Allowed values of those settings that are words.
@@ -192,6 +197,34 @@ class Metric(ABC):
     def counted_remarks(self) -> tuple[Remark, ...]:
         """Return the remarks with their counts, so that those of several workers can be added."""
         return ()
+
+    def for_language(self, code: str | None) -> Metric:
+        """The metric with the settings that this target language needs, where none were chosen."""
+        del code
+        return self
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        """Whether the metric compares words that it finds by the spaces between them."""
+        return False
+
+    def language_warning(self, target: TargetLanguage) -> str | None:
+        """A sentence where the scores of this target language mean little; else None."""
+        if target.code is None:
+            return None
+        if self.languages is not None and target.code not in self.languages:
+            known = " and ".join(sorted(map(language_name, self.languages)))
+            return (
+                f"{self.name} knows {known} alone: its scores of {target} do not say how good the "
+                "translations are; use chrf."
+            )
+        if target.is_unspaced and self.splits_at_spaces:
+            return (
+                f"{self.name} finds words by the spaces between them, and {target} is written "
+                "without: its scores say little; use chrf, or bleu with the tokenizer of the "
+                "language."
+            )
+        return None
 
     def enable_cache(self, file: Path, limit: int) -> None:
         """Keep scores on disk between runs, in a file of at most about `limit` bytes.
@@ -335,6 +368,8 @@ def batched_statistics(
     return np.concatenate(parts)
 
 
+# Tokenizers of sacreBLEU that find words by spaces (and punctuation).
+SPACE_TOKENIZERS = frozenset({"13a", "intl", "none"})
 HIGHEST_ORDER = 100  # of n-grams: far beyond use, and far from what would fill the memory
 
 

@@ -19,7 +19,7 @@ import sacrebleu
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from adequa.metrics.base import MeanMetric, Metric
+from adequa.metrics.base import SPACE_TOKENIZERS, MeanMetric, Metric
 from adequa.segments import FloatArray, Segments
 
 TOKENIZERS = ("13a", "intl", "zh", "char", "none")  # those of sacreBLEU that need no download
@@ -78,6 +78,10 @@ class ErrorRate(Metric):
     @abstractmethod
     def edits(hypothesis: list[str], reference: list[str]) -> int:
         """Edits that turn the words of the hypothesis into those of the reference."""
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return self.tokenize in SPACE_TOKENIZERS
 
     def statistics(self, segments: Segments) -> FloatArray:
         split = word_splitter(self.tokenize, lowercase=self.lowercase)
@@ -230,6 +234,10 @@ class CharacTER(MeanMetric):
 
     tokenize: str = "none"
     lowercase: bool = False
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return self.tokenize in SPACE_TOKENIZERS
 
     def compute_segment_scores(self, segments: Segments) -> FloatArray:
         split = word_splitter(self.tokenize, lowercase=self.lowercase)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adequa.metrics.base import HIGHEST_ORDER, Metric
+from adequa.metrics.base import HIGHEST_ORDER, SPACE_TOKENIZERS, Metric
 from adequa.metrics.edit_rates import TOKENIZERS, word_splitter
 from adequa.segments import FloatArray, Segments
 
@@ -56,6 +56,10 @@ class NIST(Metric):
     lowercase: bool = True
     tokenize: str = "13a"
     max_ngram_order: int = 5
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return self.tokenize in SPACE_TOKENIZERS
 
     def statistics(self, segments: Segments) -> FloatArray:
         split = self._splitter()

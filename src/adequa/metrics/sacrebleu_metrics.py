@@ -13,15 +13,15 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sacrebleu
 
 from adequa.errors import AdequaError
-from adequa.metrics.base import HIGHEST_ORDER, MeanMetric, Metric
+from adequa.metrics.base import HIGHEST_ORDER, SPACE_TOKENIZERS, MeanMetric, Metric
 from adequa.segments import FloatArray, Segments, Signature
 
 if TYPE_CHECKING:
@@ -33,6 +33,43 @@ CACHED_REFERENCES = 1024
 # More rows of totals than these are resamples and not systems: they are scored on arrays.
 _FEW = 64
 _EPS = 1e-16  # sacreBLEU's, in chrF's smoothing
+
+
+# The tokenizers that sacreBLEU recommends, by language; 13a for all others.
+AUTO = "auto"  # the tokenizer of the language, unless the user has chosen one
+LANGUAGE_TOKENIZERS = {"ja": "ja-mecab", "ko": "ko-mecab", "yue": "zh", "zh": "zh"}
+_DEFAULT_TOKENIZER = "13a"
+_TOKENIZERS = (AUTO, *sacrebleu.BLEU.TOKENIZERS)
+# Extras of this package that install what a tokenizer needs.
+_EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}
+
+
+def language_tokenizer(code: str | None) -> str:
+    """The tokenizer that sacreBLEU recommends for a language.
+
+    >>> language_tokenizer("zh"), language_tokenizer("de"), language_tokenizer(None)
+    ('zh', '13a', '13a')
+    """
+    return LANGUAGE_TOKENIZERS.get(code or "", _DEFAULT_TOKENIZER)
+
+
+def check_tokenizer(tokenize: str) -> None:
+    """Raise with the line that installs what a tokenizer needs, where it is missing."""
+    try:
+        sacrebleu.BLEU(tokenize=tokenize)
+    except (ImportError, OSError, RuntimeError) as error:
+        raise _unusable(tokenize, error) from error
+
+
+def _unusable(tokenize: str, error: Exception) -> AdequaError:
+    if tokenize in _EXTRAS:
+        return AdequaError(
+            f'The tokenizer "{tokenize}" needs packages that are not installed: pip install '
+            f"'adequa[{_EXTRAS[tokenize]}]'. Without them, chrf needs no tokenizer, and "
+            "bleu:tokenize=char counts characters."
+        )
+    reason = " ".join(str(error).split())
+    return AdequaError(f'The tokenizer "{tokenize}" cannot be used here: {reason}')
 
 
 class SacrebleuMetric(Metric):
@@ -152,13 +189,13 @@ class BLEU(SacrebleuMetric):
     range = (0, 100)
     decimals = 2
     choices = {  # noqa: RUF012 - never changed
-        "tokenize": tuple(sacrebleu.BLEU.TOKENIZERS),
+        "tokenize": _TOKENIZERS,
         "smooth_method": tuple(sacrebleu.BLEU.SMOOTH_DEFAULTS),
     }
     limits = {"max_ngram_order": (1, HIGHEST_ORDER), "smooth_value": (0, 1000)}  # noqa: RUF012
 
     lowercase: bool = False
-    tokenize: str = "13a"
+    tokenize: str = AUTO
     smooth_method: str = "exp"
     smooth_value: float | None = None
     max_ngram_order: int = 4
@@ -169,17 +206,21 @@ class BLEU(SacrebleuMetric):
             return sacrebleu.BLEU(
                 lowercase=self.lowercase,
                 force=True,  # its advice on tokenised text goes to a log that nobody reads
-                tokenize=self.tokenize,
+                tokenize=resolved_tokenizer(self.tokenize),
                 smooth_method=self.smooth_method,
                 smooth_value=self.smooth_value,
                 max_ngram_order=self.max_ngram_order,
                 effective_order=self.effective_order or for_segments,
             )
         except (ImportError, OSError, RuntimeError) as error:  # a tokenizer's own needs
-            reason = " ".join(str(error).split())
-            raise AdequaError(
-                f'The tokenizer "{self.tokenize}" cannot be used here: {reason}'
-            ) from error
+            raise _unusable(self.tokenize, error) from error
+
+    def for_language(self, code: str | None) -> BLEU:
+        return with_language_tokenizer(self, code)
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return resolved_tokenizer(self.tokenize) in SPACE_TOKENIZERS
 
     def formula(self, totals: FloatArray) -> FloatArray:
         default = sacrebleu.BLEU.SMOOTH_DEFAULTS[self.smooth_method]
@@ -198,6 +239,23 @@ class BLEU(SacrebleuMetric):
             # sacreBLEU signs two decimals.
             settings["smooth_value"] = repr(self.smooth_value)
         return settings
+
+
+def resolved_tokenizer(tokenize: str) -> str:
+    """The tokenizer in use: the chosen one, or that of languages without one of their own."""
+    return _DEFAULT_TOKENIZER if tokenize == AUTO else tokenize
+
+
+BleuMetric = TypeVar("BleuMetric", "BLEU", "SentBLEU")
+
+
+def with_language_tokenizer(metric: BleuMetric, code: str | None) -> BleuMetric:
+    """The metric with the tokenizer of a language, unless the user has chosen one."""
+    tokenize = language_tokenizer(code)
+    if metric.tokenize != AUTO or tokenize == _DEFAULT_TOKENIZER:
+        return metric
+    check_tokenizer(tokenize)
+    return replace(metric, tokenize=tokenize)
 
 
 def bleu_scores(
@@ -260,13 +318,28 @@ class SentBLEU(MeanMetric):
     higher_is_better = True
     range = (0, 1)
     versioned_packages = ("sacrebleu",)  # its tokenizers and n-gram counts
-    choices = {"tokenize": tuple(sacrebleu.BLEU.TOKENIZERS)}  # noqa: RUF012
+    choices = {"tokenize": _TOKENIZERS}  # noqa: RUF012
 
     lowercase: bool = True
-    tokenize: str = "13a"
+    tokenize: str = AUTO
 
     def compute_segment_scores(self, segments: Segments) -> FloatArray:
         return smoothed_sentence_bleu(self._bleu.statistics(segments))
+
+    def for_language(self, code: str | None) -> SentBLEU:
+        return with_language_tokenizer(self, code)
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return resolved_tokenizer(self.tokenize) in SPACE_TOKENIZERS
+
+    def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        tokenize = resolved_tokenizer(self.tokenize)
+        return (
+            super().signature_fields()
+            if tokenize == self.tokenize
+            else replace(self, tokenize=tokenize).signature_fields()
+        )
 
     @cached_property
     def _bleu(self) -> BLEU:
@@ -462,6 +535,10 @@ class TER(SacrebleuMetric):
             asian_support=self.asian_support,
             case_sensitive=self.case_sensitive,
         )
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return not (self.normalized and self.asian_support)
 
     def formula(self, totals: FloatArray) -> FloatArray:
         return ter_scores(totals)

@@ -12,7 +12,7 @@ import json
 import platform
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 
 from adequa.errors import AdequaError, as_path, nearest
 from adequa.io.atomic import atomic_folder, digest_of
+from adequa.languages import known_language
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import DESCRIPTION
 from adequa.version import __version__
@@ -58,6 +59,18 @@ class Description:
     digest: str = ""  # sha256 of the file of weights; empty where there is none
     files: Mapping[str, str] = field(default_factory=dict)  # sha256 of further files, by path
     format: int = FORMAT
+    # Codes of the languages that it is made for; None where its training data is to say.
+    languages: Sequence[str] | None = None
+
+    @property
+    def known_languages(self) -> frozenset[str] | None:
+        """Codes of the languages that it was made for or trained on; None where that is unknown."""
+        if self.languages is not None:
+            return frozenset(self.languages)
+        pairs = self.training.get("rows_by_language_pair")
+        targets = [known_language(pair, "column") for pair in pairs or ()]
+        codes = {each.code for each in targets if each is not None and each.code is not None}
+        return frozenset(codes) if codes and None not in targets else None
 
     @property
     def identity(self) -> str:
@@ -105,11 +118,17 @@ def save(
         if weights is not None:
             (target / WEIGHTS).write_bytes(weights)
         (target / DESCRIPTION).write_text(
-            json.dumps(described, ensure_ascii=False, allow_nan=False, indent=1) + "\n",
+            json.dumps(_without_none(described), ensure_ascii=False, allow_nan=False, indent=1)
+            + "\n",
             encoding="utf-8",
         )
         (target / CARD).write_text(card, encoding="utf-8")
     return Description(**described)
+
+
+def _without_none(described: dict[str, Any]) -> dict[str, Any]:
+    """The description without languages where none are declared, as earlier versions read it."""
+    return {key: value for key, value in described.items() if (key, value) != ("languages", None)}
 
 
 def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -168,6 +187,8 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
         ) from error
     if not isinstance(metric, Metric):
         raise TypeError(f"{target} loads no metric")
+    if metric.languages is None:
+        metric.languages = description.known_languages
     return metric
 
 

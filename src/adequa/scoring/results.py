@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import Metric, score_column
 from adequa.segments import UNNAMED, FloatArray, Segments, Signature, concatenate
 from adequa.tables import (
@@ -52,6 +53,7 @@ class ScoredMetric:
     higher_is_better: bool
     decimals: int  # decimal places shown to readers
     systems: tuple[ScoredSystem, ...]
+    warning: str | None = None  # why the scores mean little for the target language
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,6 +70,7 @@ class ScoringResult(Result):
     lists_segments: bool = False  # whether tables to read have a row per segment
     decimals: int | None = None  # to which all scores are rounded; None: readers see each metric's
     remarks: tuple[str, ...] = ()
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     @property
     def system(self) -> dict[str, Any]:
@@ -190,6 +193,7 @@ class ScoringResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         content: dict[str, Any] = {} if self.grouped_by is None else {"by": self.grouped_by}
+        content["language"] = self.language.to_dict()
         content["metrics"] = [
             {**self._about(metric), "systems": list(map(self._system_dict, metric.systems))}
             for metric in self.metrics
@@ -200,6 +204,8 @@ class ScoringResult(Result):
         about: dict[str, Any] = {"name": metric.name, "signature": str(metric.signature)}
         if self._has_segments and metric.segment_signature != metric.signature:
             about["segment_signature"] = str(metric.segment_signature)
+        if metric.warning is not None:
+            about["warning"] = metric.warning
         return {**about, "higher_is_better": metric.higher_is_better}
 
     def _system_dict(self, system: ScoredSystem, *, segments: bool = True) -> dict[str, Any]:
@@ -242,6 +248,7 @@ class ScoringResult(Result):
         yield "{\n"
         if self.grouped_by is not None:
             yield f'  "by": {json_text(self.grouped_by)},\n'
+        yield f'  "language": {json_text(self.language.to_dict())},\n'
         yield '  "metrics": ['
         for number, metric in enumerate(self.metrics):
             yield ",\n    {\n" if number else "\n    {\n"

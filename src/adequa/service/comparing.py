@@ -19,6 +19,7 @@ from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
+from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
 from adequa.progress import Progress
@@ -203,6 +204,8 @@ def compare_queued(
     settings: ComparisonSettings,
     limits: Limits,
     task: BackgroundTask[Any],
+    *,
+    target: TargetLanguage,
 ) -> Comparison:
     """The comparison, as `adequa compare` computes it."""
     queue_of = {id(queue.metric): queue for queue in queues.values()}
@@ -225,7 +228,11 @@ def compare_queued(
     comparison = compare_outputs(outputs, sources, settings, progress=progress, compute=compute)
     hypotheses = [text for texts in outputs.hypotheses for text in texts]
     notes = (*comparison.notes, *language_remarks(hypotheses, queues))
-    comparison = replace(comparison, notes=notes)
+    metrics = tuple(
+        replace(metric, warning=queue.metric.language_warning(target))
+        for metric, queue in zip(comparison.metrics, queues.values(), strict=True)
+    )
+    comparison = replace(comparison, notes=notes, metrics=metrics, language=target)
     task.enter("Looking where they differ")
     _ = comparison.dimensions  # computed here, because every answer holds them
     return comparison

@@ -269,6 +269,7 @@ class Adequa(MeanMetric):
     range = (0.0, 1.0)
     decimals = DECIMALS
     caches_scores = True
+    languages = frozenset({"en"})
     choices = {"device": get_args(Device), "references": get_args(Reduction)}  # noqa: RUF012
 
     def __post_init__(self) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from adequa.damage.apply import damage_texts
 from adequa.damage.registry import trained_kinds
 from adequa.errors import AdequaError
-from adequa.io.rankings import language_pair
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.languages import language_pair
 from adequa.learned.folds import reference_leaders
 from adequa.learned.pair.development import (
     Development,

@@ -15,10 +15,10 @@ import numpy as np
 
 from adequa.datasets.registry import DATASETS
 from adequa.errors import AdequaError
-from adequa.io.rankings import language_pair
 from adequa.io.read import READERS, TABLES, format_suffix, open_table, read_table
 from adequa.io.text import ignore
 from adequa.judgements import FileRows, Preferences, RatedSystems, Ratings, all_rows
+from adequa.languages import language_pair
 from adequa.learned.folds import Mask
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments, concatenate

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
+from adequa.languages import language_name
 from adequa.metrics.base import Metric
 from adequa.metrics.meteor.alignment import MODULES, Matcher, Text, best_alignment, chunk_count
 from adequa.metrics.meteor.tables import (
@@ -59,6 +60,7 @@ class METEOR(Metric):
     name = "meteor"
     higher_is_better = True
     range = (0.0, 1.0)
+    languages = frozenset({"en"})
     choices = {"normalize": NORMALISATIONS}  # noqa: RUF012 - never changed
     forms = {"modules": f"{', '.join(MODULES)}; several with + in this order"}  # noqa: RUF012
 
@@ -81,6 +83,15 @@ class METEOR(Metric):
             )
         super().__post_init__()
         self._digests()  # a missing table is an error now and not after a corpus has been read
+
+    def for_language(self, code: str | None) -> METEOR:
+        if code not in {None, "en"}:
+            raise AdequaError(
+                f"meteor is defined here for English alone: its stems, function words and weights "
+                f"are English, and the translations are {language_name(code or '')}. Leave it out "
+                "(chrf is for every language), or say -l en where they are English after all."
+            )
+        return self
 
     @property
     def _modules(self) -> tuple[str, ...]:
