@@ -502,6 +502,9 @@ class ComparisonResponse(BaseModel):
     settings: dict[str, Any]
     metrics: list[ComparedMetric]
     buckets: list[dict[str, Any]]
+    bands: list[dict[str, Any]] = Field(description="Fractions of segments by quality, per metric.")
+    words: list[dict[str, Any]] = Field(description="Accuracy of words by frequency.")
+    ngrams: list[dict[str, Any]] = Field(description="N-grams matched more often than another.")
     notes: list[str]
     segments: list[dict[str, Any]] = Field(default_factory=list, description="If requested.")
     disagreements: list[dict[str, Any]] = Field(default_factory=list, description="If requested.")

@@ -78,12 +78,12 @@ function systemName(system) {
   );
 }
 
-// The two selected systems give --a and --b their colours.
+// The two selected systems give --system-a and --system-b their colours.
 function colourSelection() {
   const same = selection.a % COLOURS === selection.b % COLOURS;
   const root = document.documentElement.style;
-  root.setProperty("--a", systemColour(selection.a));
-  root.setProperty("--b", same ? "var(--ink)" : systemColour(selection.b));
+  root.setProperty("--system-a", systemColour(selection.a));
+  root.setProperty("--system-b", same ? "var(--ink)" : systemColour(selection.b));
 }
 
 // A mark at numbers of a metric that does not know the language.
