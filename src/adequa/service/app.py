@@ -423,7 +423,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
                 "language": target.to_dict(),
                 **({} if warning is None else {"warning": warning}),
             }
-            return {**about, **ranking}
+            return {**ranking, **about}
 
         return service.tasks.start(work, sum(sizes))
 

@@ -22,6 +22,7 @@ from adequa.errors import AdequaError
 from adequa.io.columns import FIELDS
 from adequa.io.read import (
     READERS,
+    TABLES,
     InputSummary,
     Role,
     format_suffix,
@@ -30,7 +31,7 @@ from adequa.io.read import (
     read_part,
     read_table,
 )
-from adequa.io.text import MemoryFile, byte_blocks, ignore, line_blocks, text_format
+from adequa.io.text import MemoryFile, byte_blocks, ignore, line_blocks
 from adequa.languages import TargetLanguage, target_language
 from adequa.segments import Segments
 from adequa.service.limits import Limits, RequestError
@@ -224,7 +225,7 @@ def _guessed_role(file: MemoryFile, suffix: str) -> Role:
     """The role of a file by its format, by what is in it, and by its name."""
     if suffix in {".sgm", ".sgml", ".xml"}:
         return _role_of_wmt(file)
-    if suffix in {".xlf", ".xliff"}:
+    if suffix.endswith(("xlf", "xliff")):
         return _role_of_xliff(file)
     if suffix in READERS and suffix != ".tmx":
         return "table"
@@ -462,7 +463,7 @@ def _within_limits(batches: Iterable[Segments], name: str, limits: Limits) -> It
 
 def _column_names(file: MemoryFile, quoting: Quoting) -> tuple[str, ...]:
     """The names of the columns of a table; none if it has none, or they cannot be read."""
-    if text_format(file) in {".sgm", ".sgml", ".xml", ".tmx", ".xlf", ".xliff"}:
+    if format_suffix(file) not in TABLES:
         return ()
     try:
         with open_table(file, ignore, quoting) as table:
