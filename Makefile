@@ -6,7 +6,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types imports browser tests fresh format benchmark clean
+.PHONY: demo test lint types imports browser tests fresh docs documents release-check format \
+        benchmark clean
 
 DEMO := adequa score -t examples/fluent.txt examples/literal.txt examples/broken.txt \
         -r examples/reference.txt -m adequa bleu chrf ter
@@ -50,6 +51,20 @@ fresh: $(VENV)/.created
 	@build/fresh/bin/python -m pip --disable-pip-version-check --quiet install .
 	@cd build && fresh/bin/python ../tests/fresh_environment.py
 
+# The documentation site. The tests build it, too; any warning, such as a dead link, is an error.
+docs: $(VENV)/.docs
+	@mkdir -p build/pages
+	$(BIN)/sphinx-build -q -W --keep-going -E -a -c docs build/pages build/site
+	@echo "The site is in build/site/index.html."
+
+# Writes what the console examples in the documents print now into the documents.
+documents: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python tests/documented_code.py
+
+# Builds sdist and wheel into dist/ and checks them as PyPI does.
+release-check: $(VENV)/.dev
+	$(BIN)/python tools/release.py
+
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -75,6 +90,10 @@ $(VENV)/.created:
 
 $(VENV)/.base: $(VENV)/.created pyproject.toml
 	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base constraints-dev.txt
+	@$(PIP) install --constraint constraints-dev.txt --editable '.[docs]'
 	@touch $@
 
 # The oracles that tests compare with are large and want little of what they declare.

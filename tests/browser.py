@@ -16,6 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page
 
+AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = os.environ.get("ADEQUA_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
 
@@ -84,3 +85,14 @@ def opened(started: Browser, file: Path, **context: object) -> Iterator[Watched]
         assert watched.requests == [file.as_uri()]
     finally:
         view.close()
+
+
+def violations(page: Page) -> list[str]:
+    """Serious and critical barriers of a page, as axe-core finds them."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    outcome = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}"
+        for each in outcome["violations"]
+        if each["impact"] in {"serious", "critical"}
+    ]

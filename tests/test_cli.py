@@ -198,7 +198,10 @@ def test_empty_hypotheses_are_noted_and_scored(tmp_path: Path) -> None:
 def test_systems_of_different_size_are_noted() -> None:
     table = "system\tmt\tref\na\tx\tx\na\tx\tx\nb\tx\tx\n"
     shown = adequa("score", "-i", "-", "-m", "wer", stdin=table)
-    assert shown.stderr == "note: the systems have different numbers of segments (a 2, b 1).\n"
+    assert shown.stderr == (
+        "note: standard input: 2 segments, 2 systems, 1 reference\n"
+        "note: the systems have different numbers of segments (a 2, b 1).\n"
+    )
 
 
 def test_output_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

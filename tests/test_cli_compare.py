@@ -38,6 +38,11 @@ def comparison() -> Comparison:
 
 def test_text_tables(comparison: Comparison) -> None:
     result = "".join(comparison.lines(Format.text, examples=1)).splitlines()
+    verdict, _, *result = result
+    assert verdict == (
+        "fluent is far ahead of literal and broken, and literal beats broken under chrf only; "
+        "otherwise the metrics agree."
+    )
     assert result[0] == "3 systems, 36 segments; baseline: literal"
     assert [line.split()[:4] for line in result[3:9]] == [
         ["chrf", "↑", "1", "fluent"],
@@ -86,8 +91,8 @@ def test_json_report_and_output(tmp_path: Path) -> None:
         (".csv", "metric,first,second,better,significant,difference,"),
         (".tsv", "metric\tfirst\tsecond\tbetter\tsignificant\tdifference\t"),
         (".tex", "% needs \\usepackage{booktabs}\n% 2 systems, 36 segments"),
-        (".md", "**2 systems, 36 segments; baseline: literal**\n\n| metric | rank |"),
-        (".txt", "2 systems, 36 segments; baseline: literal"),
+        (".md", "**fluent beats literal: -0.2774 wer (lower is better), significant.**\n\n**2 sys"),
+        (".txt", "fluent beats literal: -0.2774 wer (lower is better), significant.\n\n2 systems"),
     ],
 )
 def test_the_ending_of_the_output_chooses_the_format(
@@ -102,10 +107,20 @@ def test_the_ending_of_the_output_chooses_the_format(
         assert 'id="details"' in content
 
 
+def test_the_report_names_the_test_set(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    titled = ("--title", "Fables <1>", "-m", "wer", *QUICK, "--report", report)
+    result = run_compare("literal", "fluent", more=titled)
+    assert result.returncode == 0
+    content = report.read_text(encoding="utf-8")
+    assert "<title>Fables &lt;1&gt;</title>" in content
+    assert '"test_set":"reference.txt"' in content
+
+
 def test_small_tables_for_notebooks(comparison: Comparison) -> None:
     assert comparison._repr_html_().count("<table") == 3
     assert "<script" not in comparison._repr_html_()
-    assert repr(comparison).startswith("3 systems, 36 segments; baseline: literal")
+    assert repr(comparison).startswith(comparison.verdict())
 
 
 def test_tables_with_documents(tmp_path: Path) -> None:

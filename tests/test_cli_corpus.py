@@ -55,7 +55,9 @@ def test_what_the_metric_remarks_is_told_as_of_one_file(tmp_path: Path, workers:
     corpus = write_german(tmp_path / "corpus")
     rows = [*read_jsonl(corpus / "a.jsonl"), *read_jsonl(corpus / "b.jsonl")]
     whole = write_jsonl(tmp_path / "corpus.jsonl", rows)
-    expected = run("score", "-i", whole, "-m", "adequa", "-l", "en").stderr.splitlines()
+    shown = run("score", "-i", whole, "-m", "adequa", "-l", "en")
+    read, *expected = shown.stderr.splitlines()
+    assert read.endswith("corpus.jsonl: 5 segments, 1 system, 1 reference")
     assert [line[:33] for line in expected] == [
         "note: empty hypotheses of corpus:",
         "note: 3 hypotheses of 4 that adeq",

@@ -336,8 +336,13 @@ def test_frames_have_every_row(comparison: Comparison) -> None:
     assert {name: len(frame) for name, frame in frames.items() if name != "buckets"} == {
         "scores": 6,
         "pairs": 6,
+        "bands": 24,
+        "words": 18,
+        "ngrams": 40,
         "segments": 180,
     }
+    assert set(frames["words"]) >= {"frequency", "system", "precision", "recall", "f1"}
+    assert set(frames["ngrams"]) >= {"first_system", "second_system", "ngram", "ratio"}
     assert frames["segments"]["wer"].mean() > 0
 
 

@@ -286,7 +286,7 @@ def test_files_that_hold_no_judgements() -> None:
     assert error("t.tsv") == "t.tsv has no rows: there is no judgement in it."
     assert error("t.txt") == (
         "t.txt is of no known format. The name of a file of judgements should end in .tsv, "
-        ".jsonl, .json, .parquet, or .csv for rankings of WMT."
+        ".csv, .xlsx, .jsonl, .json, .parquet."
     )
 
 

@@ -225,14 +225,9 @@ def test_blank_lines_before_the_first_row_are_skipped(monkeypatch: pytest.Monkey
     assert error("-") == 'standard input, line 4 has no "ref".'
 
 
-def test_a_table_separated_by_commas_is_refused() -> None:
-    sentence = (
-        "{} is separated by commas. Tables are separated by tabs here: give it as TSV, JSONL, "
-        "JSON or Parquet."
-    )
-    assert error("t.csv") == sentence.format("t.csv")
-    for header in ("mt,ref", '"id";"translation";"reference"'):
-        assert error(write("t.tsv", f"{header}\n")) == sentence.format("t.tsv")
+def test_a_table_separated_by_commas() -> None:
+    for header, row in (("mt,ref", "a,b"), ('"id";"translation";"reference"', '1;"a";b')):
+        assert read(write("t.tsv", f"{header}\n{row}\n")).hypotheses == ("a",)
     assert "no column" in error(write("t.tsv", "Well, hello\nh\n"))
 
 
@@ -454,7 +449,8 @@ def test_identifiers_become_text() -> None:
 
 def test_unknown_formats() -> None:
     ending = (
-        "The name of the file should end in .tsv, .jsonl, .json, .parquet, .xml, .sgm, .sgml; "
+        "The name of the file should end in .tsv, .csv, .xlsx, .jsonl, .json, .parquet, "
+        ".xml, .sgm, .sgml, .xlf, .xliff, .sdlxliff, .mqxliff, .mxliff, .tmx; "
         "plain text goes in by -t and -r."
     )
     assert error("a.txt") == f"a.txt is of no known format. {ending}"

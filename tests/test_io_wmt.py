@@ -103,7 +103,7 @@ def test_xml_in_every_part() -> None:
     assert [batch.ids["system"][0] for batch in batches] == ["z", "X", "Y"]
     assert batches[0].references == (("z1", "A1", "B1"), ("z2", "A2"), ("z3", "B3"))
     assert batches[0].ids["doc"] == ("d1", "d1", "d2")
-    assert batches[0].sources is None
+    assert batches[0].sources == ("s1 & co", "s2", "s3")  # which come with the translations
 
 
 def test_names_of_systems_in_files() -> None:

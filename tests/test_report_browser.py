@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from adequa import ComparisonSettings, compare
-from browser import browser, needs_browser, opened
+from adequa import ComparisonSettings, ScoreFile, compare
+from adequa.comparison.html import comparison_page
+from adequa.languages import TargetLanguage
+from browser import browser, needs_browser, opened, violations
 from judgements import FOLDER
 from marked_words import MARKED
 from test_cli import EXAMPLES
@@ -61,7 +66,7 @@ def test_a_reader_finds_a_segment(chromium: Browser, report: Path) -> None:
         assert gains == sorted(gains, reverse=True)
         # Search: a word of the first segment's reference finds it, and is marked.
         page.select_option("#sort", "order")
-        word = max(page.locator("#list dd").first.inner_text().split(), key=len)
+        word = max(page.locator("#list dd").nth(1).inner_text().split(), key=len)
         page.fill("#query", word.upper())
         page.locator("#count").filter(has_text="out of").wait_for()
         assert page.locator("#segment-1").count() == 1
@@ -99,7 +104,7 @@ def test_a_segment_opens_with_all_systems(chromium: Browser, report: Path) -> No
         card = page.locator("#list .segment").first
         systems = len(seen.texts("#system-a option"))
         assert card.locator(".detail tbody tr").count() == systems
-        assert "Source" in card.locator(".detail dt").all_text_contents()
+        assert "Source" in card.locator("dt").all_text_contents()
         assert card.locator("mark.differs").count() > 0
         page.keyboard.press("Enter")
         assert card.locator(".detail").is_hidden()
@@ -113,21 +118,24 @@ def test_metric_and_systems_can_be_chosen(chromium: Browser, report: Path) -> No
         page = seen.page
         names = seen.texts("#system-a option")
         page.select_option("#metric", "1")
-        assert "wer" in page.inner_text("#pair .verdict")
+        assert "wer" in page.inner_text("#pair .pair-verdict")
         page.locator("#matrix tbody button").first.click()
         pressed = page.locator('#matrix button[aria-pressed="true"]')
         assert pressed.count() == 1
         row, column = (pressed.get_attribute("data-pair") or "").split("-")
         for place in (row, column):
-            assert names[int(place)] in page.inner_text("#pair .verdict")
+            assert names[int(place)] in page.inner_text("#pair .pair-verdict")
         page.select_option("#system-a", row)  # both the same: they change places
         assert page.input_value("#system-b") == column
         page.locator("#scores thead button").nth(1).click()
         assert page.locator("#scores th[aria-sort=ascending]").count() == 1
-        box = page.locator("#scatter svg").bounding_box()
+        box = page.locator("#scatter .plot svg").bounding_box()
         assert box
-        page.locator("#scatter svg").hover(position={"x": box["width"] / 2, "y": 220})
+        page.select_option("#scatter-what", "gains")
+        page.locator("#scatter .plot svg").hover(position={"x": box["width"] / 2, "y": 220})
         assert page.inner_text("#scatter-status").startswith(("Segment ", "Point at"))
+        page.select_option("#scatter-what", "scores")
+        assert seen.texts("#scatter .legend li") == [names[int(column)], names[int(row)]]
 
 
 def test_texts_of_users_are_shown_as_texts(chromium: Browser, tmp_path: Path) -> None:
@@ -164,11 +172,150 @@ def test_phone_dark_and_print(chromium: Browser, report: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
         ground = "getComputedStyle(document.body).backgroundColor"
         assert page.evaluate(ground) == "rgb(20, 22, 26)"
+        assert page.inner_text("#theme") == "Switch to light"
         page.click("#theme")
         assert page.evaluate(ground) == "rgb(247, 247, 244)"
+        assert page.inner_text("#theme") == "Switch to dark"
+        page.click("#theme")
         page.emulate_media(media="print")
-        assert page.locator(".chooser").is_hidden()
+        for control in (".chooser", ".browser", "#theme", "#export", ".more", ".plot-controls"):
+            assert page.locator(control).first.is_hidden()
         assert page.locator("#scores").is_visible()
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"  # paper is white
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_barriers(chromium: Browser, report: Path, scheme: str, width: int) -> None:
+    view = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    with opened(chromium, report, **view) as seen:
+        seen.page.locator("#list .more").first.click()
+        assert violations(seen.page) == []
+
+
+def test_the_verdict_and_warnings_come_first(chromium: Browser, tmp_path: Path) -> None:
+    systems = {"old": ["a b", "a c", "a x"] * 4, "new": ["a b", "a b", "a b"] * 4}
+    comparison = compare(systems, ["a b"] * 12, ["wer", "chrf"], settings=SETTINGS)
+    first, second = comparison.metrics
+    warned = replace(second, warning="<b>chrf</b> knows no such language.")
+    german = TargetLanguage("de", "given", source="cs")
+    comparison = replace(
+        comparison, metrics=(first, warned), language=german, test_set="news <test>"
+    )
+    file = tmp_path / "warned.html"
+    file.write_text(comparison_page(comparison, day=date(2026, 3, 4)), encoding="utf-8")
+    with opened(chromium, file) as seen:
+        page = seen.page
+        order = page.evaluate("[...document.querySelectorAll('main > *')].map((node) => node.id)")
+        assert order[:3] == ["warnings", "overview", "leaderboard"]
+        assert "<b>chrf</b> knows no such language." in page.inner_text("#warnings")
+        assert page.inner_text("#verdict") == comparison.verdict()
+        assert "chrf (language warning)" in page.inner_text("#verdict")
+        about = page.inner_text("#about")
+        for fact in ("Test set news <test>", "Czech to German", "12 segments", "4 March 2026"):
+            assert fact in about
+        # A mark at the heading and at each number of chrf, and at none of wer.
+        assert page.locator("#scores tbody td:nth-child(2) .caution").count() == 0
+        assert page.locator("#scores tbody td:nth-child(3) .caution").count() == 2
+        assert "⚠" in seen.texts("#metric option")[1]
+
+
+def test_a_weak_system_stands_beyond_a_break(chromium: Browser, tmp_path: Path) -> None:
+    """Intervals of the others keep their width; the weak one is marked, with its value written."""
+    generator = np.random.default_rng(3)
+    scores = 50 + generator.normal(0, 5, (4, 100)) + np.array([[0], [1], [2], [-45]])
+    texts = [str(row) for row in range(100)]
+    systems = dict.fromkeys(("one", "two", "three", "weak"), texts)
+    file = tmp_path / "weak.html"
+    metrics = [ScoreFile("score", {}, scores.ravel())]
+    file.write_text(compare(systems, texts, metrics, settings=SETTINGS).to_html())
+    with opened(chromium, file) as seen:
+        page = seen.page
+        rows = page.locator("#scores tbody tr")
+        assert rows.locator(".break").count() == 1
+        assert rows.last.locator(".break").count() == 1
+        assert rows.last.locator(".whisker").count() == 0
+        assert "weak (score)" in page.inner_text("#leaderboard-note")
+        widths = [
+            float(line.get_attribute("x2") or 0) - float(line.get_attribute("x1") or 0)
+            for line in rows.locator(".whisker").all()
+        ]
+        assert len(widths) == 3
+        assert min(widths) > 20  # of 168
+        assert page.locator("#scores thead svg text").count() >= 2  # numbers of the axis
+
+
+def test_segments_are_exported_as_filtered(chromium: Browser, tmp_path: Path) -> None:
+    references = ['say "hi"\tthere', "two\nlines", "plain", "=1+1"]
+    systems = {"old": references, "new": ["x", *references[1:3], "y"]}
+    comparison = compare(
+        systems, references, ["wer"], sources=references, documents="aabb", settings=SETTINGS
+    )
+    file = tmp_path / "export.html"
+    file.write_text(comparison.to_html(), encoding="utf-8")
+    with opened(chromium, file, accept_downloads=True) as seen:
+        page = seen.page
+        page.select_option("#sort", "order")
+        with page.expect_download() as waiting:
+            page.click("#export")
+        assert waiting.value.suggested_filename == "segments.tsv"
+        with Path(waiting.value.path()).open(encoding="utf-8", newline="") as content:
+            rows = list(csv.reader(content, delimiter="\t"))
+        assert rows[0] == ["segment", "doc", "src", "ref", "old", "new", "wer old", "wer new"]
+        assert [row[3] for row in rows[1:]] == references
+        assert rows[1][:2] == ["1", "a"]
+        page.select_option("#filter", "a")
+        assert page.inner_text("#export") == "Download these 2 segments (TSV)"
+        with page.expect_download() as waiting:
+            page.click("#export")
+        lines = Path(waiting.value.path()).read_bytes()
+        assert lines.count(b"\r\n") == 3
+        page.fill("#query", "no text says this")
+        page.locator("#count").filter(has_text="0 segments").wait_for()
+        assert page.locator("#export").is_disabled()
+        seen.requests[:] = [url for url in seen.requests if not url.startswith("blob:")]
+
+
+def test_words_bands_and_ngrams_follow_the_selection(chromium: Browser, report: Path) -> None:
+    with opened(chromium, report) as seen:
+        page = seen.page
+        names = seen.texts("#system-a option")
+        assert page.locator("#bands tbody tr").count() == len(names)
+        first = page.locator("#ngrams tbody tr").first
+        cells = first.locator("td").all_text_contents()
+        total, mine, other = map(int, cells[:3])
+        assert total >= mine > other
+        assert float(cells[3]) == pytest.approx((mine + 1) / (mine + other + 2), abs=0.005)
+        a, b = page.input_value("#system-a"), page.input_value("#system-b")
+        before = seen.texts("#ngrams tbody th")
+        page.select_option("#system-a", b)  # they change places
+        assert page.input_value("#system-b") == a
+        assert sorted(seen.texts("#ngrams tbody th")) == sorted(before)
+        assert seen.texts("#ngrams tbody th") != before
+        page.select_option("#measure", "recall")
+        assert "Recall" in page.inner_text("#frequencies")
+        values = [float(text) for text in seen.texts("#frequencies tbody td:nth-child(3)")]
+        assert all(0 <= value <= 1 for value in values)
+
+
+def test_systems_have_one_colour_and_shape(chromium: Browser, report: Path) -> None:
+    with opened(chromium, report) as seen:
+        page = seen.page
+        looks = page.evaluate(
+            """() => {
+              const look = (node) =>
+                node.getAttribute("d") + node.style.getPropertyValue("--colour");
+              const places = {};
+              for (const node of document.querySelectorAll("#scores .system, #matrix .system, "
+                  + "#bands .system, #scatter .system")) {
+                (places[node.textContent] ||= new Set()).add(look(node.querySelector("path")));
+              }
+              return Object.entries(places).map(([name, found]) => [name, [...found]]);
+            }"""
+        )
+        assert len(looks) == len(seen.texts("#system-a option"))
+        assert all(len(each) == 1 for _, each in looks)
+        assert len({each[0] for _, each in looks}) == len(looks)
 
 
 def test_everything_has_a_name(chromium: Browser, report: Path) -> None:

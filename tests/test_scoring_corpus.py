@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from typer.testing import CliRunner
 from adequa.cli.main import app
 from adequa.errors import AdequaError
 from adequa.io import parquet, shards
+from adequa.io.read import InputSummary
+from adequa.io.read import read as adequa_read
 from adequa.io.shards import find_shards
 from adequa.scoring import manifest
 from adequa.scoring.corpus import CorpusProgress, score_corpus
@@ -54,6 +57,47 @@ def test_the_corpus_score_is_that_of_all_rows(corpus: Path, tmp_path: Path) -> N
     (metric,) = found.results.metrics
     assert metric.systems[0].score == pytest.approx(whole.score, abs=1e-9)
     assert str(metric.signature).startswith("bleu|nrefs:1|")
+
+
+TABLES = {
+    "raw.tsv": 'mt\tref\nHe said "yes".\tHe said "yes".\n"No," he said.\t"Yes," he said.\nx\t\n',
+    "quoted.tsv": 'mt\tref\r\n"a ""b"" c"\t"a\nb"\r\nd e\td f\r\n',
+    "all.tsv.gz": '"mt"\t"ref"\n"a"\t"a\tb"\n',
+    "a.csv": 'ref,mt\n"a, b","a ""b"""\nc,\n',
+    "b.csv": 'mt;ref\n"a; b";c\n',
+    "empty.tsv": "",
+}
+
+
+def test_tables_of_text_stay_as_they_are_written(tmp_path: Path) -> None:
+    corpus, out = tmp_path / "corpus", tmp_path / "out"
+    corpus.mkdir()
+    for name, text in TABLES.items():
+        data = text.encode()
+        (corpus / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    result = score_corpus(corpus, out, ["chrf"])
+    assert (result.rows, result.unscored) == (3 + 2 + 1 + 2 + 1, 1)
+    for name, text in TABLES.items():
+        data = (out / name).read_bytes()
+        written = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+        if not text:
+            assert not written
+            continue
+        summaries: list[InputSummary] = []
+        read = partial(adequa_read, describe=summaries.append)
+        if name != "raw.tsv":
+            texts, again = read(corpus / name), read(out / name)
+            assert (again.hypotheses, again.references) == (texts.hypotheses, texts.references)
+            assert summaries[0].quoting == summaries[1].quoting == "rfc4180"
+            assert ("\r\n" in written) == ("\r\n" in text)
+    raw = (out / "raw.tsv").read_text(encoding="utf-8").splitlines()
+    score = sacrebleu.sentence_chrf('"No," he said.', ['"Yes," he said.']).score
+    assert raw[:3] == [
+        "mt\tref\tchrf\tunscored",
+        'He said "yes".\tHe said "yes".\t100.0\t',
+        f'"No," he said.\t"Yes," he said.\t{score}\t',
+    ]
+    assert raw[3].startswith("x\t\t\traw.tsv, line 4: 'ref' is empty")
 
 
 def test_the_manifest_says_what_was_made_of_what(corpus: Path, tmp_path: Path) -> None:

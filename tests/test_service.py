@@ -328,8 +328,8 @@ BAD: dict[str, tuple[object, int, str]] = {
     "a key too many": (
         {"rows": [ROW], "metrics": ["wer"], "file": "x"},
         422,
-        '"file" is not a field of a request; it has: rows, systems, references, sources, '
-        "documents, metrics, segments, by.",
+        '"file" is not a field of a request; it has: columns, quoting, language, rows, systems, '
+        "references, sources, documents, files, metrics, segments, by.",
     ),
     "a key too many in a row": (
         {"rows": [ROW, {**ROW, "file": "x"}], "metrics": ["wer"]},
@@ -621,7 +621,7 @@ def test_a_client_that_does_not_read_is_left(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.2)
-    large = StoredComparison(float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
+    large = StoredComparison({}, float("inf"), b"", gzip.compress(b" " * 30_000_000), b"")
     live.service.store._comparisons["large"] = large
     left = 'route="/v1/comparisons/{name}",status="499"'
     until(lambda: live.connections == 0)

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import gzip
+import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sacrebleu
 
 from adequa.service.app import ServiceSettings
 from adequa.service.limits import Limits
-from browser import Watched, browser, needs_browser
+from browser import Watched, browser, needs_browser, violations
+from input_kinds import KINDS, Case, cases
 from live_service import Live, served, until
-from test_cli import EXAMPLES
+from test_cli import EXAMPLES, adequa
 from test_report import NASTY
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Download, Page
+    from playwright.sync_api import Browser, Download, Locator, Page
 
 pytestmark = needs_browser
-AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 METRICS = ("chrf", "wer", "bleu")
 PHONE = {"width": 390, "height": 844}
 
@@ -67,14 +70,62 @@ def text_of(name: str, lines: int = 12) -> str:
     return "\n".join(text.splitlines()[:lines])
 
 
+def drop(page: Page, files: Mapping[str, str | bytes]) -> None:
+    """Drop files on the page, and wait until the server has read all of them."""
+    contents = {
+        name: list(content.encode() if isinstance(content, str) else content)
+        for name, content in files.items()
+    }
+    moved = page.evaluate_handle(
+        """(files) => {
+          const moved = new DataTransfer();
+          for (const [name, bytes] of Object.entries(files))
+            moved.items.add(new File([new Uint8Array(bytes)], name));
+          return moved;
+        }""",
+        contents,
+    )
+    page.dispatch_event("#drop", "dragover", {"dataTransfer": moved})
+    assert page.locator("#drop-veil").is_visible()
+    page.dispatch_event("#drop", "drop", {"dataTransfer": moved})
+    assert page.locator("#drop-veil").is_hidden()
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the server has read all files."""
+    page.wait_for_selector(".file.busy", state="detached")
+
+
+def chip(page: Page, name: str) -> Locator:
+    """What the page shows of a file."""
+    title = page.locator(".file-name").get_by_text(name, exact=True)
+    return page.locator(".file").filter(has=title)
+
+
+def facts(page: Page) -> dict[str, str]:
+    """What was read, by file."""
+    return {
+        each.locator(".file-name").inner_text(): each.locator(".file-facts").inner_text()
+        for each in page.locator(".file").all()
+    }
+
+
 def paste(page: Page, systems: dict[str, str], reference: str) -> None:
-    page.locator("#references textarea").first.fill(reference)
-    for place, (name, text) in enumerate(systems.items()):
-        if page.locator("#systems .box").count() <= place:
-            page.click("#add-system")
-        box = page.locator("#systems .box").nth(place)
-        box.locator("input.name").fill(name)
+    """Paste a reference and outputs, in place of what was pasted before."""
+    texts = [("references", "", reference)]
+    texts += [("hypotheses", name, text) for name, text in systems.items()]
+    for each in page.locator(".file .remove").all()[::-1]:
+        each.click()
+    for role, name, text in texts:
+        page.click("#paste")
+        box = page.locator(".file").last
         box.locator("textarea").fill(text)
+        box.locator(".file-fields select").select_option(role)
+        if name:
+            box.locator(".system-name").fill(name)
+    page.locator("#go").focus()
+    settle(page)
 
 
 def compare(page: Page) -> None:
@@ -87,17 +138,6 @@ def saved(page: Page, file: str) -> str:
         page.click(f'[data-file="{file}"]')
     download: Download = waiting.value
     return Path(download.path()).read_text(encoding="utf-8")
-
-
-def violations(page: Page) -> list[str]:
-    """Serious barriers, by axe-core."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    download = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
-        f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}"
-        for each in download["violations"]
-        if each["impact"] in {"serious", "critical"}
-    ]
 
 
 def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> None:
@@ -137,7 +177,7 @@ def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> 
         # The link reopens it, elsewhere too, and so does going back and forth.
         page.go_back()
         assert page.locator("#inputs").is_visible()
-        assert page.locator("#references textarea").first.input_value() == text_of("reference")
+        assert page.locator(".file textarea").first.input_value() == text_of("reference")
         page.go_forward()
         page.wait_for_selector("#result:not([hidden])")
     with visited(chromium, live, address.removeprefix(live.url)) as seen:
@@ -147,40 +187,160 @@ def test_from_paste_to_report(chromium: Browser, live: Live, tmp_path: Path) -> 
         seen.page.wait_for_selector("#segment-3.opened")
 
 
-def test_files_are_dropped_and_chosen(chromium: Browser, live: Live) -> None:
-    files = {
-        "ref.txt": text_of("reference"),
-        "source.txt": text_of("source"),
-        "my.old.txt": text_of("literal"),
-        "new.txt": text_of("fluent"),
-        "third.txt": text_of("broken"),
+def sgm(kind: str, name: str) -> str:
+    """A WMT file of an example."""
+    lines = text_of(name).splitlines()
+    segments = "".join(
+        f'<seg id="{number}">{html.escape(line, quote=False)}</seg>\n'
+        for number, line in enumerate(lines, 1)
+    )
+    document = f'<doc docid="one" sysid="{name}">\n{segments}</doc>'
+    return f'<{kind} setid="x" srclang="de" trglang="en">\n{document}\n</{kind}>\n'
+
+
+def test_files_are_dropped_and_chosen(chromium: Browser, live: Live, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "news.ref.sgm": sgm("refset", "reference"),
+        "news-src.de.txt": text_of("source"),
+        "my.old.txt.gz": gzip.compress(text_of("literal").encode()),
+        "new.sgm": sgm("tstset", "fluent"),
     }
     with visited(chromium, live) as seen:
         page = seen.page
-        hostile = page.evaluate_handle(
-            """(files) => {
-              const moved = new DataTransfer();
-              for (const [name, text] of Object.entries(files))
-                moved.items.add(new File([text], name));
-              return moved;
-            }""",
-            files,
-        )
-        page.dispatch_event("#drop", "dragover", {"dataTransfer": hostile})
-        assert page.locator("#inputs.over").count() == 1
-        page.dispatch_event("#drop", "drop", {"dataTransfer": hostile})
-        page.locator("#status").filter(has_text="third.txt was read").wait_for()
-        names = page.locator("#systems input.name").evaluate_all("all => all.map(n => n.value)")
-        assert names == ["my.old", "new", "third"]
-        assert seen.texts("#references small")[:2] == ["12 lines", "12 lines"]
-        page.locator('#systems input[type="file"]').last.set_input_files(
-            {"name": "latin.txt", "mimeType": "text/plain", "buffer": b"caf\xe9"}
-        )
-        page.locator("#problem").filter(has_text="latin.txt is not text in UTF-8").wait_for()
+        drop(page, files)
+        assert facts(page) == {
+            "news.ref.sgm": "12 segments, 1 reference",
+            "news-src.de.txt": "12 segments",
+            "my.old.txt.gz": "12 segments",
+            "new.sgm": "12 segments",
+        }
+        roles = page.locator(".file-fields select").evaluate_all("all => all.map(n => n.value)")
+        assert roles == ["references", "source", "hypotheses", "hypotheses"]
+        assert chip(page, "my.old.txt.gz").locator(".system-name").input_value() == "my.old"
+        (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+        (tmp_path / "new.sgm").write_text("<tstset>")
+        page.set_input_files("#file-input", [tmp_path / "latin.txt", tmp_path / "new.sgm"])
+        settle(page)
+        wrong = chip(page, "latin.txt")
+        assert "(0xe9) is not UTF-8" in wrong.locator(".file-problem").inner_text()
+        page.click("#go")
+        assert "(0xe9) is not UTF-8" in page.inner_text("#problem")
+        wrong.locator(".remove").click()
+        assert chip(page, "new.sgm").last.locator(".system-name").input_value() == "new-2"
+        chip(page, "new.sgm").last.locator(".remove").click()
+        chip(page, "new.sgm").locator(".system-name").fill("1")
+        assert page.inner_text("#overview-line") == "2 systems, 1 reference, 12 segments"
         compare(page)
-        assert seen.texts("#scores thead th")[0] == "System"
+        assert seen.texts("#system-a option") == ["my.old", "1"]
         page.locator("#list .more").first.click()
         assert "Source" in page.locator("#list .segment").first.locator("dt").all_text_contents()
+
+
+def test_markup_and_tables_are_never_scored_as_text(chromium: Browser, live: Live) -> None:
+    """The page reads WMT files as the command line does, under whatever name they come."""
+    reference, output = EXAMPLES / "reference.txt", EXAMPLES / "fluent.txt"
+    printed = adequa("score", "-t", output, "-r", reference, "-m", "bleu", "--format", "json")
+    expected = json.loads(printed.stdout)["metrics"][0]["systems"][0]["score"]
+    with visited(chromium, live) as seen:
+        page = seen.page
+        lines = len(reference.read_text(encoding="utf-8").splitlines())
+        full = {name: text_of(name, lines) for name in ("reference", "fluent")}
+        table = "output\tgold\n" + "".join(
+            f"{one}\t{other}\n"
+            for one, other in zip(
+                full["fluent"].split("\n"), full["reference"].split("\n"), strict=True
+            )
+        )
+        drop(page, {"data.txt": table})
+        box = chip(page, "data.txt")
+        assert "a table by its content" in box.locator(".file-problem").inner_text()
+        box.get_by_text("Read it as .tsv").click()
+        settle(page)
+        box = chip(page, "data.tsv")
+        assert box.locator(".file-problem").inner_text().startswith("Which columns of data.tsv")
+        box.locator('[data-column="output"]').select_option("mt")
+        box.locator('[data-column="gold"]').select_option("ref")
+        settle(page)
+        assert facts(page) == {"data.tsv": f"{lines} segments, 1 system, 1 reference"}
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        header, scores = seen.texts("#single-scores th"), seen.texts("#single-scores td")
+        assert header == ["System", "chrf", "bleu", "data"]
+        assert scores[1] == f"{expected:.2f}"
+        page.locator(".file .remove").click()
+        page.click("#paste")
+        page.locator(".file textarea").fill(sgm("refset", "reference"))
+        page.get_by_text("Read it as .sgm").click()
+        settle(page)
+        assert list(facts(page).values()) == ["12 segments, 1 reference"]
+
+
+def page_cases() -> list[Case]:
+    """Every kind of input once, with two references where it can have them, in some variant."""
+    listed = cases()
+    chosen = [next(each for each in reversed(listed) if each.kind is kind) for kind in KINDS]
+    variants = [each for each in listed if each.kind.name == "plain text"]
+    return [*chosen, *(each for each in variants if each.variant != "as it is")]
+
+
+@pytest.fixture(scope="module")
+def one_page(chromium: Browser, live: Live) -> Iterator[Watched]:
+    """A page for many comparisons in turn."""
+    with visited(chromium, live) as seen:
+        yield seen
+
+
+@pytest.mark.parametrize("case", page_cases(), ids=str)
+def test_every_kind_of_input_gives_the_same_numbers(
+    one_page: Watched, live: Live, case: Case
+) -> None:
+    """What the page compares is what sacreBLEU says of the texts themselves."""
+    page = one_page.page
+    page.goto(live.url)
+    page.wait_for_selector("html[data-page=ready]")
+    drop(page, {file.name: file.data for file in case.files()})
+    for file in case.files():
+        box = chip(page, file.name)
+        if box.get_by_text("It is plain text").is_visible():
+            box.get_by_text("It is plain text").click()
+            settle(page)
+        if box.locator(".file-fields select").input_value() != file.role:
+            box.locator(".file-fields select").select_option(file.role)
+            settle(page)
+    options = case.kind.options(case.content)
+    if options["language"]:
+        page.select_option("#language-choice", options["language"].rpartition("-")[2])
+        settle(page)
+    table = page.locator(".table-options")
+    for field, names in (*options["columns"].items(), ("mt", options["systems"])):
+        for name in names:
+            if not table.evaluate("node => node.open"):
+                table.locator("summary").click()
+            table.locator(f'[data-column="{name}"]').select_option(field)
+            settle(page)
+    count = len(case.content.references)
+    references = "1 reference" if count == 1 else f"{count} references"
+    assert page.inner_text("#overview-line") == f"2 systems, {references}, 5 segments"
+    compare(page)
+    stored = live.get(f"/v1/comparisons/{page.url.rpartition('/')[2]}").json
+    (chrf,) = (metric for metric in stored["metrics"] if metric["name"] == "chrf")
+    for system in chrf["systems"]:
+        texts = case.content.systems[system["name"]]
+        expected = sacrebleu.corpus_chrf(list(texts), list(map(list, case.content.references)))
+        assert system["score"] == pytest.approx(expected.score)
+
+
+def test_a_pasted_table_is_no_text(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live) as seen:
+        page = seen.page
+        page.click("#paste")
+        page.locator(".file textarea").fill("one\ttwo\nthree\tfour\n")
+        settle(page)
+        problem = page.locator(".file-problem")
+        assert "same number of tabs in every line: is it a table?" in problem.inner_text()
+        page.get_by_text("It is plain text").click()
+        settle(page)
+        assert list(facts(page).values()) == ["2 segments, 1 reference"]
 
 
 def drag(page: Page, where: str, data: dict[str, Any]) -> None:
@@ -204,18 +364,16 @@ def test_what_is_dropped_beside_the_form_loses_nothing(
     text = {"items": [{"mimeType": "text/plain", "data": "A cat."}]}
     with visited(chromium, live) as seen:
         page = seen.page
-        reference = page.locator("#references textarea").first
         for where in ("header", "footer"):
-            reference.fill("")
             drag(page, where, {"items": [], "files": [str(file)]})
-            page.locator("#status").filter(has_text="ref.txt was read").wait_for()
-            assert reference.input_value() == "A dog.\n"
-            page.evaluate("document.getElementById('status').textContent = ''")
+            chip(page, "ref.txt").get_by_text("1 segment, 1 reference").wait_for()
             drag(page, where, link)
-        reference.fill("")
-        drag(page, "#box-1", text)
-        assert reference.input_value() == "A cat."
-        assert page.locator("#inputs.over").count() == 0
+            page.click(".file .remove")
+        page.click("#paste")
+        drag(page, ".file textarea", text)
+        assert page.locator(".file textarea").input_value() == "A cat."
+        assert page.locator("#drop-veil").is_hidden()
+        page.click(".file .remove")
         page.click("#example")
         compare(page)
         for where in ("#title", "#query"):
@@ -239,9 +397,9 @@ def test_one_system_is_scored(chromium: Browser, live: Live) -> None:
         assert rows[0] == "system\tsegment\tchrf\tbleu"
         assert len(rows) == 3
         # Scores of before do not stay beside an error.
-        page.locator("#systems textarea").first.fill("one line")
+        page.locator(".file textarea").last.fill("one line")
         page.click("#go")
-        assert page.inner_text("#problem").startswith("mine has 1 line")
+        page.locator("#problem").filter(has_text="All files need the same number").wait_for()
         assert page.locator("#single").is_hidden()
         assert page.inner_text("#status") == ""
 
@@ -261,6 +419,79 @@ def test_the_page_shows_language_notes(chromium: Browser) -> None:
         page.click("#go")
         page.wait_for_selector("#single:not([hidden])")
         assert note.is_hidden()
+
+
+GERMAN = """Der Gemeinderat stimmt nächste Woche über den neuen Haushalt ab.
+Sie hatte das Meer vor diesem Sommer noch nie gesehen.
+Starker Regen hat im Norden des Landes drei Straßen gesperrt.
+Das Museum öffnet um neun Uhr und schließt um sechs.
+Er fragte, ob der Zug schon abgefahren sei.
+Die Kinder sammeln im Herbst Kastanien im Park."""
+CHINESE = """市议会将于下周就新预算进行投票。
+那年夏天之前她从未见过大海。
+大雨导致该国北部三条道路关闭。
+博物馆九点开门，六点关门。
+他问火车是否已经开走了。
+秋天孩子们在公园里捡栗子。"""
+
+
+def test_the_language_is_shown_and_can_be_changed(chromium: Browser) -> None:
+    settings = ServiceSettings(metrics=("adequa", "chrf", "bleu"), workers=1)
+    with served(settings) as live, visited(chromium, live) as seen:
+        page = seen.page
+        choice, adequa_box = page.locator("#language-choice"), page.locator("input[value=adequa]")
+        mark = page.locator("#metric-list .mark").first
+        outputs = {"old.txt": GERMAN.replace("Der", "Ein"), "new.txt": GERMAN.replace("noch", "")}
+        drop(page, {"ref.txt": GERMAN, **outputs})
+        assert choice.locator("option").first.inner_text() == "German (detected)"
+        assert mark.inner_text() == "⚠ knows English only, not German"
+        assert not adequa_box.is_checked()  # as on the command line
+        choice.select_option("en")
+        settle(page)
+        assert mark.is_hidden()
+        assert adequa_box.is_checked()
+        choice.select_option("")
+        settle(page)
+        adequa_box.check()
+        compare(page)
+        assert "adequa knows English alone" in page.inner_text("#warnings")
+        assert "German" in page.inner_text("#about")
+        # One system: the warning is beside the number.
+        page.goto(live.url)
+        page.wait_for_selector("html[data-page=ready]")
+        drop(page, {"ref.txt": GERMAN, "new.txt": outputs["new.txt"]})
+        adequa_box.check()
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert page.inner_text("#single-language") == "Language: German (detected)."
+        assert page.locator("#single-scores .mark").count() == 1
+        assert "adequa knows English alone" in page.inner_text("#single-remarks")
+
+
+def test_bleu_takes_the_tokenizer_of_the_language(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, accept_downloads=True) as seen:
+        page = seen.page
+        drop(page, {"ref.txt": CHINESE, "a.txt": CHINESE.replace("大", "小"), "b.txt": CHINESE})
+        compare(page)
+        content = json.loads(saved(page, "json"))
+        assert content["language"]["code"] == "zh"
+        (bleu,) = (metric for metric in content["metrics"] if metric["name"] == "bleu")
+        assert "tok:zh" in bleu["signature"]
+        assert [system["score"] > 50 for system in bleu["systems"]] == [True, True]
+
+
+def test_segments_are_exported(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, accept_downloads=True) as seen:
+        page = seen.page
+        page.click("#example")
+        compare(page)
+        page.fill("#query", "museum")
+        page.locator("#count").filter(has_text="1 segment").wait_for()
+        with page.expect_download() as waiting:
+            page.click("#export")
+        rows = Path(waiting.value.path()).read_text(encoding="utf-8").splitlines()
+        assert len(rows) == 2
+        assert "The museum opens itself at nine and closes at six." in rows[1].split("\t")
 
 
 def skip(page: Page) -> None:
@@ -288,8 +519,9 @@ def test_the_skip_link_keeps_results_and_problems(chromium: Browser, live: Live)
         page.goto(live.url)
         page.wait_for_selector("html[data-page=ready]")
         page.click("#go")
+        page.locator("#problem").filter(has_text="There is nothing to compare").wait_for()
         skip(page)
-        assert page.inner_text("#problem").startswith("There is no reference")
+        assert page.locator("#problem").is_visible()
         page.click("#example")
         compare(page)
         skip(page)
@@ -304,24 +536,34 @@ def test_the_page_explains_problems(chromium: Browser, live: Live) -> None:
         page = seen.page
         problem = page.locator("#problem")
         assert "keeps no such comparison" in problem.inner_text()
-        page.click("#go")
-        assert problem.inner_text() == "There is no reference: paste it, or drop a file."
-        paste(page, {"old": "one\ntwo", "new": "one"}, "one\ntwo")
-        page.click("#go")
-        assert problem.inner_text().startswith("new has 1 line, and the reference has 2 lines")
-        paste(page, {"old": "one\ntwo", "new": "one\n" + "x" * 1_001}, "one\ntwo")
-        page.click("#go")
-        problem.filter(has_text="segment 2 has 1,001 characters").wait_for()
-        assert page.locator("#go").is_enabled()
+        cases: tuple[tuple[Mapping[str, str | bytes], str], ...] = (
+            ({}, "There is nothing to compare yet: drop files, or paste texts."),
+            ({"ref.txt": "one"}, "There is no translation: drop its file, or paste it."),
+            ({"new.txt": "one"}, "There is no reference: drop its file, or paste it."),
+            ({"new.txt": "one", "ref.txt": "one\ntwo"}, "but new.txt has 1 line, ref.txt has 2"),
+            ({"a.tsv": "mt\tref\na\tb", "ref.txt": "a"}, "a.tsv is a table with everything"),
+            ({"new.txt": "x" * 1_001, "ref.txt": "one"}, "has 1,001 characters"),
+            ({"new.txt": "a", "old.txt": "a", "ref.txt": "a"}, "needs two segments or more"),
+            ({"none.txt": ""}, "none.txt is empty"),
+            ({"a.tsv.gz": b"no"}, "a.tsv.gz is not a whole gzip file"),
+        )
+        for texts, sentence in cases:
+            for each in page.locator(".file .remove").all()[::-1]:
+                each.click()
+            if texts:
+                drop(page, texts)
+            page.click("#go")
+            problem.filter(has_text=sentence).wait_for()
+            assert page.locator("#go").is_enabled()
         paste(page, {"same": "one\ntwo", "new": "one\ntwo"}, "one\ntwo")
-        page.locator("#systems input.name").nth(1).fill("same")
+        page.locator(".system-name").last.fill("same")
         page.click("#go")
-        assert problem.inner_text().startswith("Two systems are named same")
-        for box in page.locator("#metric-list input").all():
+        problem.filter(has_text="Two systems are named same").wait_for()
+        for box in page.locator("#choices input").all():
             box.uncheck()
-        page.locator("#systems input.name").nth(1).fill("other")
+        page.locator(".system-name").last.fill("other")
         page.click("#go")
-        assert problem.inner_text() == "Choose at least one metric."
+        problem.filter(has_text="Choose at least one metric.").wait_for()
 
 
 def test_the_page_explains_that_a_comparison_is_gone(
@@ -330,17 +572,54 @@ def test_the_page_explains_that_a_comparison_is_gone(
     monkeypatch.setattr(live.service.store, "_count", 0)
     with visited(chromium, live) as seen:
         page = seen.page
-        page.locator("#systems .box button").first.click()
-        page.click("#add-system")
-        page.click("#add-system")
-        names = page.locator("#systems input.name").evaluate_all("all => all.map(n => n.value)")
-        assert names == ["system-2", "system-1", "system-3"]
         page.click("#example")
         page.click("#go")
         page.locator("#problem").filter(has_text="or no longer; compare the texts again").wait_for()
         assert page.url == f"{live.url}/"
         assert page.locator("#inputs").is_visible()
         assert page.locator("#go").is_enabled()
+
+
+def test_recent_comparisons_are_listed(chromium: Browser) -> None:
+    settings = ServiceSettings(metrics=METRICS, keep_seconds=None)
+    with served(settings) as live, visited(chromium, live) as seen:
+        page = seen.page
+        assert page.locator("#recent").is_hidden()
+        page.click("#example")
+        page.fill("#comparison-title", "<b>Run 17</b>")
+        compare(page)
+        assert page.inner_text("h1") == "<b>Run 17</b>"
+        assert page.inner_text("#expires") == "The server stores it as long as it runs."
+        address = page.url
+        page.get_by_role("link", name="New comparison").click()
+        page.locator("#recent-list li").wait_for()
+        assert "2 systems · 6 segments" in page.inner_text("#recent-list li")
+        page.get_by_role("link", name="<b>Run 17</b>").click()
+        page.wait_for_selector("html[data-ready]")
+        assert page.url == address
+    with (
+        served(ServiceSettings(metrics=METRICS, lists_comparisons=False)) as live,
+        visited(chromium, live) as seen,
+    ):
+        seen.page.click("#example")
+        compare(seen.page)
+        seen.page.goto(live.url)
+        seen.page.wait_for_selector("html[data-page=ready]")
+        assert seen.page.locator("#recent").is_hidden()
+
+
+@pytest.mark.parametrize("size", [{"width": 1400, "height": 900}, PHONE], ids=["desk", "phone"])
+def test_compare_and_messages_are_on_the_first_screen(
+    chromium: Browser, live: Live, size: dict[str, int]
+) -> None:
+    with visited(chromium, live, viewport=size) as seen:
+        page = seen.page
+        page.click("#go")
+        page.locator("#problem").filter(has_text="nothing to compare").wait_for()
+        for where in ("#go", "#problem", "#choose"):
+            box = page.locator(where).bounding_box()
+            assert box is not None
+            assert 0 <= box["y"] <= box["y"] + box["height"] <= size["height"]
 
 
 def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:
@@ -369,6 +648,7 @@ def test_by_keyboard_on_a_phone_in_the_dark(chromium: Browser, live: Live) -> No
         page.focus("#example")
         page.keyboard.press("Enter")
         assert page.evaluate("document.activeElement.id") == "go"
+        settle(page)
         page.keyboard.press("Enter")
         page.wait_for_selector("html[data-ready]", timeout=60_000)
         assert page.evaluate(width) <= PHONE["width"]
@@ -379,9 +659,14 @@ def test_by_keyboard_on_a_phone_in_the_dark(chromium: Browser, live: Live) -> No
 def test_the_page_is_accessible(chromium: Browser, live: Live, scheme: str) -> None:
     with visited(chromium, live, color_scheme=scheme) as seen:
         page = seen.page
-        page.click("#add-source")
-        page.click("#go")
         assert violations(page) == []
+        drop(page, {"ref.sgm": sgm("refset", "reference"), "a.tsv": "one\ttwo\nx\ty\n"})
+        page.click("#paste")
+        page.click("#go")
+        page.locator("#problem").filter(has_text="a.tsv").wait_for()
+        assert violations(page) == []
+        for each in page.locator(".file .remove").all()[::-1]:
+            each.click()
         page.click("#example")
         compare(page)
         assert violations(page) == []
@@ -444,7 +729,7 @@ def test_the_documentation_sends_its_examples(chromium: Browser, live: Live) -> 
         assert seen.texts(".schema h3") == list(document["components"]["schemas"])
         links = page.locator("main a").evaluate_all("all => all.map(each => each.hash.slice(1))")
         assert set(links) <= set(document["components"]["schemas"])
-        for path in ("/v1/score", "/v1/compare", "/v1/rank"):
+        for path in ("/v1/read", "/v1/score", "/v1/compare", "/v1/rank"):
             card = page.locator(".operation").nth(labels.index(f"POST {path}"))
             assert f"curl -s {live.url}{path} -H" in card.locator("pre").first.inner_text()
             card.locator("button").click()

@@ -61,10 +61,7 @@ def test_a_metric_is_opened_once_however_it_is_written() -> None:
     for metric, several in (
         ("chrf:beta=3", ("chrf: beta  =  03", "chrf:beta=+3,", " chrf :beta=3, lowercase=no")),
         ("chrf", ("chrf:", "chrf:beta=2", "chrf: , ", "chrf:lowercase=FALSE,char_order=6")),
-        (
-            "bleu:smooth_value=0.5",
-            ("bleu:smooth_value=5e-1", "bleu:smooth_value=.50,tokenize=auto"),
-        ),
+        ("bleu:smooth_value=0.5", ("bleu:smooth_value=5e-1", "bleu:smooth_value=.5,tokenize=auto")),
         ("bleu", ("bleu:smooth_value=None",)),
         ("chrf:whitespace=true", ("chrf:whitespace=yes", "chrf:whitespace=1")),
     ):

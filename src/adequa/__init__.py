@@ -55,6 +55,7 @@ __all__ = [
     "load_token_vectors",
     "mbr",
     "rank",
+    "read",
     "rerank",
     "robustness",
     "score",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from adequa.encoders.registry import load_encoder
     from adequa.encoders.token_vectors import load_token_vectors
     from adequa.errors import AdequaError, AdequaWarning, LanguageWarning
+    from adequa.io.read import read
     from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
     from adequa.languages import TargetLanguage, detect_language
@@ -144,6 +146,7 @@ _MODULES = {
     "load_token_vectors": "adequa.encoders.token_vectors",
     "mbr": "adequa.scoring.mbr",
     "rank": "adequa.comparison.ranking",
+    "read": "adequa.io.read",
     "rerank": "adequa.scoring.rerank",
     "robustness": "adequa.agreement.robustness",
     "score": "adequa.scoring.api",

@@ -133,6 +133,15 @@ def language_name(code: str) -> str:
     return _names().get(code, code)
 
 
+def language_names() -> dict[str, str]:
+    """The English names of all known languages by code, in the order of the names.
+
+    >>> language_names()["de"]
+    'German'
+    """
+    return dict(sorted(_names().items(), key=lambda each: each[1]))
+
+
 @cache
 def language_pair(text: str) -> str:
     """A language pair as `cs-en`; what is not known to be one stays as it is.

@@ -29,6 +29,8 @@ from adequa.cli.options import (
     Output,
     Pairs,
     Quiet,
+    QuotingName,
+    QuotingOption,
     Split,
     complete_metric,
 )
@@ -69,6 +71,7 @@ def analyse(
     lp: Pairs = None,
     split: Split = None,
     outputs: OutputsFolder = None,
+    quoting: QuotingOption = QuotingName.auto,
     exclude_system: ExcludedSystems = None,
     exclude_references: ExcludeReferences = False,
     exclude_outliers: ExcludeOutliers = False,
@@ -125,7 +128,7 @@ def analyse(
     check_outputs({"-o": output, "--listing": listing}, inputs)
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    judgements = load_judgements(dataset, outputs)
+    judgements = load_judgements(dataset, outputs, quoting)
     with scoring(metrics, loader, quiet=quiet) as (scorers, work):
         analysis = analyse_errors(
             judgements, scorers, settings, encoders=encoders, selection=selection, progress=work

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,9 +22,12 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     Seed,
     SourceText,
+    SystemColumns,
     metrics_option,
 )
 from adequa.cli.output import (
@@ -57,6 +61,9 @@ Report = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Also write an HTML report that needs no network."),
 ]
+Title = Annotated[
+    str, typer.Option(metavar="TEXT", help="Title of the report, such as the test set's name.")
+]
 Resamples = Annotated[int, typer.Option(metavar="N", help="Number of bootstrap resamples.")]
 Swaps = Annotated[
     int | None,
@@ -75,9 +82,12 @@ def compare(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     language: Language = None,
     metric: ComparedMetrics = None,
     report: Report = None,
+    title: Title = "",
     examples: Annotated[
         int, typer.Option(min=0, max=1000, metavar="N", help="Number of examples of each kind.")
     ] = 2,
@@ -146,6 +156,9 @@ def compare(
         input_,
         column or [],
         documents=True,
+        quoting=quoting,
+        systems=systems,
+        language=language,
     )
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
@@ -160,10 +173,19 @@ def compare(
         people=people,
         quiet=quiet,
     )
-    print_notes(comparison.notes, quiet=quiet)
+    comparison = replace(comparison, test_set=name_of_test_set(reference or [], input_))
+    print_notes((*read_batches.notes(), *comparison.notes), quiet=quiet)
     if report is not None:
-        write([comparison.to_html()], report)
-    write(comparison.lines(chosen, examples=examples, segments=segments), output)
+        write([comparison.to_html(title)], report)
+    page = chosen is Format.html
+    lines = comparison.lines(chosen, examples=examples, segments=segments)
+    write([comparison.to_html(title)] if page else lines, output)
+
+
+def name_of_test_set(references: Sequence[str], table: str | None) -> str:
+    """The name of a test set: that of the first file of references, or of the table."""
+    path = next(iter(references), table) or ""
+    return "" if path == "-" else PurePath(path).name
 
 
 def compare_files(

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.compare import ComparedMetrics, Report, compare_files
+from adequa.cli.compare import ComparedMetrics, Report, compare_files, name_of_test_set
 from adequa.cli.inputs import MetricLoader, batch_reader
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
+    Columns,
     DeviceOption,
+    Input,
     Language,
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     SourceText,
 )
@@ -39,13 +44,26 @@ if TYPE_CHECKING:
 
 def gate(
     baseline: Annotated[
-        str, typer.Option(metavar="FILE", help="Output of the system in use.", show_default=False)
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Output of the system in use; its column if there is an -i file.",
+            show_default=False,
+        ),
     ],
     candidate: Annotated[
-        str, typer.Option(metavar="FILE", help="Output of the new system.", show_default=False)
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Output of the new system; its column if there is an -i file.",
+            show_default=False,
+        ),
     ],
     reference: References = None,
     source: SourceText = None,
+    input_: Input = None,
+    column: Columns = None,
+    quoting: QuotingOption = QuotingName.auto,
     language: Language = None,
     metric: ComparedMetrics = None,
     max_drop: Annotated[
@@ -104,8 +122,17 @@ def gate(
         raise AdequaError(f"-m and --rules cannot be combined; write it into {rules}.")
     gate_rules = _rules(rules, metric or DEFAULT_METRICS, max_drop, alpha, swaps, seed)
     metrics = [rule.metric for rule in gate_rules.rules] if metric or rules else None
+    systems = [baseline, candidate]
     read_batches, paths = batch_reader(
-        "gate", [baseline, candidate], reference or [], source, None, []
+        "gate",
+        systems if input_ is None else [],
+        reference or [],
+        source,
+        input_,
+        column or [],
+        quoting=quoting,
+        language=language,
+        systems=None if input_ is None else systems,
     )
     inputs = [*paths, *(metrics or []), *([] if rules is None else [rules])]
     files = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
@@ -125,7 +152,7 @@ def gate(
         quiet=quiet,
     )
     result = apply_rules(comparison, rules_of([each.name for each in comparison.metrics]))
-    print_notes(result.notes, quiet=quiet)
+    print_notes((*read_batches.notes(), *result.notes), quiet=quiet)
     if json_ is not None:
         write_result(result, Format.json, json_)
     if junit is not None:
@@ -133,7 +160,8 @@ def gate(
     if markdown is not None:
         write_result(result, Format.markdown, markdown)
     if report is not None:
-        write([comparison.to_html()], report)
+        named = replace(comparison, test_set=name_of_test_set(reference or [], None))
+        write([named.to_html()], report)
     if format_ is not None or output is not None:
         write_result(result, chosen, output)
     if format_ is None or output is not None:

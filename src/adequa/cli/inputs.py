@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from adequa.cli.options import Device
+from adequa.cli.options import Device, QuotingName
 from adequa.errors import AdequaError, UnknownSettingError
 
 if TYPE_CHECKING:
+    from adequa.io.read import Describe, InputSummary
     from adequa.io.text import Advance
     from adequa.metrics.base import Metric
     from adequa.segments import Segments
@@ -72,10 +73,32 @@ class MetricLoader:
             raise device_error(self._without_device)
 
 
-class BatchReader(Protocol):
-    """Reads batches of segments and reports the bytes read."""
+class _Read(Protocol):
+    """Reads batches of segments, reports the bytes read and describes the files at the end."""
 
-    def __call__(self, *, advance: Advance | None) -> Iterator[Segments]: ...
+    def __call__(
+        self, *, advance: Advance | None, describe: Describe | None
+    ) -> Iterator[Segments]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReader:
+    """Reads batches of segments, and has notes on the files once they are read."""
+
+    read: _Read
+    summaries: list[InputSummary] = field(default_factory=list)
+
+    def __call__(self, *, advance: Advance | None) -> Iterator[Segments]:
+        """Read the input of a verb."""
+        return self.read(advance=advance, describe=self.summaries.append)
+
+    def notes(self) -> list[str]:
+        """What was read of each file, unless all of them are plain text."""
+        from adequa.io.read import PLAIN_TEXT
+
+        if all(each.format == PLAIN_TEXT for each in self.summaries):
+            return []
+        return list(map(str, self.summaries))
 
 
 def batch_reader(
@@ -88,6 +111,9 @@ def batch_reader(
     keep: Sequence[str] = (),
     *,
     documents: bool = False,
+    quoting: QuotingName = QuotingName.auto,
+    systems: str | Sequence[str] | None = None,
+    language: str | None = None,
 ) -> tuple[BatchReader, list[str]]:
     """A function that reads the input of a verb, and the files that it reads.
 
@@ -100,11 +126,17 @@ def batch_reader(
 
         if hypotheses or references or source is not None:
             raise AdequaError("Give either one file with -i, or files with -t and -r; not both.")
-        mapping = column_mapping(columns)
         read = partial(
-            read_table, table, columns=mapping, keep_ids=tuple(keep), documents=documents
+            read_table,
+            table,
+            columns=column_mapping(columns),
+            keep_ids=tuple(keep),
+            documents=documents,
+            quoting=quoting.value,
+            systems=system_columns(systems) if isinstance(systems, str) else tuple(systems or ()),
+            language=language,
         )
-        return read, [table]
+        return BatchReader(read), [table]
     if not hypotheses or not references:
         raise AdequaError(
             "Name the translations with -t and the reference with -r, or one file with -i;"
@@ -112,11 +144,25 @@ def batch_reader(
         )
     if columns:
         raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
-    systems = [named_file(each) for each in hypotheses]
-    files = [path for _, path in systems]
-    names = [name for name, _ in systems]
-    read_files = partial(read_parallel, files, references, source, names=names)
-    return read_files, [*files, *references, *([] if source is None else [source])]
+    if systems is not None:
+        raise AdequaError("--systems names columns of an -i file; files of -t and -r have none.")
+    named = [named_file(each) for each in hypotheses]
+    files = [path for _, path in named]
+    names = [name for name, _ in named]
+    read_files = partial(read_parallel, files, references, source, names=names, language=language)
+    return BatchReader(read_files), [*files, *references, *([] if source is None else [source])]
+
+
+def system_columns(names: str) -> tuple[str, ...]:
+    """The columns that --systems names.
+
+    >>> system_columns("old, new")
+    ('old', 'new')
+    """
+    columns = tuple(name.strip() for name in names.split(","))
+    if not all(columns):
+        raise AdequaError(f'--systems takes names of columns, such as A,B; "{names}" has none.')
+    return columns
 
 
 def check_language(language: str | None) -> None:

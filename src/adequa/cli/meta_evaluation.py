@@ -26,6 +26,8 @@ from adequa.cli.options import (
     Output,
     Pairs,
     Quiet,
+    QuotingName,
+    QuotingOption,
     Seed,
     Split,
     complete_dataset,
@@ -87,14 +89,16 @@ ExcludeOutliers = Annotated[
 ]
 
 
-def load_judgements(dataset: str, outputs: Path | None) -> Judgements:
+def load_judgements(
+    dataset: str, outputs: Path | None, quoting: QuotingName = QuotingName.auto
+) -> Judgements:
     """The judgements of DATASET, with the texts of --outputs."""
     from adequa.datasets.load import load_dataset
     from adequa.io.rankings import read_wmt_rankings
     from adequa.io.read import format_suffix
 
     if outputs is None:
-        return load_dataset(dataset)
+        return load_dataset(dataset, quoting=quoting.value)
     if format_suffix(dataset) != ".csv":
         raise AdequaError("--outputs goes with rankings of WMT, a file whose name ends in .csv.")
     return replace(read_wmt_rankings(dataset, outputs=outputs), name=Path(dataset).name)
@@ -166,6 +170,7 @@ def evaluate(
     lp: Pairs = None,
     split: Split = None,
     outputs: OutputsFolder = None,
+    quoting: QuotingOption = QuotingName.auto,
     exclude_system: ExcludedSystems = None,
     exclude_references: ExcludeReferences = False,
     exclude_outliers: ExcludeOutliers = False,
@@ -244,7 +249,7 @@ def evaluate(
         check_plot(plot)
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    judgements = load_judgements(dataset, outputs)
+    judgements = load_judgements(dataset, outputs, quoting)
     with scoring(metrics, loader, quiet=quiet) as (scorers, work):
         agreement = evaluate_metrics(
             judgements, scorers, protocol, selection=selection, progress=work
@@ -279,6 +284,7 @@ def differences(
     lp: Pairs = None,
     split: Split = None,
     outputs: OutputsFolder = None,
+    quoting: QuotingOption = QuotingName.auto,
     exclude_system: ExcludedSystems = None,
     exclude_references: ExcludeReferences = False,
     exclude_outliers: ExcludeOutliers = False,
@@ -312,7 +318,7 @@ def differences(
     check_outputs({"-o": output}, [*datasets, *metrics])
     selection = selection_of(lp, split, exclude_system, exclude_references, exclude_outliers)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    judgements = [load_judgements(name, outputs) for name in datasets]
+    judgements = [load_judgements(name, outputs, quoting) for name in datasets]
     with scoring(metrics, loader, quiet=quiet) as (scorers, work):
         result = count_differences(
             judgements, scorers, settings, selection=selection, progress=work

@@ -228,9 +228,9 @@ Input = Annotated[
         "-i",
         "--input",
         metavar="FILE",
-        help="One file with everything: TSV, JSONL, JSON, Parquet, WMT XML or SGM; - reads "
-        "TSV, JSONL or JSON from standard input. Columns: mt (or hypothesis, translation), ref (or "
-        "reference), and optionally src (or source), system, doc.",
+        help="One file with everything: TSV, CSV, XLSX, JSONL, JSON, Parquet, WMT XML or SGM, "
+        "XLIFF; - reads TSV, CSV, JSONL or JSON from standard input. Columns: mt (or hypothesis, "
+        "translation), ref (or reference), and optionally src (or source), system, doc.",
     ),
 ]
 Columns = Annotated[
@@ -239,6 +239,32 @@ Columns = Annotated[
         "--column",
         metavar="FIELD=NAME",
         help="Name of the column that holds this field, such as mt=output; repeat for more.",
+    ),
+]
+
+
+class QuotingName(str, Enum):
+    """How cells of TSV and CSV are quoted."""
+
+    auto = "auto"
+    rfc4180 = "rfc4180"
+    none = "none"
+
+
+QuotingOption = Annotated[
+    QuotingName,
+    typer.Option(
+        "--quoting",
+        help="Quotation marks in TSV and CSV: rfc4180 if they enclose cells, none if they are "
+        "text, auto if the file shows which.",
+    ),
+]
+SystemColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--systems",
+        metavar="A,B,...",
+        help="Columns of an -i file that hold the translations of one system each, in place of mt.",
     ),
 ]
 Pairs = Annotated[

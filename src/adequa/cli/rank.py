@@ -20,8 +20,11 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     Seed,
+    SystemColumns,
     complete_metric,
 )
 from adequa.cli.output import (
@@ -40,6 +43,8 @@ def rank(
     reference: References = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     language: Language = None,
     metric: Annotated[
         str | None,
@@ -87,19 +92,20 @@ def rank(
     loaded = None if metric is None else loading(metric)
     columns = () if loaded is None else loaded.columns
     read_batches, paths = batch_reader(
-        "rank", hypothesis or [], reference or [], None, input_, column or [], columns
-    )
+        "rank", hypothesis or [], reference or [], None, input_, column or [], columns,
+        quoting=quoting, systems=systems, language=language,
+    )  # fmt: skip
     check_outputs({"-o": output}, paths)
     stream = read_language(read_batches(advance=None), language)
-    systems = segments_from_batches(stream.batches)
+    outputs = segments_from_batches(stream.batches)
     if loaded is None:
         loaded = loading(default_ranker(stream.target))
     loading.check_device()
     if no_cache and isinstance(loaded, PairwiseRanker):
         loaded.loaded_inputs = loaded.loaded_inputs.uncached()
     with training_progress(quiet) as training:
-        ranking = rank_segments(systems, loaded, settings, training, language=stream.target)
-    notes = (*stream.notes, *ranking.notes)
+        ranking = rank_segments(outputs, loaded, settings, training, language=stream.target)
+    notes = (*read_batches.notes(), *stream.notes, *ranking.notes)
     remarks = remaining_remarks(loaded.remarks(), [ranking.warning], notes)
     print_notes((*notes, *remarks), quiet=quiet)
     write_result(ranking.by_segment() if segments else ranking, chosen, output)

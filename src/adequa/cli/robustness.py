@@ -31,6 +31,8 @@ from adequa.cli.options import (
     Output,
     Pairs,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     Seed,
     SourceText,
@@ -65,6 +67,7 @@ def robustness(
     lp: Pairs = None,
     split: Split = None,
     outputs: OutputsFolder = None,
+    quoting: QuotingOption = QuotingName.auto,
     exclude_system: ExcludedSystems = None,
     exclude_references: ExcludeReferences = False,
     exclude_outliers: ExcludeOutliers = False,
@@ -142,7 +145,7 @@ def robustness(
     loaded = (
         _parallel([path for _, path in texts], reference or [], source)
         if files
-        else load_judgements(dataset or DEFAULT_DATASET, outputs)
+        else load_judgements(dataset or DEFAULT_DATASET, outputs, quoting)
     )
     loader = MetricLoader(device, None if no_cache else cache_size)
     with scoring(metrics, loader, quiet=quiet) as (scorers, work):

@@ -25,8 +25,11 @@ from adequa.cli.options import (
     NoCache,
     Output,
     Quiet,
+    QuotingName,
+    QuotingOption,
     References,
     SourceText,
+    SystemColumns,
     metrics_option,
 )
 from adequa.cli.output import (
@@ -109,6 +112,8 @@ def score(
     source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
     language: Language = None,
     metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
     segments: Annotated[
@@ -140,7 +145,8 @@ def score(
 ) -> None:
     """Score translations against references.
 
-    Files are read line by line, compressed or not; WMT .sgm and .xml files are read as they are.
+    Files are read line by line, compressed or not; WMT .sgm and .xml, TMX and XLIFF files are read
+    as they are.
 
     If -i names the shards of a corpus and -o a folder, the same rows are written there with a
     column for each metric, by any number of workers.
@@ -150,6 +156,7 @@ def score(
             "A corpus of shards is scored without {}; leave it out.",
             {
                 "-t": hypothesis, "-r": reference, "-s": source, "--segments": segments, "--by": by,
+                "--systems": systems, "--quoting": quoting is not QuotingName.auto,
                 "--no-cache": no_cache, "--cache-size": cache_size != CACHE_SIZE,
             },
         )  # fmt: skip
@@ -177,13 +184,14 @@ def score(
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
-        "score", hypothesis or [], reference or [], source, input_, column or [], ids
-    )
+        "score", hypothesis or [], reference or [], source, input_, column or [], ids,
+        quoting=quoting, systems=systems, language=language,
+    )  # fmt: skip
     check_outputs({"-o": output}, paths)
     result, notes = _score(
         read_batches, paths, metrics, loader, language, segments=segments, by=by, quiet=quiet
     )
-    print_notes(notes, quiet=quiet)
+    print_notes((*read_batches.notes(), *notes), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
 
 

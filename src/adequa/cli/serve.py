@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from adequa.cli.options import complete_metric
+from adequa.cli.options import CACHE_SIZE, CacheSize, NoCache, complete_metric
 from adequa.errors import AdequaError
 
 _MOST_THREADS = 1024
+_SHARED_SECONDS = 3600.0  # that a server of several people stores a comparison
 
 
 def serve(
@@ -71,8 +73,24 @@ def serve(
         ),
     ] = 1_024,
     keep: Annotated[
-        float, typer.Option(min=1, metavar="MINUTES", help="How long a comparison is stored.")
-    ] = 60,
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="MINUTES",
+            help="How long a comparison is stored. Default: as long as the server runs; 60 minutes "
+            "if other machines can reach it.",
+        ),
+    ] = None,
+    recent: Annotated[
+        bool | None,
+        typer.Option(
+            "--recent/--no-recent",
+            help="List stored comparisons to everyone who can send requests. Default: only if no "
+            "other machine can reach the server.",
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
 ) -> None:
     """Serve an API over HTTP, and a web page at /."""
     try:
@@ -97,7 +115,27 @@ def serve(
         workers=workers,
         token=token,
         only_local=address.is_local and token is None,
-        keep_seconds=60 * keep,
+        keep_seconds=_keep_seconds(keep, address.is_local),
+        lists_comparisons=address.is_local if recent is None else recent,
+        score_cache=None if no_cache else _score_cache(cache_size),
         limits=limits,
     )
     run_server(settings, address)
+
+
+def _keep_seconds(minutes: float | None, is_local: bool) -> float | None:
+    """How long a comparison is stored; None as long as the server runs."""
+    if minutes is not None:
+        return 60 * minutes
+    return None if is_local else _SHARED_SECONDS
+
+
+def _score_cache(megabytes: int) -> tuple[Path, int] | None:
+    """The scores on disk that all verbs share, and how large the file may become."""
+    from adequa.cli.inputs import SCORES_FILE
+    from adequa.io.storage import cache_folder
+
+    try:
+        return cache_folder() / SCORES_FILE, megabytes * 1_000_000
+    except RuntimeError:  # there is no home folder
+        return None

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adequa.comparison.results import Bucket, BucketScores, Dimension
+from adequa.comparison.results import (
+    Bucket,
+    BucketScores,
+    Dimension,
+    MetricComparison,
+    QualityBands,
+)
 from adequa.comparison.settings import ComparisonSettings
 from adequa.damage.entities import find_names
 from adequa.metrics.edit_rates import word_overlap, word_splitter
@@ -91,6 +97,23 @@ def _interval_scores(
     return BucketScores(sign * scores, low, high)
 
 
+def quality_bands(metric: MetricComparison) -> QualityBands | None:
+    """The fraction of each system's segments in bands of score; None without segment scores.
+
+    Bands end at the quartiles of the segment scores of all systems together, so that a quarter of
+    all outputs is in each, and the systems that have more good ones than others stand out. Scores
+    equal to an edge are in the better band. Equal quartiles make fewer bands.
+    """
+    if metric.segments is None:
+        return None
+    scores = metric.sign * metric.segments
+    quartiles = np.quantile(scores, [0.25, 0.5, 0.75], method="inverted_cdf")
+    edges = np.unique(quartiles[quartiles > scores.min()])
+    codes = np.searchsorted(edges, scores, side="right")
+    fractions = np.stack([(codes == band).mean(axis=1) for band in range(len(edges) + 1)], axis=1)
+    return QualityBands(metric.sign * edges, fractions)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
     """One way to split the segments: a label for each of them, and the order of labels."""
@@ -108,14 +131,14 @@ class Feature:
         return [(self.labels[code], of) for code, of in zip(codes.tolist(), rows, strict=True)]
 
 
-def vocabulary(outputs: Outputs, texts: Iterable[str]) -> frozenset[str]:
-    """The words of texts, tokenized as the references of these outputs are."""
-    split = word_splitter(tokenizer_of(outputs.references), lowercase=True)
-    return frozenset(word for text in texts for word in split(text))
+def vocabulary(outputs: Outputs, texts: Iterable[str]) -> Counter[str]:
+    """The words of texts with their counts, tokenized as the references of these outputs are."""
+    split = word_splitter(tokenizer_of(outputs.references), lowercase=False)
+    return Counter(word for text in texts for word in split(text))
 
 
 def segment_features(
-    outputs: Outputs, known_words: frozenset[str] | None = None
+    outputs: Outputs, known_words: Iterable[str] | None = None
 ) -> tuple[Feature, ...]:
     """Every way to split these segments that yields more than one bucket."""
     tokenizer = tokenizer_of(outputs.references)
@@ -130,9 +153,8 @@ def segment_features(
         _by_count("names", "Names", (len(find_names(text)) for text in first)),
     ]
     if known_words is not None:
-        unknown = (
-            sum(word not in known_words for word in _with_letters(words)) for words in references
-        )
+        known = {word.lower() for word in known_words}
+        unknown = (sum(word not in known for word in _with_letters(words)) for words in references)
         features.append(_by_count("unknown", "Unknown words", unknown))
     if outputs.documents is not None:
         documents = tuple(dict.fromkeys(outputs.documents))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import (
     UNNAMED,
     FloatArray,
+    Frame,
     ReferenceLayout,
     Segments,
     as_segments,
@@ -62,9 +63,13 @@ _BATCH = 256  # segments; small enough that progress shows in slow metrics
 _SCORE_KEY = {"system", "segment"}  # columns by which a comparison looks up scores in a file
 
 
+# Outputs by the name of a system, or segments with the system of each among their ids.
+Systems: TypeAlias = Mapping[str, Iterable[str]] | Segments | Frame
+
+
 def compare(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metrics: Specifications | None = None,
     *,
     sources: Iterable[str] | None = None,
@@ -76,6 +81,9 @@ def compare(
     language: str | TargetLanguage | None = None,
 ) -> Comparison:
     """Compare systems, given by name with one output per segment; the first is the baseline.
+
+    In place of a dictionary, `systems` may be `Segments` of several systems, as `adequa.read`
+    returns them, or a data frame with the columns `system`, `mt` and `ref`.
 
     `references`, `layout` and `language` are those of `score`. `metrics` are names with settings,
     folders, files of scores, or objects; by default those that ship and know the language.
@@ -155,6 +163,7 @@ def compare_outputs(
             *_too_few_swaps(outputs, settings),
             *too_few_differences(compared, outputs.names, settings),
         ),
+        frequencies=words,
     )
 
 
@@ -271,8 +280,8 @@ class Outputs:
 
 
 def outputs_of(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None,
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
@@ -297,12 +306,16 @@ def outputs_of(
 
 
 def segments_from_lists(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None,
     sources: Iterable[str] | None = None,
     layout: ReferenceLayout | None = None,
 ) -> dict[str, Segments]:
     """Segments of each system from plain Python lists, checked; errors name the system."""
+    if isinstance(systems, Segments) or (
+        hasattr(systems, "columns") and not isinstance(systems, Mapping)
+    ):
+        return segments_from_batches([as_segments(systems, references, sources, layout=layout)])
     if not isinstance(systems, Mapping):
         raise AdequaError(
             "Systems are given by name with one output per segment, such as "

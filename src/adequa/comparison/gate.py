@@ -17,7 +17,7 @@ import numpy as np
 
 from adequa.agreement.sources import Specifications
 from adequa.agreement.sources import sources as metric_sources
-from adequa.comparison.compare import compare_outputs, outputs_of
+from adequa.comparison.compare import Systems, compare_outputs, outputs_of
 from adequa.comparison.results import Comparison, MetricComparison
 from adequa.comparison.settings import (
     ALPHA,
@@ -33,7 +33,7 @@ from adequa.io.text import FilePath, read_toml
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
 from adequa.metrics.base import warning_notes
 from adequa.metrics.language import default_metrics, warn_of_languages
-from adequa.segments import ReferenceLayout
+from adequa.segments import ReferenceLayout, Segments
 from adequa.statistics.significance import holm
 from adequa.tables import WARNING, Column, Format, Result, Table, decimal, plain
 
@@ -41,9 +41,9 @@ FAIL = ("any", "all")
 
 
 def gate(
-    baseline: Iterable[str],
-    candidate: Iterable[str],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    baseline: Iterable[str] | Segments,
+    candidate: Iterable[str] | None = None,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metrics: Specifications | None = None,
     *,
     sources: Iterable[str] | None = None,
@@ -56,7 +56,8 @@ def gate(
     """Test whether a candidate system is worse than a baseline: `result.passed` says if not.
 
     Systems are lists of outputs, one per segment; `references`, `metrics`, `layout` and `language`
-    are those of `compare`.
+    are those of `compare`. `Segments` of two systems may stand for both; the first is then the
+    baseline.
     A regression is a drop of more than `max_drop` points (0 by default) that is significant at
     `alpha` (0.05 by default). `rules`, a `GateRules` or a TOML file, set this for each metric and
     replace the other three.
@@ -70,7 +71,7 @@ def gate(
 significantly (p = 0.0333 ≤ 0.05)
     """
     chosen: Specifications
-    systems = {"baseline": baseline, "candidate": candidate}
+    systems = _two_systems(baseline, candidate)
     outputs = outputs_of(systems, references, sources=sources, layout=layout)
     target = target_language(language, (texts[0] for texts in outputs.references))
     if rules is None:
@@ -85,6 +86,20 @@ significantly (p = 0.0333 ≤ 0.05)
     comparison = compare_outputs(outputs, chosen, rules.settings(), language=target)
     warn_of_languages((each.warning for each in comparison.metrics), comparison.notes)
     return apply_rules(comparison, rules)
+
+
+def _two_systems(baseline: Iterable[str] | Segments, candidate: Iterable[str] | None) -> Systems:
+    if not isinstance(baseline, Segments):
+        if candidate is None:
+            raise AdequaError("Give the outputs of two systems: baseline and candidate.")
+        return {"baseline": baseline, "candidate": candidate}
+    names = dict.fromkeys(baseline.ids.get("system", ()))
+    if candidate is not None or len(names) != 2:  # noqa: PLR2004  # baseline and candidate
+        raise AdequaError(
+            "Segments for a gate are those of both systems, the baseline first, and nothing else; "
+            f"these are of {', '.join(names) or 'one system without a name'}."
+        )
+    return baseline
 
 
 # Rules

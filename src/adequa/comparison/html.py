@@ -15,21 +15,25 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from importlib import resources
+from itertools import permutations
 from math import floor, log10
 from typing import Any
 
 import numpy as np
 
 from adequa.comparison.results import Comparison, Dimension, rounding_tolerance
+from adequa.comparison.words import MAX_NGRAMS
+from adequa.languages import language_name
 from adequa.segments import FloatArray
 from adequa.tables import html_text
 from adequa.version import __version__
 
 _ASSETS = resources.files("adequa.comparison") / "assets"
 _SCRIPTS = (
-    *("core.js", "words.js", "leaderboard.js", "pairs.js", "charts.js"),
-    *("buckets.js", "segments.js", "start.js"),
+    *("core.js", "words.js", "verdict.js", "leaderboard.js", "pairs.js", "charts.js", "scatter.js"),
+    *("buckets.js", "ngrams.js", "segments.js", "export.js", "start.js"),
 )
 _STANDALONE_SCRIPT = "standalone.js"  # starts with the data embedded in the page
 _STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "media.css")
@@ -39,6 +43,11 @@ _LARGE = 20_000_000  # bytes from which the highest level takes too long
 _DIGITS = 5  # of the range of scores
 _ALL_DIGITS = 15  # beyond which rounding changes nothing
 _NAMED_SYSTEMS = 2  # in a title
+# Not from the locale: the report is in English.
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +64,36 @@ class PageContent:
     plain: str
 
 
-def comparison_page(comparison: Comparison, title: str = "") -> str:
-    """One HTML file with the whole comparison."""
-    return render_page(page_content(comparison, title))
+def comparison_page(comparison: Comparison, title: str = "", day: date | None = None) -> str:
+    """One HTML file with the whole comparison, dated with this day or today."""
+    return render_page(page_content(comparison, title, day))
 
 
-def page_content(comparison: Comparison, title: str = "") -> PageContent:
+def page_content(comparison: Comparison, title: str = "", day: date | None = None) -> PageContent:
     """The content of the page of a comparison."""
     systems = comparison.systems
     count = f"{len(systems)} systems"
     names = " and ".join(systems) if len(systems) <= _NAMED_SYSTEMS else count
     title = title or f"Comparison of {names}"
     content = comparison.to_dict(segments=False)
-    buckets = content.pop("buckets")
+    buckets, _ = content.pop("buckets"), content.pop("ngrams")
     table, *_ = comparison.tables()
     return PageContent(
         title,
-        {"title": title, **_summary(comparison, content)},
-        {**_segments(comparison), "dimensions": buckets},
-        table.to_html(),
+        {"title": title, "date": _date_in_words(day), **_summary(comparison, content)},
+        {**_segments(comparison), "dimensions": buckets, "ngrams": _ngrams(comparison)},
+        f"<p>{html_text(comparison.verdict())}</p>{table.to_html()}",
     )
+
+
+def _date_in_words(day: date | None) -> str:
+    """A date that no reader takes for another.
+
+    >>> _date_in_words(date(2026, 3, 4))
+    '4 March 2026'
+    """
+    day = day or date.today()
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 def render_page(content: PageContent) -> str:
@@ -168,9 +187,45 @@ def _summary(comparison: Comparison, content: Mapping[str, Any]) -> dict[str, An
     return {
         **content,
         "metrics": metrics,
+        "test_set": comparison.test_set,
+        "language_pair": _language_pair(comparison),
+        "words_from": "the references" if comparison.frequencies is None else "the known text",
         "settings_line": str(comparison.settings),
         "meaning_of_ranks": comparison.settings.meaning_of_ranks,
         "version": __version__,
+    }
+
+
+def _language_pair(comparison: Comparison) -> str:
+    """The languages in words; empty where the target is not known."""
+    language = comparison.language
+    if language.name is None:
+        return ""
+    if language.source is None:
+        return f"into {language.name}"
+    return f"{language_name(language.source)} to {language.name}"
+
+
+def _ngrams(comparison: Comparison) -> dict[str, Any]:
+    """N-grams that one of two systems matches more often, for all pairs of systems.
+
+    Each n-gram stands once with its counts, however many pairs list it.
+    """
+    ngrams = comparison.word_statistics.ngrams
+    pairs = list(permutations(range(len(comparison.systems)), 2))
+    lists = [ngrams.largest_ratios(*pair) for pair in pairs]
+    listed = sorted({index for each in lists for index in each})
+    position = {index: place for place, index in enumerate(listed)}
+    return {
+        "limit": MAX_NGRAMS,
+        "texts": [ngrams.text(index) for index in listed],
+        "reference": ngrams.reference[listed].tolist(),
+        "matches": ngrams.matches[:, listed].tolist(),
+        # By first and second system: n-grams that the second matches more often.
+        "pairs": {
+            f"{first}-{second}": [position[index] for index in each]
+            for (first, second), each in zip(pairs, lists, strict=True)
+        },
     }
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from adequa.agreement.protocol import settings_or_default
-from adequa.comparison.compare import check_same_segments, segments_from_lists
+from adequa.comparison.compare import Systems, check_same_segments, segments_from_lists
 from adequa.comparison.settings import INTERVALS_AND_RANKS, ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
 from adequa.errors import AdequaError
@@ -47,8 +47,8 @@ _DECIMALS = 3
 
 
 def rank(
-    systems: Mapping[str, Iterable[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    systems: Systems,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metric: str | Metric | None = None,
     *,
     sources: Iterable[str] | None = None,
@@ -58,9 +58,10 @@ def rank(
 ) -> Ranking:
     """Rank systems, given by name with one output per segment.
 
-    `references`, `layout` and `language` are those of `score`. `metric` is a pairwise ranker, or
-    any metric, of which the better score wins a segment; by default it is the small ranker that
-    ships with adequa for English, and chrF for other languages.
+    `systems` are those of `compare`, also as `Segments`; `references`, `layout` and `language` are
+    those of `score`. `metric` is a pairwise ranker, or any metric, of which the better score wins a
+    segment; by default it is the small ranker that ships with adequa for English, and chrF for
+    other languages.
 
     >>> systems = {"old": ["a cat", "dogs", "x"], "new": ["the cat", "a dog", "one cow"]}
     >>> ranking = rank(systems, ["the cat", "a dog", "a cow"], metric="chrf")

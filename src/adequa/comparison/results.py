@@ -7,7 +7,7 @@ its tables to read in `text`, and its page in `html`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adequa.comparison.settings import ComparisonSettings
+from adequa.errors import AdequaError, nearest
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.segments import FloatArray, IntArray
-from adequa.tables import Column, Format, LazyRows, Result, Row, Table, plain
+from adequa.tables import Column, Format, LazyRows, Result, Row, Table, markdown_text, plain
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     from adequa.comparison.compare import Outputs
+    from adequa.comparison.words import NgramDifference, WordStatistics
 
 NAN = float("nan")
 EXAMPLES = 2  # segments shown of each kind
@@ -228,6 +230,14 @@ class Dimension:
     buckets: tuple[Bucket, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class QualityBands:
+    """The fractions of segments in bands of score under one metric, the worst band first."""
+
+    edges: FloatArray  # scores at which a better band begins
+    fractions: FloatArray  # (systems, bands)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """The result of comparing systems; the first system is the baseline."""
@@ -237,6 +247,8 @@ class Comparison(Result):
     metrics: tuple[MetricComparison, ...]
     split: Callable[[], tuple[Dimension, ...]]  # computes the dimensions
     notes: tuple[str, ...] = ()
+    frequencies: Mapping[str, int] | None = None  # of words, where a text was given for them
+    test_set: str = ""  # name of the test set, such as that of the file of references
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     @cached_property
@@ -253,6 +265,42 @@ class Comparison(Result):
     def challenger(self) -> int:
         """The system to show against the baseline: the best of the others by the first metric."""
         return next(int(index) for index in self.metrics[0].order if index)
+
+    def verdict(self) -> str:
+        """One or two sentences on which systems are better, by all metrics together.
+
+        It claims no more than the tests: see `adequa.comparison.verdict`.
+        """
+        from adequa.comparison.verdict import verdict  # noqa: PLC0415 - of no use to other results
+
+        return verdict(self)
+
+    @cached_property
+    def word_statistics(self) -> WordStatistics:
+        """Matched n-grams, and accuracy of words by frequency; computed at first use."""
+        from adequa.comparison.words import word_statistics  # noqa: PLC0415 - it imports this file
+
+        return word_statistics(self.outputs, self.frequencies)
+
+    def ngram_differences(
+        self, first: str, second: str, count: int = 20
+    ) -> tuple[list[NgramDifference], list[NgramDifference]]:
+        """N-grams of the references that the second system matches more often, and the first.
+
+        The largest ratios of matches come first, at most `count` of them.
+        """
+        for name in (first, second):
+            if name not in self.systems:
+                raise AdequaError(f'There is no system "{name}".{nearest(name, self.systems)}')
+        indices = self.systems.index(first), self.systems.index(second)
+        return self.word_statistics.ngrams.differences(*indices, count=count)
+
+    def quality_bands(self) -> dict[str, QualityBands]:
+        """Fractions of segments in bands of score, by the names of metrics."""
+        from adequa.comparison.buckets import quality_bands  # noqa: PLC0415 - it imports this file
+
+        bands = {metric.name: quality_bands(metric) for metric in self.metrics}
+        return {name: each for name, each in bands.items() if each is not None}
 
     def disagreements(self, first: int, second: int, count: int) -> list[Disagreement]:
         """Segments on which two metrics disagree most about two systems."""
@@ -283,7 +331,10 @@ class Comparison(Result):
         return Table(_PAIR_COLUMNS, LazyRows(self._pair_rows))
 
     def to_pandas(self) -> Mapping[str, pd.DataFrame]:
-        """A dictionary of data frames `scores`, `pairs`, `buckets`, `segments`; needs pandas."""
+        """A dictionary of data frames; needs pandas.
+
+        They are `scores`, `pairs`, `buckets`, `bands`, `words`, `ngrams` and `segments`.
+        """
         pairs = self.long_table().to_pandas()  # raises a sentence without pandas
         import pandas as pd  # noqa: PLC0415 - optional
 
@@ -320,6 +371,9 @@ class Comparison(Result):
             "scores": pd.DataFrame(scores),
             "pairs": pairs,
             "buckets": pd.DataFrame(buckets),
+            "bands": pd.DataFrame(self._band_rows()),
+            "words": pd.DataFrame(_word_rows(content["words"])),
+            "ngrams": pd.DataFrame(_ngram_rows(content["ngrams"])),
             "segments": pd.DataFrame(segments),
         }
 
@@ -342,12 +396,16 @@ class Comparison(Result):
         elif format_ is Format.json:
             content = self.to_dict(segments=segments)
             yield json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        elif format_ is Format.markdown:
+            yield f"**{markdown_text(self.verdict())}**\n\n"
+            yield from super().lines(format_)
         else:
             yield from super().lines(format_)
 
     def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
         """Systems, metrics, buckets and notes; and the segments, which are most of it."""
         content: dict[str, Any] = {
+            "verdict": self.verdict(),
             "systems": list(self.systems),
             "baseline": self.systems[0],
             "segment_count": len(self.outputs),
@@ -362,6 +420,9 @@ class Comparison(Result):
                 }
                 for dimension in self.dimensions
             ],
+            "bands": self._band_dicts(),
+            "words": [each.to_dict(self.systems) for each in self.word_statistics.classes],
+            "ngrams": self._ngram_dicts(),
             "notes": list(self.notes),
         }
         if segments:
@@ -378,6 +439,43 @@ class Comparison(Result):
                 if index
             ]
         return content
+
+    def _band_dicts(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "metric": name,
+                "edges": plain(bands.edges),
+                "systems": [
+                    {"name": system, "fractions": fractions}
+                    for system, fractions in zip(
+                        self.systems, bands.fractions.tolist(), strict=True
+                    )
+                ],
+            }
+            for name, bands in self.quality_bands().items()
+        ]
+
+    def _band_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"metric": name, "system": system, "band": band, "fraction": fraction}
+            for name, bands in self.quality_bands().items()
+            for system, fractions in zip(self.systems, bands.fractions.tolist(), strict=True)
+            for band, fraction in enumerate(fractions, 1)
+        ]
+
+    def _ngram_dicts(self) -> list[dict[str, Any]]:
+        """Differences of n-grams between the baseline and each other system."""
+        baseline, *others = self.systems
+        pairs = ((name, self.ngram_differences(baseline, name)) for name in others)
+        return [
+            {
+                "first": baseline,
+                "second": name,
+                "second_matches_more": [each._asdict() for each in for_second],
+                "first_matches_more": [each._asdict() for each in for_first],
+            }
+            for name, (for_second, for_first) in pairs
+        ]
 
     def _bucket_dict(self, bucket: Bucket) -> dict[str, Any]:
         metrics = [
@@ -441,6 +539,33 @@ class Comparison(Result):
 def _records(columns: Mapping[str, Collection[object]]) -> list[dict[str, Any]]:
     """Columns as a list of dictionaries, one per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _word_rows(classes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "frequency": each["frequency"],
+            "reference_words": each["reference_words"],
+            **_named_system(system),
+        }
+        for each in classes
+        for system in each["systems"]
+    ]
+
+
+def _ngram_rows(pairs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "first_system": pair["first"],
+            "second_system": pair["second"],
+            **{
+                f"{key}_matches" if key in {"first", "second"} else key: value
+                for key, value in each.items()
+            },
+        }
+        for pair in pairs
+        for each in (*pair["second_matches_more"], *pair["first_matches_more"])
+    ]
 
 
 def _score_columns(scores: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -41,7 +41,8 @@ _COMBINING = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # code points tha
 
 
 def comparison_text(comparison: Comparison, examples: int) -> Iterator[str]:
-    """Aligned tables, examples, and the legend."""
+    """The verdict, aligned tables, examples, and the legend."""
+    yield f"{printable(comparison.verdict())}\n\n"
     *first, last = comparison_tables(comparison, aligned=True)
     for table in (*first, replace(last, notes=())):
         yield table.to_text()

@@ -11,8 +11,10 @@ from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
 from adequa.datasets.registry import DATASETS, Dataset, dataset
 from adequa.errors import AdequaError
-from adequa.io.delimited import tsv_table
+from adequa.io.columns import Quoting
+from adequa.io.delimited import delimited_table
 from adequa.io.judgements import judgements_of, read_judgements, whole_columns
+from adequa.io.quoting import DelimitedRows
 from adequa.io.rankings import outputs_by_pair, segments_of
 from adequa.io.text import STDIN, Advance
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
@@ -26,10 +28,13 @@ JudgementData: TypeAlias = "Judgements | str | os.PathLike[str] | pd.DataFrame"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".zip")
 
 
-def load_dataset(data: JudgementData, *, advance: Advance | None = None) -> Judgements:
+def load_dataset(
+    data: JudgementData, *, quoting: Quoting = "auto", advance: Advance | None = None
+) -> Judgements:
     """The judgements of a named dataset, of a file or of a data frame; objects stay as they are.
 
     Ratings and preferences come from tables and WMT rankings, rated systems from an archive.
+    `quoting` says whether quotation marks in TSV enclose cells ("rfc4180") or are text ("none").
 
     >>> load_dataset(["wmt17-da"])
     Traceback (most recent call last):
@@ -49,20 +54,20 @@ frame, or Ratings, Preferences or RatedSystems; not an object of type list.
             f"Preferences or RatedSystems; not an object of type {type(data).__name__}."
         )
     path = os.fspath(data)
-    judgements = _judgements(path, advance)
+    judgements = _judgements(path, quoting, advance)
     if isinstance(judgements, RatedSystems):
         return replace(judgements, ratings=replace(judgements.ratings, name=Path(path).name))
     return replace(judgements, name=Path(path).name)
 
 
-def _judgements(path: str, advance: Advance | None) -> Judgements:
+def _judgements(path: str, quoting: Quoting, advance: Advance | None) -> Judgements:
     if path in DATASETS:
         return _registered(DATASETS[path], advance)
     if not (path == STDIN or Path(path).exists() or os.sep in path or Path(path).suffix):
         dataset(path)  # raises: it is neither a name nor anything like a file
     if path.lower().endswith(_ARCHIVES):
         return read_rated_systems(Path(path))
-    return read_judgements(path, advance=advance)
+    return read_judgements(path, quoting=quoting, advance=advance)
 
 
 def _registered(entry: Dataset, advance: Advance | None) -> Judgements:
@@ -102,10 +107,9 @@ def _is_text_or_scores(name: str) -> bool:
 
 
 def _ratings(place: str, lines: list[str]) -> Ratings:
-    header, *rows = lines or [""]
-    if not {"lp", "system", "score"} <= {*header.split("\t")}:
+    if not {"lp", "system", "score"} <= {*"".join(lines[:1]).split("\t")}:
         raise AdequaError(f"{place} needs the columns lp, system and score.")
-    ratings = judgements_of(place, whole_columns(tsv_table(place, header, rows)))
+    ratings = judgements_of(place, whole_columns(delimited_table(DelimitedRows(place, lines))))
     if not isinstance(ratings, Ratings):
         raise AdequaError(f"{place} holds preferences, where the scores of systems should be.")
     return ratings

@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TypeGuard, TypeVar
+from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance
-from adequa.segments import COLUMN_NAMES, Segments, joined_references
+from adequa.segments import COLUMN_NAMES, Frame, Segments, joined_references
 
 Values = TypeVar("Values")
+# How cells of TSV and CSV are quoted: as the file shows, as RFC 4180 has it, or not at all.
+Quoting: TypeAlias = Literal["auto", "rfc4180", "none"]
+UsedQuoting: TypeAlias = Literal["rfc4180", "none"]
 
 # The names under which a table may have each field, the usual one first.
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -117,16 +120,12 @@ def _check_column(table: str, names: Sequence[str], name: str, field: str = "") 
     if name in names:
         return
     advice = f" Say which one to read with --column {field}=NAME." if field else ""
+    others = [each for each in names if each and each not in _FIELD_OF]
+    if field == "mt" and len(others) > 1 and any(each in names for each in FIELDS["ref"]):
+        example = ",".join(others[:2])
+        advice += f" Where each system has a column, name them all: --systems {example}"
     raise AdequaError(
         f'{table} has no column "{name}".{nearest(name, names)} It has: {listed(names)}.{advice}'
-    )
-
-
-def comma_separated(table: str) -> AdequaError:
-    """The refusal of a CSV file."""
-    return AdequaError(
-        f"{table} is separated by commas. Tables are separated by tabs here: give it as TSV, "
-        "JSONL, JSON or Parquet."
     )
 
 
@@ -148,6 +147,8 @@ class ReadOptions:
     advance: Advance
     batch: int
     documents: bool = False  # whether to read the document of each row, where there is one
+    quoting: Quoting = "auto"
+    systems: tuple[str, ...] = ()  # columns that hold one system each
 
 
 class NotUtf8:
@@ -185,6 +186,24 @@ class OpenTable:
     column_names: tuple[str, ...]
     chunks: Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]
     ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
+    format: str = "TSV"
+    quoting: Callable[[], UsedQuoting | None] = lambda: None  # once all rows are read
+
+
+def frame_table(frame: Frame) -> OpenTable:
+    """A data frame as a table."""
+    names, name = tuple(map(str, frame.columns)), "The data frame"
+
+    def chunks(columns: tuple[str, ...] | None, _size: int) -> Iterator[Chunk]:
+        values = {each: list(map(_without_nan, frame[each])) for each in columns or names}
+        if any(values.values()):
+            yield Chunk(values, places(name, "row", 1))
+
+    return OpenTable(name, names, chunks, format="data frame")
+
+
+def _without_nan(value: object) -> object:
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,28 +228,44 @@ def table_segments(table: OpenTable, options: ReadOptions, system: str) -> Itera
     has_documents = "doc" in options.columns or "doc" in table.column_names
     documents = ("doc",) if options.documents and has_documents else ()
     pairs = ("lp",) if "lp" in options.columns or "lp" in table.column_names else ()
-    ids = dict.fromkeys((*options.keep_ids, *documents, *pairs))
-    layout = table_layout(table, options.columns, tuple(ids))
+    kept = dict.fromkeys((*options.keep_ids, *documents, *pairs))
+    layout = table_layout(table, options.columns, tuple(kept), options.systems)
     late_names = _late_names(table, layout, options)
+    columns = (*layout.columns, *options.systems, *late_names)
     empty = True
-    for chunk in table.chunks((*layout.columns, *late_names), options.batch):
+    for chunk in table.chunks(tuple(dict.fromkeys(columns)), options.batch):
         empty = False
         _refuse_late_columns(chunk, late_names)
-        yield chunk_segments(chunk, layout, system)
+        segments = chunk_segments(chunk, layout, system)
+        if not options.systems:
+            yield segments
+        for name in options.systems:  # which share one `references` object
+            texts, ids = _texts(chunk, name), {"system": (name,) * len(segments)}
+            yield replace(segments, hypotheses=texts, ids={**segments.ids, **ids})
     if empty:
         raise AdequaError(f"{table.name} has no rows: there is nothing to score.")
 
 
 def table_layout(
-    table: OpenTable, mapping: Mapping[str, tuple[str, ...]], keep_ids: Sequence[str]
+    table: OpenTable,
+    mapping: Mapping[str, tuple[str, ...]],
+    keep_ids: Sequence[str],
+    systems: Sequence[str] = (),
 ) -> Layout:
-    """Find the column of each field, or say which one is missing and which there are."""
+    """Find the column of each field, or say which one is missing and which there are.
+
+    `systems` are columns of hypotheses in place of `mt`, which then is the first of them.
+    """
     refuse_equal_names(table)
     names = table.column_names
+    if systems:
+        mapping = {**mapping, "mt": _first_system(table.name, names, mapping, systems)}
     fields = field_columns(names, mapping, table=table.name)
     for field in _REQUIRED:
         if field not in fields:
             _check_column(table.name, names, field, field)
+    if systems:
+        fields.pop("system", None)
     ids = {}
     for id_name in keep_ids:
         if id_name != "system":  # which is always read
@@ -244,6 +279,28 @@ def table_layout(
         system=next(iter(fields.get("system", ())), None),
         ids=ids,
     )
+
+
+def _first_system(
+    table: str,
+    names: Sequence[str],
+    mapping: Mapping[str, tuple[str, ...]],
+    systems: Sequence[str],
+) -> tuple[str]:
+    """The first of the columns that hold a system each, after a check of all of them."""
+    if "mt" in mapping:
+        raise AdequaError("--systems names the columns of hypotheses; leave --column mt= out.")
+    for name, times in Counter(systems).items():
+        if name not in names:
+            raise AdequaError(
+                f'{table} has no column "{name}".{nearest(name, names)} It has: {listed(names)}. '
+                "--systems takes names of columns, with commas in between."
+            )
+        if times > 1:
+            raise AdequaError(f'--systems names the column "{name}" twice.')
+        if name in mapping.get("ref", ()) or ("ref" not in mapping and name in FIELDS["ref"]):
+            raise AdequaError(f'--systems names "{name}", which is the column of references.')
+    return (systems[0],)
 
 
 def refuse_equal_names(table: OpenTable) -> None:

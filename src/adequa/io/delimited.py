@@ -1,7 +1,6 @@
-r"""TSV, JSONL and JSON files as tables.
+"""TSV, CSV, JSONL and JSON files as tables.
 
-TSV has no quoting: cells are cut at tabs, and a `"` is a `"`, because translations are full of
-them. JSON is one object per line (JSONL), or one list of objects, as COMET takes it.
+JSON is one object per line (JSONL), or one list of objects, as COMET takes it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from itertools import chain, count, islice
 from typing import Any, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, counted
-from adequa.io.columns import FIELDS, Chunk, OpenTable, comma_separated, places
+from adequa.io.columns import Chunk, OpenTable, Quoting, places
+from adequa.io.quoting import DelimitedRows
 from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text_format
 
 Columns: TypeAlias = tuple[str, ...] | None  # to read; None for all
@@ -23,48 +23,58 @@ Row = TypeVar("Row")
 
 
 @contextmanager
-def open_text_table(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
-    """Open a TSV, JSONL or JSON file as a table.
+def open_text_table(
+    path: FilePath, advance: Advance, quoting: Quoting = "auto"
+) -> Iterator[OpenTable]:
+    """Open a TSV, CSV, JSONL or JSON file as a table.
 
     Standard input and pipes have no suffix: their first character tells the format. Blank lines
     before it are skipped.
     """
-    first, rest = first_and_rest(path, advance=advance)
+    by_suffix = {".jsonl": _jsonl_table, ".json": _json_table}
+    by_character = {"{": _jsonl_table, "[": _json_table}
+    suffix = text_format(path)
+    is_json = suffix in by_suffix
+    first, rest = first_and_rest(path, advance=advance, keep_returns=not is_json)
     number = 1
     while not first.strip() and (following := next(rest, None)) is not None:
         first, number = following, number + 1
-    by_suffix = {".tsv": tsv_table, ".jsonl": _jsonl_table, ".json": _json_table}
-    by_character = {"{": _jsonl_table, "[": _json_table}
-    streamed = by_character.get(first.lstrip()[:1], tsv_table)
-    table = by_suffix.get(text_format(path), streamed)
-    yield table(display_name(path), first, rest, number)
+    json_table = by_suffix.get(suffix)
+    if suffix not in {".tsv", ".csv", *by_suffix}:
+        json_table = by_character.get(first.lstrip()[:1])
+    if json_table is None:
+        rows = DelimitedRows(
+            display_name(path), chain([first], rest), quoting, number, is_csv=suffix == ".csv"
+        )
+        yield delimited_table(rows)
+    else:
+        stripped = rest if is_json else (line.removesuffix("\r") for line in rest)
+        yield json_table(display_name(path), first.removesuffix("\r"), stripped, number)
 
 
-def tsv_table(name: str, header: str, rows: Iterable[str], number: int = 1) -> OpenTable:
-    """A table from its header, which is on line `number`, and its other lines."""
-    column_names = tuple(header.split("\t"))
-    if len(column_names) == 1 and _is_csv(header):
-        raise comma_separated(name)
+def delimited_table(rows: DelimitedRows) -> OpenTable:
+    """A TSV or CSV table."""
+    name = rows.name
+    column_names = tuple(rows.header)
+    width = len(column_names)
 
-    def chunk(lines: Sequence[str], columns: Columns, place: Place) -> Chunk:
-        cells = [line.split("\t") for line in lines]
-        if set(map(len, cells)) != {len(column_names)}:
-            row = next(row for row, line in enumerate(cells) if len(line) != len(column_names))
-            raise AdequaError(
-                f"{place(row)} has {counted(len(cells[row]), 'cell')}, "
-                f"but the header names {len(column_names)}."
-            )
-        by_column = dict(zip(column_names, zip(*cells, strict=True), strict=True))
-        return Chunk({column: by_column[column] for column in columns or column_names}, place)
+    def chunks(columns: Columns, size: int) -> Iterator[Chunk]:
+        for numbers, cells in rows.batches(size):
+            if set(map(len, cells)) != {width}:
+                row = next(row for row, each in enumerate(cells) if len(each) != width)
+                raise AdequaError(
+                    f"{name}, line {numbers[row]} has {counted(len(cells[row]), 'cell')}, "
+                    f"but the header names {width}."
+                )
+            by_column = dict(zip(column_names, zip(*cells, strict=True), strict=True))
+            place = partial(_line, name, numbers)
+            yield Chunk({column: by_column[column] for column in columns or column_names}, place)
 
-    return OpenTable(name, column_names, _in_chunks(rows, places(name, "line", number + 1), chunk))
+    return OpenTable(name, column_names, chunks, format=rows.format, quoting=lambda: rows.used)
 
 
-def _is_csv(header: str) -> bool:
-    """Whether a line without tabs names known columns between commas or semicolons."""
-    cells = [cell.strip(' "') for cell in header.replace(";", ",").split(",")]
-    known = {"score", "better", "worse", *chain.from_iterable(FIELDS.values())}
-    return len(cells) > 1 and not known.isdisjoint(cells)
+def _line(name: str, numbers: Sequence[int], row: int) -> str:
+    return f"{name}, line {numbers[row]}"
 
 
 def _jsonl_table(name: str, first: str, rest: Iterable[str], number: int = 1) -> OpenTable:
@@ -75,7 +85,11 @@ def _jsonl_table(name: str, first: str, rest: Iterable[str], number: int = 1) ->
         return _json_chunk(parsed_lines(lines, place), columns, column_names, place)
 
     return OpenTable(
-        name, column_names, _in_chunks(chain([first], rest), place, chunk), ragged=True
+        name,
+        column_names,
+        _in_chunks(chain([first], rest), place, chunk),
+        ragged=True,
+        format="JSONL",
     )
 
 
@@ -98,7 +112,7 @@ def _json_table(name: str, first: str, rest: Iterable[str], number: int = 1) -> 
     def chunk(part: Sequence[object], columns: Columns, place: Place) -> Chunk:
         return _json_chunk(_objects(part, place), columns, column_names, place)
 
-    return OpenTable(name, column_names, _in_chunks(rows, place, chunk), ragged=True)
+    return OpenTable(name, column_names, _in_chunks(rows, place, chunk), ragged=True, format="JSON")
 
 
 def _in_chunks(

@@ -13,7 +13,14 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, nearest
-from adequa.io.columns import OpenTable, all_text, listed, refuse_equal_names, with_usual_names
+from adequa.io.columns import (
+    OpenTable,
+    Quoting,
+    all_text,
+    listed,
+    refuse_equal_names,
+    with_usual_names,
+)
 from adequa.io.rankings import joined_systems, read_wmt_rankings, usable_rows
 from adequa.io.read import TABLES, format_suffix, open_table
 from adequa.io.text import Advance, FilePath, display_name, ignore
@@ -37,22 +44,32 @@ _NORMALISED: Mapping[str, Callable[[str], str]] = {
 _DISTINCTIVE = ("score", *_SIDES, *_SYSTEMS)
 
 
-def read_judgements(path: FilePath, *, advance: Advance | None = None) -> Ratings | Preferences:
-    """Ratings or preferences from a TSV, JSONL, JSON or Parquet file, or from WMT rankings (.csv).
+def read_judgements(
+    path: FilePath, *, quoting: Quoting = "auto", advance: Advance | None = None
+) -> Ratings | Preferences:
+    """Ratings or preferences from a TSV, CSV, JSONL, JSON or Parquet file, or from WMT rankings.
 
     Ratings have `score` and optionally `mt`, `ref` (or `a`, `b`) and `src`; preferences have
     `better`, `worse`, `ref` and optionally `src`, or only `better_system` and `worse_system`.
     """
     suffix = format_suffix(path)
-    if suffix == ".csv":
+    if suffix == ".csv" and _holds_rankings(path):
         return read_wmt_rankings(path, advance=advance)
     if suffix not in TABLES:
         raise AdequaError(
             f"{display_name(path)} is of no known format. The name of a file of judgements should "
-            f"end in {', '.join(TABLES)}, or .csv for rankings of WMT."
+            f"end in {', '.join(TABLES)}."
         )
-    with open_table(path, advance or ignore) as table:
+    with open_table(path, advance or ignore, quoting) as table:
         return judgements_of(table.name, whole_columns(table))
+
+
+def _holds_rankings(path: FilePath) -> bool:
+    """Whether a CSV file has the columns of WMT's rankings."""
+    with open_table(path, ignore) as table:
+        return {"srclang", "trglang"} & {
+            name.strip().lower() for name in table.column_names
+        } != set()
 
 
 def whole_columns(table: OpenTable) -> dict[str, list[object]]:

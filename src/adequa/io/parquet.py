@@ -34,6 +34,7 @@ def open_parquet(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
             name,
             tuple(file.schema_arrow.names),
             _chunks(file, name, file_size(path) or 0, advance),
+            format="Parquet",
         )
 
 

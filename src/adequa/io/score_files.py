@@ -16,12 +16,14 @@ from typing import TypeAlias
 import numpy as np
 
 from adequa.errors import AdequaError, counted, nearest
+from adequa.io.quoting import DelimitedRows
 from adequa.io.rankings import joined_systems
 from adequa.io.text import (
     FilePath,
     display_name,
     lines,
     stem,
+    text_format,
     uncompressed_name,
     without_trailing_blanks,
 )
@@ -95,12 +97,16 @@ def read_score_file(path: FilePath, *, metric: str | None = None) -> ScoreFile:
 
 
 def _rows(path: FilePath) -> Iterator[PlacedCells]:
-    """Every line's cells, with the place to name if something is wrong with them."""
-    name, number = display_name(path), 0
-    for number, line in enumerate(without_trailing_blanks(lines(path)), 1):
-        yield f"{name}, line {number}", line.split("\t")
-    if not number:
+    """Every row's cells, with the place to name if something is wrong with them."""
+    name = display_name(path)
+    left = without_trailing_blanks(lines(path, keep_returns=True))
+    first = next(left, None)
+    if first is None:
         raise AdequaError(f"{name} is empty: there are no scores in it.")
+    rows = DelimitedRows(name, chain([first], left), is_csv=text_format(path) == ".csv")
+    yield f"{name}, line 1", rows.header
+    for number, cells, _ in rows:
+        yield f"{name}, line {number}", cells
 
 
 def _equally_wide(width: int, rows: Iterable[PlacedCells]) -> Iterator[PlacedCells]:

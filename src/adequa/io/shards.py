@@ -12,13 +12,15 @@ import lzma
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.io.columns import Chunk, OpenTable, places
 from adequa.io.delimited import parsed_lines
+from adequa.io.quoting import DelimitedRows, NumberedRow
 from adequa.io.storage import (
     PathEntry,
     Storage,
@@ -35,10 +37,11 @@ from adequa.segments import FloatArray
 if TYPE_CHECKING:
     from adequa.io.parquet import ParquetShard, ParquetWriter
 
-    OpenShard: TypeAlias = "JsonlShard | ParquetShard"
-    ShardWriter: TypeAlias = "JsonlWriter | ParquetWriter"
+    OpenShard: TypeAlias = "JsonlShard | DelimitedShard | ParquetShard"
+    ShardWriter: TypeAlias = "JsonlWriter | DelimitedWriter | ParquetWriter"
 
-FORMATS = (".parquet", ".jsonl")
+_DELIMITED = (".tsv", ".csv")
+FORMATS = (".parquet", ".jsonl", *_DELIMITED)
 _NOT_DATA = ("_", ".")  # first letters of names that writers of datasets reserve
 
 
@@ -59,6 +62,9 @@ def find_shards(inputs: str) -> list[Shard]:
     if storage.is_folder(inner):
         root = inner.rstrip("/")
         entries = [entry for entry in storage.walk(root or "/") if _is_shard(entry.path, root)]
+        # Beside other shards, tables of text are more likely lists of something than shards.
+        others = [entry for entry in entries if text_format(entry.path) not in _DELIMITED]
+        entries = others or entries
     elif _is_pattern(storage, inner):
         root, entries = fixed_root(inner), storage.glob(inner)
         _refuse_folders(entries)
@@ -144,7 +150,7 @@ def _checked_name(path: str, root: str) -> str:
     if not _has_shard_suffix(path):
         raise AdequaError(
             f"{path} is no shard: the names of shards end in {' or '.join(FORMATS)}, "
-            "JSONL also in .jsonl.gz or .jsonl.xz."
+            "all but Parquet also with .gz or .xz after it."
         )
     return name
 
@@ -179,6 +185,8 @@ def open_shard(stream: BinaryIO, shard: Shard) -> OpenShard:
         from adequa.io.parquet import ParquetShard  # noqa: PLC0415  # it imports this file
 
         return ParquetShard(stream, shard.name)
+    if text_format(shard.name) in _DELIMITED:
+        return DelimitedShard(stream, shard)
     return JsonlShard(stream, shard)
 
 
@@ -243,14 +251,7 @@ class JsonlWriter:
     def __init__(self, sink: BinaryIO, name: str, columns: tuple[str, ...]) -> None:
         self._columns = frozenset(columns)
         self._reason = json.dumps(columns[-1], ensure_ascii=False)
-        self._file: Any
-        match Path(name).suffix.lower():
-            case ".gz":  # without the time, which is no part of the content
-                self._file = gzip.GzipFile("", "wb", 6, sink, mtime=0)
-            case ".xz":
-                self._file = lzma.LZMAFile(sink, "wb", preset=1)  # noqa: SIM115  # see close
-            case _:
-                self._file = sink
+        self._file = _compressing(sink, name)
 
     def write(self, unit: Unit, new: NewColumns) -> None:
         """Write one unit with its new columns."""
@@ -274,9 +275,118 @@ class JsonlWriter:
 
     def close(self) -> None:
         """Write what comes at the end."""
-        if isinstance(self._file, gzip.GzipFile | lzma.LZMAFile):
-            self._file.close()
+        _close(self._file)
 
 
 def _number(value: float) -> str:
     return "null" if math.isnan(value) else repr(value)
+
+
+def _compressing(sink: BinaryIO, name: str) -> Any:
+    """A file that writes to a sink as the name of a shard says."""
+    match Path(name).suffix.lower():
+        case ".gz":  # without the time, which is no part of the content
+            return gzip.GzipFile("", "wb", 6, sink, mtime=0)
+        case ".xz":
+            return lzma.LZMAFile(sink, "wb", preset=1)
+        case _:
+            return sink
+
+
+def _close(file: Any) -> None:
+    if isinstance(file, gzip.GzipFile | lzma.LZMAFile):
+        file.close()
+
+
+class DelimitedShard:
+    """An open shard of TSV or CSV."""
+
+    def __init__(self, stream: BinaryIO, shard: Shard) -> None:
+        self._shard = shard
+        self._bytes_read = 0
+        lines = stream_lines(stream, shard.name, advance=self._advance, keep_returns=True)
+        is_csv = text_format(shard.name) == ".csv"
+        self._rows = DelimitedRows(shard.name, lines, is_csv=is_csv)
+        names = tuple(self._rows.header) if self._rows.header_text else ()  # of an empty file
+        self.table = OpenTable(shard.name, names, lambda *_: iter(()))
+
+    def _advance(self, count: int) -> None:
+        self._bytes_read += count
+
+    def units(self, columns: tuple[str, ...]) -> Iterator[Unit]:
+        """All rows in units; of these columns also the values."""
+        if not self.table.column_names:
+            return
+        names, name = self.table.column_names, self._shard.name
+        indices = {column: names.index(column) for column in columns}
+        for rows in self._in_units():
+            for number, cells, _ in rows:
+                if len(cells) != len(names):
+                    raise AdequaError(
+                        f"{name}, line {number} has {counted(len(cells), 'cell')}, but the header "
+                        f"names {len(names)}."
+                    )
+            values = {
+                column: [cells[index] for _, cells, _ in rows] for column, index in indices.items()
+            }
+            place = partial(_line, name, [number for number, _, _ in rows])
+            done = min(self._bytes_read / max(self._shard.size, 1), 1.0)
+            yield Unit(Chunk(values, place), [text for _, _, text in rows], len(rows), done)
+
+    def _in_units(self) -> Iterator[list[NumberedRow]]:
+        unit: list[NumberedRow] = []
+        size = 0
+        for row in self._rows:
+            unit.append(row)
+            size += len(row[2])
+            if len(unit) >= UNIT_ROWS or size >= UNIT_BYTES:
+                yield unit
+                unit, size = [], 0
+        if unit:
+            yield unit
+
+    def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> DelimitedWriter:
+        """A writer of the same format."""
+        return DelimitedWriter(sink, self._shard.name, self._rows, (*new, reason))
+
+
+class DelimitedWriter:
+    """Writes every row as it was read, with more cells at its end."""
+
+    def __init__(
+        self, sink: BinaryIO, name: str, rows: DelimitedRows, columns: tuple[str, ...]
+    ) -> None:
+        self._file = _compressing(sink, name)
+        self._separator = rows.separator
+        if rows.header_text:
+            self._write([rows.header_text], [columns])
+
+    def write(self, unit: Unit, new: NewColumns) -> None:
+        """Write one unit with its new columns; a score that is missing is an empty cell."""
+        scores = [column.tolist() for column in new.scores.values()]
+        cells = [
+            [*("" if math.isnan(score) else repr(score) for score in row), reason or ""]
+            for *row, reason in zip(*scores, new.reasons, strict=True)
+        ]
+        self._write(unit.rows, cells)
+
+    def _write(self, texts: Sequence[str], new: Sequence[Sequence[str]]) -> None:
+        lines = []
+        for text, cells in zip(texts, new, strict=True):
+            bare = text.removesuffix("\r")
+            end = "\r\n" if bare != text else "\n"
+            lines.append(self._separator.join([bare, *map(self._cell, cells)]) + end)
+        self._file.write("".join(lines).encode())
+
+    def _cell(self, text: str) -> str:
+        """A cell that reads the same whether the other cells of the file are quoted or not."""
+        plain = " ".join(text.replace('"', "'").split())
+        return f'"{plain}"' if self._separator in plain else plain
+
+    def close(self) -> None:
+        """Write what comes at the end."""
+        _close(self._file)
+
+
+def _line(name: str, numbers: Sequence[int], row: int) -> str:
+    return f"{name}, line {numbers[row]}"

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
@@ -118,23 +118,33 @@ def _blocks(raw: BinaryIO, name: str, advance: Advance, block_size: int) -> Iter
 
 
 def line_blocks(
-    path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK
+    path: FilePath,
+    *,
+    advance: Advance = ignore,
+    block_size: int = _BLOCK,
+    keep_returns: bool = False,
 ) -> Iterator[list[str]]:
     r"""A file's lines, as many at a time as a block holds.
 
     Lines end at `\n` or `\r\n` and nowhere else: `str.splitlines` and Python's text files also
-    cut at characters that occur inside segments, which would shift the alignment.
+    cut at characters that occur inside segments, which would shift the alignment. With
+    `keep_returns`, a `\r` before the end stays: in a quoted cell it may be text.
     """
-    return _decoded(byte_blocks(path, advance=advance, block_size=block_size), display_name(path))
+    blocks = byte_blocks(path, advance=advance, block_size=block_size)
+    return _decoded(blocks, display_name(path), keep_returns=keep_returns)
 
 
-def stream_lines(raw: BinaryIO, name: str, *, advance: Advance = ignore) -> Iterator[str]:
+def stream_lines(
+    raw: BinaryIO, name: str, *, advance: Advance = ignore, keep_returns: bool = False
+) -> Iterator[str]:
     """The lines of an open file, less empty ones at the end; its name tells the compression."""
-    blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name)
+    blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name, keep_returns=keep_returns)
     return without_trailing_blanks(chain.from_iterable(blocks))
 
 
-def _decoded(blocks: Iterable[bytes], name: str) -> Iterator[list[str]]:
+def _decoded(
+    blocks: Iterable[bytes], name: str, *, keep_returns: bool = False
+) -> Iterator[list[str]]:
     lines_before = 0
     for block in _whole_lines(blocks):
         if not lines_before:
@@ -144,7 +154,7 @@ def _decoded(blocks: Iterable[bytes], name: str) -> Iterator[list[str]]:
         except UnicodeDecodeError as error:
             raise _not_utf8(name, block, error.start, lines_before) from error
         unfinished = lines.pop()
-        if b"\r" in block:
+        if b"\r" in block and not keep_returns:
             lines = [line.removesuffix("\r") for line in lines]
         if unfinished:
             lines.append(unfinished)
@@ -153,14 +163,24 @@ def _decoded(blocks: Iterable[bytes], name: str) -> Iterator[list[str]]:
             lines_before += len(lines)
 
 
-def lines(path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK) -> Iterator[str]:
+def lines(
+    path: FilePath,
+    *,
+    advance: Advance = ignore,
+    block_size: int = _BLOCK,
+    keep_returns: bool = False,
+) -> Iterator[str]:
     """A file's lines, one by one."""
-    return chain.from_iterable(line_blocks(path, advance=advance, block_size=block_size))
+    return chain.from_iterable(
+        line_blocks(path, advance=advance, block_size=block_size, keep_returns=keep_returns)
+    )
 
 
-def first_and_rest(path: FilePath, *, advance: Advance = ignore) -> tuple[str, Iterator[str]]:
+def first_and_rest(
+    path: FilePath, *, advance: Advance = ignore, keep_returns: bool = False
+) -> tuple[str, Iterator[str]]:
     """The first line of a table, which says what the others hold, and the lines after it."""
-    rows = without_trailing_blanks(lines(path, advance=advance))
+    rows = without_trailing_blanks(lines(path, advance=advance, keep_returns=keep_returns))
     for first in rows:
         return first, rows
     raise AdequaError(f"{display_name(path)} is empty: there is nothing to score.")
@@ -172,14 +192,14 @@ def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
     >>> list(without_trailing_blanks(["a", "", "b", "", ""]))
     ['a', '', 'b']
     """
-    blanks = 0
+    blanks: list[str] = []
     for line in lines:
-        if not line:
-            blanks += 1
+        if not line or line == "\r":
+            blanks.append(line)
             continue
         if blanks:
-            yield from repeat("", blanks)
-            blanks = 0
+            yield from blanks
+            blanks.clear()
         yield line
 
 
@@ -314,18 +334,19 @@ class Track(Generic[Cell]):
     name: str
     cells: Iterator[Cell]
     keys: tuple[SegmentKey, ...] | None = None  # None for plain text, which has lines only
+    unit: str = "line"
 
     def place(self, row: int) -> str:
         """The file and the line, or the segment, of a row (from 0)."""
         if self.keys is None:
-            return f"{self.name}, line {row + 1}"
+            return f"{self.name}, {self.unit} {row + 1}"
         return f"{self.name}, {describe_segment(self.keys[row])}"
 
     def count(self, cells: int) -> str:
         """A number of cells in words."""
         if not cells:
             return f"{self.name} is empty"
-        return f"{self.name} has {counted(cells, 'line' if self.keys is None else 'segment')}"
+        return f"{self.name} has {counted(cells, self.unit)}"
 
 
 def describe_segment(key: SegmentKey) -> str:
@@ -335,4 +356,4 @@ def describe_segment(key: SegmentKey) -> str:
     'document "bbc.381790", segment 3'
     """
     document, segment = key
-    return f'document "{document}", segment {segment}'
+    return f'document "{document}", segment {segment}' if document else f"segment {segment}"

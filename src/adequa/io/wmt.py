@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from typing import Literal, NamedTuple, TypeAlias
-from xml.etree import ElementTree as ET
-from xml.parsers import expat
 
 from adequa.errors import AdequaError
 from adequa.io.text import (
     Advance,
+    Cell,
     FilePath,
     SegmentKey,
     Track,
-    byte_blocks,
     describe_segment,
     display_name,
     lines,
     text_format,
 )
+from adequa.io.xml import read_xml
 
 TextKind: TypeAlias = Literal["sources", "references", "hypotheses"]
 
@@ -37,17 +36,34 @@ class MarkedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MarkedUp:
-    """A WMT file: the segments in order, and the texts of each."""
+    """A file with mark-up: the segments in order, and the texts of each."""
 
     name: str
     keys: tuple[SegmentKey, ...]
     texts: Mapping[TextKind, Mapping[str, Mapping[SegmentKey, str]]]
+    format: str
+    has_ids: bool = True  # otherwise segments have numbers, and are matched by position alone
+
+    def without_keys(self) -> MarkedUp:
+        """The same segments, by their numbers."""
+        return replace(self, has_ids=False)
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether every segment has a source."""
+        return any(
+            all(key in texts for key in self.keys)
+            for texts in self.texts.get("sources", {}).values()
+        )
 
     def source_track(self) -> Track[str]:
         """The source of every segment."""
         (sources,) = self._of("sources").values()
         self._refuse_gap(sources, "The source")
-        return Track(self.name, map(sources.__getitem__, self.keys), self.keys)
+        return self._track(map(sources.__getitem__, self.keys))
+
+    def _track(self, cells: Iterator[Cell]) -> Track[Cell]:
+        return Track(self.name, cells, self.keys if self.has_ids else None, "segment")
 
     def reference_track(self) -> Track[tuple[str, ...]]:
         """The references of every segment, by as many translators as have one for it."""
@@ -58,7 +74,7 @@ class MarkedUp:
         for key, references in zip(self.keys, cells, strict=True):
             if not references:
                 raise AdequaError(f"{self.name}, {describe_segment(key)} has no reference.")
-        return Track(self.name, iter(cells), self.keys)
+        return self._track(iter(cells))
 
     def system_tracks(self) -> dict[str, Track[str]]:
         """The hypotheses of every system in the file, by its name there."""
@@ -66,7 +82,7 @@ class MarkedUp:
         for system, texts in systems.items():
             self._refuse_gap(texts, f'System "{system}"' if system else "The system")
         return {
-            system: Track(self.name, map(texts.__getitem__, self.keys), self.keys)
+            system: self._track(map(texts.__getitem__, self.keys))
             for system, texts in systems.items()
         }
 
@@ -85,11 +101,14 @@ class MarkedUp:
 
 def read_marked_up(path: FilePath, *, advance: Advance) -> MarkedUp:
     """A WMT file as a whole: such files hold a test set, whose parts may come in any order."""
-    marked_texts = _xml_texts if text_format(path) == ".xml" else _sgm_texts
-    return _collected(display_name(path), marked_texts(path, advance=advance))
+    is_xml = text_format(path) == ".xml"
+    marked_texts = _xml_texts if is_xml else _sgm_texts
+    format_ = "WMT XML" if is_xml else "WMT SGM"
+    return collected(display_name(path), marked_texts(path, advance=advance), format_)
 
 
-def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
+def collected(name: str, marked_texts: Iterable[MarkedText], format_: str) -> MarkedUp:
+    """Texts in any order as one file, whose segments are in the order of their first texts."""
     keys: dict[SegmentKey, None] = {}
     parts: dict[TextKind, dict[str, dict[SegmentKey, str]]] = {}
     for part, by, key, text in marked_texts:
@@ -104,7 +123,7 @@ def _collected(name: str, marked_texts: Iterable[MarkedText]) -> MarkedUp:
             f"{name} holds no segments: .xml files have them in <src>, <ref> and <hyp>, "
             ".sgm files in <srcset>, <refset> and <tstset>."
         )
-    return MarkedUp(name, tuple(keys), parts)
+    return MarkedUp(name, tuple(keys), parts, format_)
 
 
 _SGM_PARTS: Mapping[str, TextKind] = {
@@ -183,14 +202,7 @@ _BY = {"src": "", "ref": "translator", "hyp": "system"}
 
 def _xml_texts(path: FilePath, *, advance: Advance) -> Iterator[MarkedText]:
     """Every segment of an .xml file (from 2021), in the order of the file."""
-    name = display_name(path)
-    try:
-        root = ET.fromstring(b"".join(byte_blocks(path, advance=advance)))  # noqa: S314  # expat bounds entities
-    except ET.ParseError as error:
-        reason = expat.ErrorString(error.code) or "not well-formed"
-        raise AdequaError(f"{name}, line {error.position[0]}: broken XML ({reason}).") from error
-    except (LookupError, ValueError) as error:  # from the codec that the file asks for
-        raise AdequaError(f"{name} has an encoding that cannot be read: {error}.") from error
+    root = read_xml(path, advance=advance)
     for document in root.iter("doc"):
         if "testsuite" in document.attrib:
             # Test suites ride along in WMT's files, mostly without references; sacreBLEU leaves

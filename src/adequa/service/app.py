@@ -2,8 +2,9 @@
 
 A request for scores passes, in this order: `StallProtocol` (server.py), which drops stalled
 connections; `ServiceMiddleware` (middleware.py), which checks host and token and counts; its route
-here; the body, read within its limits (limits.py); its model (schemas.py); the catalogue, which
-finds the metrics (catalogue.py); the queue of each metric, which scores in batches (queue.py);
+here; the body, read within its limits (limits.py); its model (schemas.py); the readers of the
+command line, if it holds files (reading.py); the catalogue, which finds the metrics and adapts them
+to the language (catalogue.py); the queue of each metric, which scores in batches (queue.py);
 `RunningScores`, which adds up the statistics by system; and `to_dict()` of the result.
 """
 
@@ -14,8 +15,9 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -25,6 +27,8 @@ from starlette.exceptions import HTTPException
 from adequa.comparison import html as report
 from adequa.comparison.compare import Outputs
 from adequa.errors import AdequaError
+from adequa.io.read import READERS
+from adequa.languages import UNKNOWN_LANGUAGE, language_names, parse_language
 from adequa.scoring.results import ScoringResult
 from adequa.service import schemas
 from adequa.service.catalogue import Catalogue
@@ -62,14 +66,23 @@ from adequa.service.middleware import (
     while_connected,
 )
 from adequa.service.queue import MetricQueue
-from adequa.service.schemas import CompareRequest, RankRequest, RequestModel, ScoreRequest
+from adequa.service.reading import read_files
+from adequa.service.schemas import (
+    CompareRequest,
+    RankRequest,
+    ReadRequest,
+    RequestModel,
+    ScoreRequest,
+    TextsRequest,
+)
 from adequa.service.scoring import (
+    RequestedTexts,
     language_remarks,
     off_loop,
+    request_texts,
     score_lines,
-    score_request,
-    segment_count,
-    segments_by_system,
+    score_systems,
+    with_language,
 )
 from adequa.service.store import ComparisonStore, decompress, decompressed_size
 from adequa.version import __version__
@@ -96,6 +109,13 @@ _METRIC_QUERY = {
     "schema": {"type": "array", "items": {"type": "string"}},
 }
 
+_LANGUAGE_QUERY = {
+    "name": "language",
+    "in": "query",
+    "description": "Of a stream: the target language, or the language pair.",
+    "schema": {"type": "string"},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
@@ -105,7 +125,9 @@ class ServiceSettings:
     workers: int | None = None  # threads of models; None for as many as CPUs
     token: str | None = None
     only_local: bool = True  # whether it answers to the names of this machine alone
-    keep_seconds: float = 3600.0
+    keep_seconds: float | None = 3600.0  # None: as long as the server runs
+    lists_comparisons: bool = True  # to everyone who may send requests
+    score_cache: tuple[Path, int] | None = None  # file of scores on disk, and its size in bytes
     limits: Limits = field(default_factory=Limits)
 
 
@@ -120,6 +142,7 @@ class Service:
             settings.metrics,
             self.limits,
             workers=settings.workers,
+            score_cache=settings.score_cache,
             on_batch=self.counters.count_batch,
         )
         self.tasks = TaskPool(self.limits)
@@ -163,6 +186,14 @@ class Service:
         """The queues of metrics, which stay open until the request is answered."""
         return await self.catalogue.queues(metrics, http.scope[RESOURCES])
 
+    async def texts(
+        self, http: Request, request: TextsRequest, queues: Mapping[str, MetricQueue]
+    ) -> tuple[RequestedTexts, dict[str, MetricQueue]]:
+        """The texts of a request, and the queues of its metrics for their language."""
+        texts = await request_texts(request, self.limits)
+        resources = http.scope[RESOURCES]
+        return texts, await self.catalogue.queues_for_language(queues, texts.target.code, resources)
+
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """The application of a server; metrics are loaded when it starts."""
@@ -194,10 +225,11 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     )
     for error in (RequestError, AdequaError, TaskCancelled, HTTPException):
         app.add_exception_handler(error, _error_response)
+    _add_read(app, service)
     _add_score(app, service)
     _add_compare(app, service)
     _add_rank(app, service)
-    _add_comparisons(app, service)
+    _add_comparisons(app, service, listed=settings.lists_comparisons)
     _add_status(app, service)
     _add_pages(app)
     schemas.complete_document(app, secured=settings.token is not None)
@@ -206,7 +238,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
 async def _error_response(_: Request, error: Exception) -> Response:
     if isinstance(error, RequestError):
-        return error_response(error.status, error.sentence, error.headers)
+        return error_response(error.status, error.sentence, error.headers, error.question)
     if isinstance(error, HTTPException):
         sentences = {404: "There is nothing here.", 405: "This address takes another method."}
         sentence = sentences.get(error.status_code, "This request cannot be answered.")
@@ -230,26 +262,50 @@ def _scores_json(results: ScoringResult) -> bytes:
     return json_bytes(results.to_dict())
 
 
+def _add_read(app: FastAPI, service: Service) -> None:
+    @app.post(
+        "/v1/read",
+        summary="Read files as the command line does",
+        responses={**schemas.json_responses(schemas.ReadResponse), **schemas.BODY_ERRORS},
+        openapi_extra=schemas.request_body(ReadRequest),
+    )
+    async def read(http: Request) -> Response:
+        request = await service.parse(ReadRequest, http)
+
+        def work() -> Response:
+            texts = read_files(request, service.limits, complete=False)
+            return json_response(texts.to_dict(texts=request.texts))
+
+        return await asyncio.to_thread(work)
+
+
 def _add_score(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
     async def score_json(http: Request) -> Response:
         request = await service.parse(ScoreRequest, http)
         queues = await service.queues(http, request.metrics)
-        work = score_request(request, queues, limits)
-        results = await while_connected(http.scope, work)
-        count = http.scope[SEGMENTS] = segment_count(request)
-        notes = await off_loop(count, language_remarks, _hypotheses(request), queues)
+        (systems, target, _), queues = await service.texts(http, request, queues)
+        work = score_systems(systems, queues, request)
+        results = with_language(await while_connected(http.scope, work), queues, target)
+        count = http.scope[SEGMENTS] = sum(map(len, systems.values()))
+        hypotheses = [text for segments in systems.values() for text in segments.hypotheses]
+        notes = await off_loop(count, language_remarks, hypotheses, queues)
         # The shape of scores has no place for notes.
         headers = {"adequa-notes": json.dumps(notes)} if notes else None
         body = await off_loop(count, _scores_json, results)
         return Response(body, 200, headers, media_type=JSON)
 
     async def score_stream(http: Request, metrics: Sequence[str]) -> Response:
+        named = http.query_params.get("language")
+        target = UNKNOWN_LANGUAGE if named is None else parse_language(named)
         queues = await service.queues(http, metrics)
+        queues = await service.catalogue.queues_for_language(
+            queues, target.code, http.scope[RESOURCES]
+        )
         for queue in queues.values():
             queue.check_capacity()
-        answers = score_lines(read_lines(http, limits), queues, limits)
+        answers = score_lines(read_lines(http, limits), queues, limits, target)
         # An error in the first rows is answered by its status.
         first = await while_connected(http.scope, anext(answers))
 
@@ -280,7 +336,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
         },
         openapi_extra={
             **schemas.request_body(ScoreRequest, lines=_STREAM_BODY),
-            "parameters": [_METRIC_QUERY],
+            "parameters": [_METRIC_QUERY, _LANGUAGE_QUERY],
         },
     )
     async def score(http: Request) -> Response:
@@ -292,24 +348,22 @@ def _add_score(app: FastAPI, service: Service) -> None:
         return await score_stream(http, metrics)
 
 
-def _hypotheses(request: ScoreRequest) -> list[str]:
-    texts = [row.mt for row in request.rows or ()]
-    return texts + [text for column in (request.systems or {}).values() for text in column]
-
-
 def _add_compare(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
     def start(
-        request: CompareRequest, queues: Mapping[str, MetricQueue]
+        request: CompareRequest, texts: RequestedTexts, queues: Mapping[str, MetricQueue]
     ) -> BackgroundTask[dict[str, Any]]:
-        outputs = Outputs.of(segments_by_system(request, limits))
+        outputs = Outputs.of(texts.systems)
         settings = comparison_settings(request, limits, outputs, len(queues))
         for queue in queues.values():
             queue.check_capacity()
 
         def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
-            comparison = compare_queued(outputs, queues, settings, limits, task)
+            comparison = compare_queued(
+                outputs, queues, settings, limits, task, target=texts.target
+            )
+            comparison = replace(comparison, test_set=texts.test_set)
             task.enter("Writing")
             content = comparison.to_dict(segments=request.segments)
             if request.keep:
@@ -317,8 +371,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
                 content |= {"id": name, "link": f"/c/{name}", "expires_in": service.store.seconds}
             return content
 
-        texts = len(outputs) * len(outputs.names)
-        return service.tasks.start(work, texts * len(queues))
+        return service.tasks.start(work, len(outputs) * len(outputs.names) * len(queues))
 
     async def progress_lines(task: BackgroundTask[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
         try:
@@ -341,7 +394,8 @@ def _add_compare(app: FastAPI, service: Service) -> None:
     async def compare(http: Request) -> Response:
         request = await service.parse(CompareRequest, http)
         queues = await service.queues(http, request.metrics)
-        task = await asyncio.to_thread(start, request, queues)
+        texts, queues = await service.texts(http, request, queues)
+        task = await asyncio.to_thread(start, request, texts, queues)
         _own(http, task)
         if LINES in http.headers.get("accept", ""):
             return LineStream(progress_lines(task))
@@ -351,8 +405,11 @@ def _add_compare(app: FastAPI, service: Service) -> None:
 def _add_rank(app: FastAPI, service: Service) -> None:
     limits = service.limits
 
-    def start(request: RankRequest, queue: MetricQueue | None) -> BackgroundTask[dict[str, Any]]:
-        systems = segments_by_system(request, limits)
+    def start(
+        request: RankRequest, texts: RequestedTexts, queues: Mapping[str, MetricQueue]
+    ) -> BackgroundTask[dict[str, Any]]:
+        systems, target, _ = texts
+        queue = next(iter(queues.values()), None)
         sizes = list(map(len, systems.values()))
         limits.check_ranking(request.resamples, systems=len(systems), segments=max(sizes))
         if queue is not None:
@@ -360,7 +417,13 @@ def _add_rank(app: FastAPI, service: Service) -> None:
 
         def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
             scorer = service.catalogue.ranker.loaded() if queue is None else queue
-            return rank_systems(systems, scorer, request, task)
+            ranking = rank_systems(systems, scorer, request, task)
+            warning = scorer.metric.language_warning(target)
+            about = {
+                "language": target.to_dict(),
+                **({} if warning is None else {"warning": warning}),
+            }
+            return {**ranking, **about}
 
         return service.tasks.start(work, sum(sizes))
 
@@ -374,7 +437,8 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         request = await service.parse(RankRequest, http)
         metrics = [] if request.metric is None else [request.metric]
         queues = await service.queues(http, metrics)
-        task = await asyncio.to_thread(start, request, next(iter(queues.values()), None))
+        texts, queues = await service.texts(http, request, queues)
+        task = await asyncio.to_thread(start, request, texts, queues)
         _own(http, task)
         return await _task_response(http, task)
 
@@ -390,7 +454,7 @@ async def _task_response(http: Request, task: BackgroundTask[dict[str, Any]]) ->
     return await asyncio.to_thread(json_response, content)
 
 
-def _add_comparisons(app: FastAPI, service: Service) -> None:
+def _add_comparisons(app: FastAPI, service: Service, *, listed: bool) -> None:
     store = service.store
     path = "/v1/comparisons/{name}"
     refused = {**schemas.ACCESS_ERRORS, **schemas.error_responses(404)}
@@ -398,6 +462,14 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     def stream(compressed: bytes, media_type: str, headers: dict[str, str]) -> Response:
         headers["content-length"] = str(decompressed_size(compressed))
         return StreamingResponse(decompress(compressed), 200, headers, media_type=media_type)
+
+    @app.get(
+        "/v1/comparisons",
+        summary="List the stored comparisons, the newest first",
+        responses={**schemas.json_responses(schemas.RecentResponse), **schemas.ACCESS_ERRORS},
+    )
+    async def comparisons() -> Response:
+        return json_response({"listed": listed, "comparisons": store.recent() if listed else []})
 
     @app.get(
         path,
@@ -430,7 +502,9 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
     @app.get(f"{path}/page", include_in_schema=False)
     async def comparison_page(name: str) -> Response:
         stored = store.get(name)
-        return stream(stored.page, JSON, {"adequa-expires-in": str(store.seconds_left(stored))})
+        seconds = store.seconds_left(stored)
+        headers = {} if seconds is None else {"adequa-expires-in": str(seconds)}
+        return stream(stored.page, JSON, headers)
 
 
 def _attachment(ending: str) -> dict[str, str]:
@@ -448,6 +522,8 @@ def _add_status(app: FastAPI, service: Service) -> None:
             "metrics": await asyncio.to_thread(service.catalogue.describe),
             "defaults": service.catalogue.defaults,
             "limits": {name: getattr(service.limits, name) for name in _PUBLIC_LIMITS},
+            "languages": [{"code": code, "name": name} for code, name in language_names().items()],
+            "formats": list(READERS),
         }
         return json_response(content)
 
@@ -494,7 +570,8 @@ def _add_pages(app: FastAPI) -> None:
     documentation = report.fill_template(_asset("docs.html"), {"version": __version__})
     files = {
         "page.css": (f"{report.style()}\n{_asset('page.css')}", "text/css"),
-        "page.js": (report.script(*map(_asset, _SCRIPTS)), "text/javascript"),
+        # In a block, so that names of the page may be those of the report too.
+        "page.js": (report.script("{", *map(_asset, _SCRIPTS), "}"), "text/javascript"),
         "docs.js": (_asset("docs.js"), "text/javascript"),
         "icon.svg": (_asset("icon.svg"), "image/svg+xml"),
     }

@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError, UnknownSettingError, nearest
@@ -37,6 +39,7 @@ from adequa.service.queue import Backlog, MetricQueue
 # Settings that are texts, but take one of a few words.
 _WORD_SETTINGS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
 _OPERATOR_SETTINGS = {"threads", "device", "tables"}
+_EVERYDAY = {"adequa", "bleu", "chrf", "chrf++", "ter"}  # of those that come with adequa
 _MOST_QUEUES = 32  # metrics with settings of requests that stay loaded
 _CACHED_CHARACTERS = 8_000_000  # characters scored before the text caches of metrics are cleared
 
@@ -99,7 +102,9 @@ class TextCacheLimit:
 class Catalogue:
     """The metrics of a server, each with its queue.
 
-    `on_batch` is called with the name of a metric, and the segments and seconds of each batch.
+    `score_cache` is the file of the scores on disk and its largest size in bytes. Each queue uses
+    it from its own thread. `on_batch` is called with the name of a metric, and the segments and
+    seconds of each batch.
     """
 
     def __init__(
@@ -108,6 +113,7 @@ class Catalogue:
         limits: Limits,
         *,
         workers: int | None = None,
+        score_cache: tuple[Path, int] | None = None,
         on_batch: Callable[[str, int, float], None] = lambda *_: None,
     ) -> None:
         self.entries = {entry.name: entry for entry in map(_entry, specifications or METRICS)}
@@ -116,6 +122,7 @@ class Catalogue:
         self.backlog = Backlog(limits.backlog)
         self.ranker = LoadedMetric(self._load_ranker)  # of rankings that name no metric
         self._limits, self._workers, self._on_batch = limits, workers, on_batch
+        self._score_cache = score_cache
         self._text_cache = TextCacheLimit()
         self._metrics: OrderedDict[str, LoadedMetric] = OrderedDict()  # least recently used first
         self._lock = threading.Lock()  # never held while a metric loads
@@ -128,7 +135,12 @@ class Catalogue:
         """
         entry, settings = self._resolve(specification)
         key = f"{entry.name}:{settings}" if settings else entry.name
-        metric = self._acquire(key, lambda: self._load(entry, settings))
+        with self._use(key, lambda: self._load(entry, settings)) as metric:
+            yield metric
+
+    @contextmanager
+    def _use(self, key: str, load: Callable[[], MetricQueue]) -> Iterator[LoadedMetric]:
+        metric = self._acquire(key, load)
         try:
             yield metric
         finally:
@@ -160,6 +172,22 @@ class Catalogue:
         ]
         labels = distinct_labels(specifications, [queue.metric.name for queue in queues])
         return dict(zip(labels, queues, strict=True))
+
+    async def queues_for_language(
+        self, queues: Mapping[str, MetricQueue], language: str | None, resources: ExitStack
+    ) -> dict[str, MetricQueue]:
+        """Queues of the same metrics with the settings that a target language needs."""
+        adapted = {}
+        for label, queue in queues.items():
+            metric = queue.metric.for_language(language)
+            if metric is queue.metric:
+                adapted[label] = queue
+                continue
+            load = partial(self._queue, metric, metric.name)
+            use = self._use(str(metric.signature(1)), load)
+            loaded = resources.enter_context(use)
+            adapted[label] = await asyncio.to_thread(loaded.loaded)
+        return adapted
 
     def close(self) -> None:
         """Score what was accepted, and end."""
@@ -199,15 +227,19 @@ class Catalogue:
         return entry, _normalized_settings(entry, settings) if settings.strip() else ""
 
     def _load(self, entry: CatalogueEntry, settings: str) -> MetricQueue:
+        return self._queue(_load_metric(entry, settings, self._workers), entry.name)
+
+    def _queue(self, metric: Metric, name: str) -> MetricQueue:
         def on_batch(segments: int, characters: int, seconds: float) -> None:
             self._text_cache.count(characters)
-            self._on_batch(entry.name, segments, seconds)
+            self._on_batch(name, segments, seconds)
 
-        metric = _load_metric(entry, settings, self._workers)
+        if self._score_cache is not None and metric.caches_scores:
+            metric.enable_cache(*self._score_cache)
         return MetricQueue(metric, self._limits, self.backlog, on_batch=on_batch)
 
     def _load_ranker(self) -> MetricQueue:
-        return MetricQueue(load_metric(ranker_folder()), self._limits, self.backlog)
+        return self._queue(load_metric(ranker_folder()), "ranker")
 
     def _acquire(self, key: str, load: Callable[[], MetricQueue]) -> LoadedMetric:
         with self._lock:
@@ -296,7 +328,8 @@ def _check_setting(entry: CatalogueEntry, key: str, value: object) -> None:
             f"{entry.name}: {key} is set by the operator of the server, not by a request."
         )
     # Other tokenizers download what they need, or need further packages.
-    if key == "tokenize" and value not in (*TOKENIZERS, (entry.settings or {})[key]):
+    is_default = value == (entry.settings or {})[key]
+    if key == "tokenize" and not is_default and value not in TOKENIZERS:
         raise AdequaError(
             f'{entry.name}: "{_shortened(str(value))}" is not a value of tokenize that a request '
             f"may give; choose one of {', '.join(TOKENIZERS)}."
@@ -321,6 +354,9 @@ def _description(entry: CatalogueEntry, queue: MetricQueue) -> dict[str, Any]:
         "highest": highest,
         "settings": {key: value for key, value in settings.items() if _is_open(key, value)},
         "signature": str(metric.signature(1)),
+        # What an operator added is there to be used.
+        "everyday": entry.name in _EVERYDAY or entry.specification not in METRICS,
+        "languages": None if metric.languages is None else sorted(metric.languages),
     }
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from http.client import CONTINUE, HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
 from socket import SHUT_RDWR, socket
 from threading import Event, Lock, Thread
 from typing import Any, TypeGuard, cast
 from urllib.parse import urlencode, urlsplit
 
 from adequa.errors import AdequaError
+from adequa.io.text import FilePath
 from adequa.scoring.api import DEFAULT_METRIC
 from adequa.segments import Frame, ReferenceLayout, Segments, as_segments
 
@@ -51,6 +55,34 @@ class Client:
     def metrics(self) -> dict[str, Any]:
         """The metrics of the server, those it uses by default, and its limits."""
         return self._call("GET", "/v1/metrics")
+
+    def read(
+        self,
+        table: FilePath | None = None,
+        *,
+        hypotheses: FilePath | Sequence[FilePath] | Mapping[str, FilePath] = (),
+        references: FilePath | Sequence[FilePath] = (),
+        source: FilePath | None = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Read files on the server, with the arguments of `adequa.read`.
+
+        The files are those of this machine, and their content is sent. The result says under
+        `files` what was read of each. `systems`, `references`, `sources` and `documents` are what
+        `compare` and a request for scores take. Further options are `columns`, `systems`, `quoting`
+        and `language`.
+        """
+        named = hypotheses if isinstance(hypotheses, Mapping) else None
+        outputs = _as_paths(hypotheses if named is None else list(named.values()))
+        names = [None] * len(outputs) if named is None else list(named)
+        parts = [
+            *(("table", path, None) for path in _as_paths(table)),
+            *(("hypotheses", path, name) for path, name in zip(outputs, names, strict=True)),
+            *(("references", path, None) for path in _as_paths(references)),
+            *(("source", path, None) for path in _as_paths(source)),
+        ]
+        files = [_file(role, path, name) for role, path, name in parts]
+        return self._call("POST", "/v1/read", {"files": files, **options})
 
     def score(
         self,
@@ -215,6 +247,22 @@ class ServiceScores(dict[str, Any]):
             values = list(by_system.values())
             scores[metric["name"]] = values[0] if len(values) == 1 else by_system
         return scores
+
+
+def _as_paths(paths: object) -> list[FilePath]:
+    if paths is None:
+        return []
+    return [paths] if isinstance(paths, str | os.PathLike) else list(cast("Any", paths))
+
+
+def _file(role: str, path: FilePath, name: str | None) -> dict[str, Any]:
+    """A file with its content, as requests hold it."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+    file = {"name": Path(path).name, "role": role, "base64": b64encode(content).decode("ascii")}
+    return file if name is None else {**file, "system": name}
 
 
 def _are_rows(texts: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:

@@ -19,8 +19,10 @@ from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
+from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
+from adequa.metrics.language import remaining_remarks
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, RequestError
@@ -203,6 +205,8 @@ def compare_queued(
     settings: ComparisonSettings,
     limits: Limits,
     task: BackgroundTask[Any],
+    *,
+    target: TargetLanguage,
 ) -> Comparison:
     """The comparison, as `adequa compare` computes it."""
     queue_of = {id(queue.metric): queue for queue in queues.values()}
@@ -222,10 +226,16 @@ def compare_queued(
         for label, queue in queues.items()
     ]
     progress = Progress(stage=task.enter, step=task.check)
-    comparison = compare_outputs(outputs, sources, settings, progress=progress, compute=compute)
+    comparison = compare_outputs(
+        outputs, sources, settings, language=target, progress=progress, compute=compute
+    )
     hypotheses = [text for texts in outputs.hypotheses for text in texts]
-    notes = (*comparison.notes, *language_remarks(hypotheses, queues))
-    comparison = replace(comparison, notes=notes)
+    remarks = remaining_remarks(
+        language_remarks(hypotheses, queues),
+        (metric.warning for metric in comparison.metrics),
+        comparison.notes,
+    )
+    comparison = replace(comparison, notes=(*comparison.notes, *remarks))
     task.enter("Looking where they differ")
     _ = comparison.dimensions  # computed here, because every answer holds them
     return comparison

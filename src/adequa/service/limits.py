@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,21 @@ _SMALLEST_BACKLOG = 200_000  # segments that may wait, where requests are small
 
 
 class RequestError(Exception):
-    """A request that gets no result: the status of the response, one sentence, and headers."""
+    """A request that gets no result: the status of the response, one sentence, and headers.
 
-    def __init__(self, status: int, sentence: str, **headers: str) -> None:
+    `question` says what a person could decide so that the request succeeds, for the page.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        sentence: str,
+        *,
+        question: Mapping[str, Any] | None = None,
+        **headers: str,
+    ) -> None:
         super().__init__(sentence)
-        self.status, self.sentence = status, sentence
+        self.status, self.sentence, self.question = status, sentence, question
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
@@ -43,6 +53,8 @@ class Limits:
 
     body: int = 16_000_000  # bytes of a request that is not a stream
     bodies: int = 128_000_000  # bytes of all requests that are not answered yet
+    files: int = 200  # files of one request
+    unpacked: int = 64_000_000  # bytes of all files of a request, decompressed
     segments: int = 20_000  # hypotheses of a request that is not a stream
     characters: int = 4_000  # of one text
     references: int = 16  # of one segment

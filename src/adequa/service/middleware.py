@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import Headers, MutableHeaders
@@ -67,10 +67,14 @@ def json_response(
 
 
 def error_response(
-    status: int, sentence: str, headers: Mapping[str, str] | None = None
+    status: int,
+    sentence: str,
+    headers: Mapping[str, str] | None = None,
+    question: Mapping[str, Any] | None = None,
 ) -> Response:
-    """An error: one sentence, whatever went wrong."""
-    return json_response({"error": sentence}, status, headers)
+    """An error: one sentence, whatever went wrong, and what a person could decide."""
+    content = {"error": sentence, **({} if question is None else {"question": question})}
+    return json_response(content, status, headers)
 
 
 def json_bytes(content: object) -> bytes:

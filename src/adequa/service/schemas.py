@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -20,7 +20,9 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     ValidationError,
 )
 from pydantic.json_schema import models_json_schema
@@ -153,16 +155,125 @@ class RequestRow(_Strict):
     doc: Annotated[_Name | None, Field(description="Name of the document.")] = None
 
 
-class TextsRequest(_Strict):
-    """Texts of a request: row by row, or as columns of all systems."""
+Role = Literal["hypotheses", "references", "source", "table"]
+Quoting = Literal["auto", "rfc4180", "none"]
+
+
+class RequestFile(_Strict):
+    """A file with its content, in any format that the command line reads.
+
+    The ending of the name tells the format: `.sgm`, `.tsv`, `.jsonl.gz`; any other is plain text
+    with one segment per line.
+    """
+
+    name: Annotated[_Name, Field(min_length=1, description="Name of the file, with its ending.")]
+    role: Annotated[
+        Role | None,
+        Field(
+            description="What the file holds; `table` for one file that holds everything, as "
+            "`adequa score -i` reads it. Without it, guessed from the name and the content."
+        ),
+    ] = None
+    text: Annotated[str | None, Field(description="The content, if it is text.")] = None
+    base64: Annotated[
+        str | None, Field(description="The content as base64, if it is not text.")
+    ] = None
+    system: Annotated[
+        _Name | None,
+        Field(description="Name of the system; by default that of the file without its ending."),
+    ] = None
+
+
+_Files = Annotated[list[RequestFile], Field(min_length=1, max_length=1_000, fail_fast=True)]
+_Columns = Annotated[
+    dict[Annotated[str, Field(max_length=20)], _References],
+    Field(max_length=20, description="Names of the columns of a table, by field: `mt`, `ref`, …"),
+]
+
+
+_SystemNames = Annotated[
+    list[_Name],
+    Field(max_length=100, description="Columns of a table that hold one system each."),
+]
+
+
+def _examples(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
+class FilesRequest(_Strict):
+    """Files of a request, and how to read them."""
+
+    columns: _Columns | None = None
+    quoting: Annotated[Quoting, Field(description="How cells of CSV and TSV files are quoted.")] = (
+        "auto"
+    )
+    language: Annotated[
+        str | None,
+        Field(
+            max_length=100,
+            description="Target language, or language pair: `de`, `en-de`. Detected by default.",
+        ),
+    ] = None
+
+    @property
+    def uploads(self) -> Sequence[RequestFile]:
+        """The files."""
+        files: Sequence[RequestFile] | None = getattr(self, "files", None)
+        return files or ()
+
+    @property
+    def system_columns(self) -> Sequence[str]:
+        """Columns of a table that hold one system each."""
+        systems = getattr(self, "systems", None)
+        return systems if isinstance(systems, list) else ()
+
+
+class ReadRequest(FilesRequest):
+    """A request to read files as the command line does."""
+
+    model_config = _examples(
+        {
+            "files": [
+                {"name": "old.txt", "text": "The cat sat on mat.\nHe have gone to home.\n"},
+                {"name": "ref.txt", "text": "The cat sat on a mat.\nHe has gone home.\n"},
+            ]
+        }
+    )
+    files: Annotated[_Files, Field(description="Files, with their content.")]
+    systems: _SystemNames | None = None
+    texts: Annotated[
+        bool, Field(description="Include the texts, and not only what was read of each file.")
+    ] = True
+
+
+def _systems_kind(value: object) -> str:
+    return _NAMES if isinstance(value, list) else _TEXTS
+
+
+_NAMES, _TEXTS = "systems: names", "systems: texts"  # tags of pydantic, which no key can be
+
+
+class TextsRequest(FilesRequest):
+    """Texts of a request: row by row, as columns of all systems, or in files."""
 
     rows: Annotated[
         Annotated[list[RequestRow], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
-        Field(description="One object per hypothesis. Either this, or systems and references."),
+        Field(
+            description="One object per hypothesis. Either this, or systems and references, or "
+            "files."
+        ),
     ] = None
     systems: Annotated[
-        dict[str, _Texts] | None,
-        Field(description="Outputs of each system, one per segment. The first is the baseline."),
+        Annotated[
+            Annotated[dict[str, _Texts], Tag(_TEXTS)] | Annotated[_SystemNames, Tag(_NAMES)],
+            Discriminator(_systems_kind),
+        ]
+        | None,
+        Field(
+            description="Outputs of each system, one per segment. The first is the baseline. With "
+            "files, names of the columns of a table that hold one system each."
+        ),
     ] = None
     references: Annotated[
         Annotated[list[_References], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
@@ -173,10 +284,14 @@ class TextsRequest(_Strict):
         Annotated[list[_Name], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
         Field(description="Name of the document of each segment."),
     ] = None
+    files: Annotated[
+        _Files | None, Field(description="Files in place of texts, as `/v1/read` takes them.")
+    ] = None
 
-
-def _examples(*examples: dict[str, Any]) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": list(examples)})
+    @property
+    def outputs(self) -> Mapping[str, list[str]]:
+        """Outputs of each system, if they are given as columns."""
+        return self.systems if isinstance(self.systems, dict) else {}
 
 
 _EXAMPLE: dict[str, Any] = {
@@ -250,19 +365,73 @@ class RankRequest(TextsRequest):
     ] = False
 
 
-REQUESTS: tuple[type[BaseModel], ...] = (RequestRow, ScoreRequest, CompareRequest, RankRequest)
+REQUESTS: tuple[type[BaseModel], ...] = (
+    *(RequestRow, RequestFile, ReadRequest, ScoreRequest, CompareRequest, RankRequest),
+)
+
+
+class ReadQuestion(BaseModel):
+    """What a person can decide so that a file is read."""
+
+    kind: Literal["quoting", "columns", "format"]
+    file: str = Field(description="Name of the file.")
+    columns: list[str] = Field(default_factory=list, description="Columns of the table.")
+    ending: str = Field("", description="The ending that the name should have.")
+    role: Role | None = Field(None, description="The role that the file has if it is plain text.")
 
 
 class ErrorResponse(BaseModel):
     """An error: one sentence."""
 
     error: str
+    question: ReadQuestion | None = Field(None, description="Of files that could not be read.")
 
 
 class StatusResponse(BaseModel):
     """The state of the server."""
 
     status: str
+
+
+class LanguageResponse(BaseModel):
+    """The language of translations, and how it is known."""
+
+    code: str | None
+    name: str | None
+    origin: Literal["given", "column", "detected", "unknown"]
+    source: str = Field("", description="Code of the source language, if it is known.")
+
+
+class FileSummary(BaseModel):
+    """What was read of a file."""
+
+    name: str
+    format: str
+    role: Role
+    segments: int
+    references: int | None = Field(description="Of one segment; null if the file has none.")
+    systems: list[str]
+    sources: bool = Field(description="Whether the file has sources.")
+    quoting: Literal["rfc4180", "none"] | None = Field(
+        description="How cells of a CSV or TSV file were read; null for all others."
+    )
+    text: str = Field(description="All of this in words.")
+
+
+class ReadResponse(BaseModel):
+    """Texts of files, in the shape of a request for scores or a comparison.
+
+    Without hypotheses or references among the files, the texts of the others.
+    """
+
+    files: list[FileSummary]
+    columns: list[str] = Field(description="Names of the columns of a table.")
+    language: LanguageResponse
+    systems: dict[str, list[str]] = Field(default_factory=dict)
+    references: list[list[str]] = Field(default_factory=list)
+    sources: list[str] | None = None
+    documents: list[str] | None = None
+    notes: list[str] = Field(default_factory=list)
 
 
 class GroupScoreResponse(BaseModel):
@@ -287,6 +456,7 @@ class MetricScoresResponse(BaseModel):
     name: str
     signature: str
     segment_signature: str = Field("", description="If it differs from that of systems.")
+    warning: str = Field("", description="Why the scores mean little for the language, if so.")
     higher_is_better: bool
     systems: list[SystemScoresResponse]
 
@@ -295,6 +465,7 @@ class ScoresResponse(BaseModel):
     """Scores, in the shape of `adequa score --format json`."""
 
     by: str = Field("", description="The column by which groups were formed, if any.")
+    language: LanguageResponse
     metrics: list[MetricScoresResponse]
 
 
@@ -314,6 +485,7 @@ class ComparedMetric(BaseModel):
     name: str
     signature: str
     segment_signature: str
+    warning: str = Field("", description="Why the scores mean little for the language, if so.")
     higher_is_better: bool
     systems: list[ComparedSystem]
     pairs: list[dict[str, Any]]
@@ -322,18 +494,46 @@ class ComparedMetric(BaseModel):
 class ComparisonResponse(BaseModel):
     """A comparison, in the shape of `adequa compare --format json`."""
 
+    verdict: str = Field(description="Who beats whom, in one or two sentences.")
     systems: list[str]
     baseline: str
     segment_count: int
+    language: LanguageResponse
     settings: dict[str, Any]
     metrics: list[ComparedMetric]
     buckets: list[dict[str, Any]]
+    bands: list[dict[str, Any]] = Field(description="Fractions of segments by quality, per metric.")
+    words: list[dict[str, Any]] = Field(description="Accuracy of words by frequency.")
+    ngrams: list[dict[str, Any]] = Field(description="N-grams matched more often than another.")
     notes: list[str]
     segments: list[dict[str, Any]] = Field(default_factory=list, description="If requested.")
     disagreements: list[dict[str, Any]] = Field(default_factory=list, description="If requested.")
     id: str = Field("", description="With `keep`: the name of the stored comparison.")
     link: str = Field("", description="With `keep`: the path of its page.")
-    expires_in: float = Field(0.0, description="With `keep`: seconds until it is dropped.")
+    expires_in: float | None = Field(
+        None, description="With `keep`: seconds until it is dropped; null if it stays."
+    )
+
+
+class RecentComparison(BaseModel):
+    """A comparison that the server stores."""
+
+    id: str
+    link: str = Field(description="Path of its page.")
+    title: str
+    created: str = Field(description="Date and time, UTC.")
+    systems: list[str]
+    metrics: list[str]
+    segments: int
+    language: LanguageResponse
+    expires_in: float | None = Field(description="Seconds until it is dropped; null if it stays.")
+
+
+class RecentResponse(BaseModel):
+    """The comparisons that the server stores, the newest first."""
+
+    listed: bool = Field(description="Whether this server lists its comparisons.")
+    comparisons: list[RecentComparison]
 
 
 class IntervalResponse(BaseModel):
@@ -358,6 +558,8 @@ class RankedSystem(BaseModel):
 class RankingResponse(BaseModel):
     """A ranking, in the shape of `adequa rank --format json`."""
 
+    language: LanguageResponse
+    warning: str = Field("", description="Why the ranking means little for the language, if so.")
     signature: str
     confidence: float
     systems: list[RankedSystem]
@@ -373,6 +575,17 @@ class ServedMetric(BaseModel):
     highest: float | None
     settings: dict[str, Any]
     signature: str
+    everyday: bool = Field(description="Whether most people would choose among it and others.")
+    languages: list[str] | None = Field(
+        description="Codes of the languages that it knows; null for any."
+    )
+
+
+class ServedLanguage(BaseModel):
+    """A language that requests may name."""
+
+    code: str
+    name: str
 
 
 class MetricsResponse(BaseModel):
@@ -381,6 +594,8 @@ class MetricsResponse(BaseModel):
     metrics: list[ServedMetric]
     defaults: list[str]
     limits: dict[str, float]
+    languages: list[ServedLanguage]
+    formats: list[str] = Field(description="Endings of the names of files that are read.")
 
 
 RequestModel = TypeVar("RequestModel", bound=BaseModel)
@@ -390,7 +605,7 @@ def parse(model: type[RequestModel], body: bytes) -> RequestModel:
     """A request from its JSON; one that cannot be read, or is wrong, is refused by a sentence."""
     try:
         request = model.model_validate_json(body)
-        if isinstance(request, TextsRequest) and request.systems is not None:
+        if isinstance(request, TextsRequest) and request.outputs:
             json.loads(body, object_pairs_hook=_refuse_duplicates)
         return request
     except ValidationError as error:
@@ -450,7 +665,8 @@ def _validation_error(model: type[BaseModel], error: ErrorDetails) -> str:
 
     The location is written as 'rows, item 1: "mt"'; items count from 1.
     """
-    *parents, last = error["loc"] or (None,)
+    location = [part for part in error["loc"] if part not in (_NAMES, _TEXTS)]
+    *parents, last = location or (None,)
     is_row = model is RequestRow or (parents and parents[0] == "rows")
     thing = "row" if is_row else "request"
     if last is None:

@@ -14,12 +14,13 @@ from collections.abc import (
 )
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from adequa.comparison.compare import segments_from_lists
 from adequa.errors import AdequaError
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics.base import Metric
 from adequa.metrics.english import count_foreign, foreign_remark
@@ -27,6 +28,7 @@ from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
+from adequa.service.reading import language_of, read_files
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
 
 _WINDOW = 256  # rows of a stream that are scored at a time
@@ -41,17 +43,51 @@ async def off_loop(segments: int, work: Callable[..., T], *arguments: Any) -> T:
     return work(*arguments) if segments < _SMALL else await asyncio.to_thread(work, *arguments)
 
 
+class RequestedTexts(NamedTuple):
+    """The segments of each system of a request, their language, and the name of the test set."""
+
+    systems: Mapping[str, Segments]
+    target: TargetLanguage
+    test_set: str = ""
+
+
+async def request_texts(request: TextsRequest, limits: Limits) -> RequestedTexts:
+    """The texts of a request, from its files if it has any."""
+
+    def texts() -> RequestedTexts:
+        if request.files is None:
+            systems = segments_by_system(request, limits)
+            return RequestedTexts(systems, language_of(systems, request.language))
+        _check_alternatives(request)
+        read = read_files(request, limits)
+        _check_names(read.systems, limits)
+        return RequestedTexts(read.systems, read.language, read.test_set)
+
+    # Whether files are large is known only after they are read.
+    return await off_loop(_SMALL if request.files else segment_count(request), texts)
+
+
+def with_language(
+    results: ScoringResult, queues: Mapping[str, MetricQueue], target: TargetLanguage
+) -> ScoringResult:
+    """Results that name the language, with a warning at metrics that do not know it."""
+    metrics = tuple(
+        replace(metric, warning=queue.metric.language_warning(target))
+        for metric, queue in zip(results.metrics, queues.values(), strict=True)
+    )
+    return replace(results, metrics=metrics, language=target)
+
+
 def segment_count(request: TextsRequest) -> int:
-    """The number of hypotheses of a request."""
-    return len(request.rows or ()) + sum(map(len, (request.systems or {}).values()))
+    """The number of hypotheses of a request that has no files."""
+    return len(request.rows or ()) + sum(map(len, request.outputs.values()))
 
 
-async def score_request(
-    request: ScoreRequest, queues: Mapping[str, MetricQueue], limits: Limits
+async def score_systems(
+    systems: Mapping[str, Segments], queues: Mapping[str, MetricQueue], request: ScoreRequest
 ) -> ScoringResult:
     """The results of a request, as `adequa score` computes them."""
-    count = segment_count(request)
-    systems = await off_loop(count, segments_by_system, request, limits)
+    count = sum(map(len, systems.values()))
     statistics = await _statistics(list(systems.values()), queues)
     running = RunningScores(_metrics(queues), keep_segments=request.segments, by=request.by)
 
@@ -78,7 +114,10 @@ def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue
 
 
 async def score_lines(
-    lines: AsyncIterator[list[bytes]], queues: Mapping[str, MetricQueue], limits: Limits
+    lines: AsyncIterator[list[bytes]],
+    queues: Mapping[str, MetricQueue],
+    limits: Limits,
+    target: TargetLanguage = UNKNOWN_LANGUAGE,
 ) -> AsyncGenerator[list[dict[str, Any]] | ScoringResult, None]:
     """One answer for each row of a stream in its order, and at last the results of all.
 
@@ -114,7 +153,7 @@ async def score_lines(
             for row in range(len(window))
         ]
         count += len(window)
-    yield running.results()
+    yield with_language(running.results(), queues, target)
 
 
 async def _windows(
@@ -211,7 +250,7 @@ def _concatenate(systems: Sequence[Segments]) -> Segments:
 
 
 def segments_by_system(request: TextsRequest, limits: Limits) -> dict[str, Segments]:
-    """The segments of each system of a request, in the order of the request."""
+    """The segments of each system of a request without files, in the order of the request."""
     _check_alternatives(request)
     if request.rows is not None:
         rows = request.rows
@@ -221,7 +260,7 @@ def segments_by_system(request: TextsRequest, limits: Limits) -> dict[str, Segme
             for name, selected in rows_by_system(rows).items()
         }
     else:
-        _check_names(request.systems or {}, limits)
+        _check_names(request.outputs, limits)
         systems = _segments_of_columns(request, limits)
     if not systems:
         raise AdequaError("There is nothing to score: the request has no segments.")
@@ -239,10 +278,19 @@ def rows_by_system(rows: Sequence[RequestRow]) -> dict[str, list[int]]:
 
 def _check_alternatives(request: TextsRequest) -> None:
     columns = (request.systems, request.references, request.sources, request.documents)
+    if request.files is not None:
+        texts = (request.rows, *columns[1:], request.outputs or None)
+        if any(each is not None for each in texts):
+            raise AdequaError("Give files or texts, and not both.")
+        return
     if request.rows is not None and any(column is not None for column in columns):
         raise AdequaError("Give rows, or systems with their references, and not both.")
     if request.rows is None and (request.systems is None or request.references is None):
         raise AdequaError("There are no texts: give rows, or systems with their references.")
+    if isinstance(request.systems, list):
+        raise AdequaError("Names of systems are columns of a table, and there are no files.")
+    if request.columns is not None:
+        raise AdequaError("Columns are those of a table, and there are no files.")
 
 
 def _segments(rows: Sequence[RequestRow]) -> Segments:
@@ -269,7 +317,7 @@ def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Seg
         raise AdequaError(
             f"There are references for {len(references)} segments but {len(documents)} documents."
         )
-    hypotheses = request.systems or {}
+    hypotheses = request.outputs
     for texts in hypotheses.values():
         _check_texts(texts, references, request.sources or (), limits, 1)
     systems = segments_from_lists(hypotheses, references, request.sources, "segments")

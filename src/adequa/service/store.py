@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from io import BytesIO
 from typing import Any
 
@@ -26,7 +28,8 @@ _CHUNK = 64_000  # bytes that are decompressed at a time
 class StoredComparison:
     """One comparison, compressed, in the forms in which it is served."""
 
-    expires: float  # by the clock of the store
+    about: Mapping[str, Any]  # as the list of comparisons shows it
+    expires: float  # by the clock of the store; infinite if it stays
     page: bytes  # JSON of what the page and the report show
     content: bytes  # JSON, with all segments
     pairs: bytes  # TSV
@@ -43,7 +46,15 @@ class StoredComparison:
         }
         content = comparison.to_dict(segments=True)
         tsv = comparison.long_table().to_tsv()
-        return cls(expires, _compress_json(fields), _compress_json(content), _compress(tsv))
+        about = {
+            "title": view.title,
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "systems": list(comparison.systems),
+            "metrics": [metric.name for metric in comparison.metrics],
+            "segments": len(comparison.outputs),
+            "language": comparison.language.to_dict(),
+        }
+        return cls(about, expires, _compress_json(fields), _compress_json(content), _compress(tsv))
 
     @property
     def size(self) -> int:
@@ -57,12 +68,15 @@ class StoredComparison:
 
 
 class ComparisonStore:
-    """The comparisons that a server stores; the oldest make room for new ones."""
+    """The comparisons that a server stores; the oldest make room for new ones.
+
+    They expire after so many `seconds`, or stay as long as the server runs if that is None.
+    """
 
     def __init__(
         self,
         *,
-        seconds: float,
+        seconds: float | None,
         count: int = 100,
         size: int = 200_000_000,
         clock: Callable[[], float] = time.monotonic,
@@ -79,7 +93,8 @@ class ComparisonStore:
 
     def add(self, comparison: Comparison, title: str = "") -> str:
         """Store a comparison, and return its name, which nobody can guess."""
-        stored = StoredComparison.of(comparison, title, self._clock() + self.seconds)
+        seconds = math.inf if self.seconds is None else self.seconds
+        stored = StoredComparison.of(comparison, title, self._clock() + seconds)
         if stored.size > self._size:
             raise RequestError(
                 413,
@@ -103,9 +118,21 @@ class ComparisonStore:
             )
         return stored
 
-    def seconds_left(self, stored: StoredComparison) -> int:
-        """Seconds until a comparison expires, unless others need its place before."""
+    def seconds_left(self, stored: StoredComparison) -> int | None:
+        """Seconds until a comparison expires, unless others need its place before; None: never."""
+        if math.isinf(stored.expires):
+            return None
         return max(round(stored.expires - self._clock()), 0)
+
+    def recent(self) -> list[dict[str, Any]]:
+        """All comparisons as the list of them shows them, the newest first."""
+        with self._lock:
+            self._evict()
+            stored = list(self._comparisons.items())
+        return [
+            {"id": name, "link": f"/c/{name}", **each.about, "expires_in": self.seconds_left(each)}
+            for name, each in reversed(stored)
+        ]
 
     def _evict(self) -> None:
         now = self._clock()

@@ -14,26 +14,54 @@ function bucketDifference(metric, bucket) {
   return { difference, low: null, high: null };
 }
 
-function differenceLine(metric, part, range) {
-  const x = scale(-range, range, 4, 116);
-  const clipped = (value) => Math.min(116, Math.max(4, x(value)));
-  const kind = signOf(metric) * part.difference >= 0 ? "dot" : "dot a";
+const DIFFERENCE = { width: 120, from: 14, to: 106 };
+
+const differenceScale = (range) => scale(-range, range, DIFFERENCE.from, DIFFERENCE.to);
+
+// Zero and a round number on either side.
+function differenceTicks(range) {
+  const positive = ticks(0, range, 2.5).filter((tick) => tick > 0);
+  const largest = positive[positive.length - 1] ?? range;
+  return [-largest, 0, largest];
+}
+
+function differenceAxis(range) {
+  const x = differenceScale(range);
   return svgImage(
-    120,
+    DIFFERENCE.width,
     14,
     "",
-    svgElement("line", { class: "axis", x1: 0, x2: 120, y1: 7, y2: 7 }),
-    svgElement("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 14 }),
+    differenceTicks(range).map((tick) =>
+      svgElement("text", { x: x(tick), y: 12, "text-anchor": "middle" }, formatTick(tick)),
+    ),
+  );
+}
+
+function differenceLine(metric, part, range) {
+  const x = differenceScale(range);
+  const clipped = (value) => Math.min(DIFFERENCE.to + 4, Math.max(DIFFERENCE.from - 4, x(value)));
+  const better = signOf(metric) * part.difference >= 0 ? selection.b : selection.a;
+  const grid = differenceTicks(range).filter(Boolean);
+  return svgImage(
+    DIFFERENCE.width,
+    16,
+    "",
+    grid.map((tick) =>
+      svgElement("line", { class: "grid-line", x1: x(tick), x2: x(tick), y1: 0, y2: 16 }),
+    ),
+    svgElement("line", { class: "axis", x1: 0, x2: DIFFERENCE.width, y1: 8, y2: 8 }),
+    svgElement("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: 16 }),
     part.low === null
       ? null
       : svgElement("line", {
           class: "whisker",
           x1: clipped(part.low),
           x2: clipped(part.high),
-          y1: 7,
-          y2: 7,
+          y1: 8,
+          y2: 8,
+          "--colour": systemColour(better),
         }),
-    svgElement("circle", { class: kind, cx: clipped(part.difference), cy: 7, r: 4.5 }),
+    marker(better, clipped(part.difference), 8),
   );
 }
 
@@ -82,17 +110,19 @@ function bucketCard(metric, dimension, number) {
     Math.abs(bucketDifference(metric, dimension.buckets[index]).difference);
   if (many) order.sort((x, y) => size(y) - size(x));
   const range = Math.max(...differences) || 1;
-  const systems = [data.systems[selection.a], data.systems[selection.b]];
-  const names = ["", "Segments", ...systems, "Difference", ""];
-  const head = names.map((name, index) =>
-    name
-      ? element(
-          "th",
-          { scope: "col", class: index === 2 || index === 3 ? "number aside" : "number" },
-          name,
-        )
-      : element("td", {}),
-  );
+  const systems = [selection.a, selection.b].map(systemName);
+  const names = ["Segments", ...systems, "Difference"];
+  const head = [
+    element("td", {}),
+    ...names.map((name, index) =>
+      element(
+        "th",
+        { scope: "col", class: index === 1 || index === 2 ? "number aside short" : "number" },
+        name,
+      ),
+    ),
+    element("td", {}, differenceAxis(range)),
+  ];
   const table = element(
     "table",
     {},
@@ -120,12 +150,17 @@ function bucketCard(metric, dimension, number) {
 
 function showBuckets() {
   const metric = selectedMetric();
-  byId("where-note").textContent = metric.has_segments
-    ? `${metric.name} of ${data.systems[selection.b]} and ${data.systems[selection.a]} on parts ` +
-      `of the segments. * where the ${formatLevel(data.settings.confidence)} interval of the ` +
-      "difference leaves out zero; with so many parts, some do by chance. Choose a part to see its " +
-      "segments."
-    : `${metric.name} has no segment scores.`;
+  const words =
+    `${metricLabel(metric)} (${direction(metric)}) of ${data.systems[selection.b]} minus ` +
+    `${data.systems[selection.a]} on subsets of the segments. * the ` +
+    `${formatLevel(data.settings.confidence)} interval of the difference excludes zero; of so ` +
+    "many subsets, some do by chance. Intervals are computed against the baseline only. ";
+  replace(
+    byId("where-note"),
+    metric.has_segments
+      ? [words, forScreens("Choose a subset to see its segments.")]
+      : `${metric.name} has no segment scores.`,
+  );
   replace(
     byId("buckets"),
     metric.has_segments && details

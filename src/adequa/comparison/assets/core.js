@@ -42,6 +42,67 @@ function replace(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
+// Systems keep their colour and shape through the whole page. Shapes tell them apart where colours
+// cannot: on paper, for colour-blind readers, and of more systems than there are colours.
+
+const COLOURS = 8; // --s0 to --s7 in the style sheet
+const SHAPES = [
+  "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", // circle
+  "M-4 -4h8v8h-8z", // square
+  "M0 -5.5l5.2 9h-10.4z", // triangle
+  "M0 -5.8l5.2 5.8l-5.2 5.8l-5.2 -5.8z", // diamond
+  "M-1.6 -5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z", // plus
+  "M0 5.5l5.2 -9h-10.4z", // triangle on its tip
+  "M-3 -5.2h6l3 5.2l-3 5.2h-6l-3 -5.2z", // hexagon
+  "M0 -6l1.6 4.2h4.4l-3.5 2.7l1.3 4.3l-3.8 -2.6l-3.8 2.6l1.3 -4.3l-3.5 -2.7h4.4z", // star
+  "M-4.9 -2.9l2 -2l2.9 2.9l2.9 -2.9l2 2l-2.9 2.9l2.9 2.9l-2 2l-2.9 -2.9l-2.9 2.9l-2 -2l2.9 -2.9z",
+];
+const systemColour = (system) => `var(--s${system % COLOURS})`;
+
+function marker(system, x, y, size = 1) {
+  return svgElement("path", {
+    d: SHAPES[system % SHAPES.length],
+    transform: `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${size})`,
+    class: "marker",
+    "--colour": systemColour(system),
+  });
+}
+
+// The name of a system with its shape in its colour.
+function systemName(system) {
+  return element(
+    "span",
+    { class: "system", title: data.systems[system] },
+    svgImage(14, 14, "", marker(system, 7, 7)),
+    element("span", {}, data.systems[system]),
+  );
+}
+
+// The two selected systems give --system-a and --system-b their colours.
+function colourSelection() {
+  const same = selection.a % COLOURS === selection.b % COLOURS;
+  const root = document.documentElement.style;
+  root.setProperty("--system-a", systemColour(selection.a));
+  root.setProperty("--system-b", same ? "var(--ink)" : systemColour(selection.b));
+}
+
+// A mark at numbers of a metric that does not know the language.
+function warningMark(metric) {
+  if (!metric.warning) return null;
+  return element(
+    "span",
+    { class: "caution", title: metric.warning, role: "img", "aria-label": "language warning" },
+    "⚠",
+  );
+}
+
+// Words that are of no use on paper.
+const forScreens = (words) => element("span", { class: "control" }, words);
+
+const metricLabel = (metric) => (metric.warning ? `${metric.name} ⚠` : metric.name);
+const direction = (metric) =>
+  metric.higher_is_better ? "↑ higher is better" : "↓ lower is better";
+
 function option(value, text, selected) {
   return element("option", { value, selected }, text);
 }
@@ -156,6 +217,13 @@ function ticks(low, high, about) {
     values.push(index * step);
   }
   return values;
+}
+
+// Numbers under a line, at round values.
+function axisNumbers(low, high, x, y, about) {
+  return ticks(low, high, about).map((tick) =>
+    svgElement("text", { x: x(tick), y, "text-anchor": "middle" }, formatTick(tick)),
+  );
 }
 
 const formatTick = (value) => String(Number(value.toPrecision(6))).replace("-", "−");

@@ -28,9 +28,9 @@ function facts(metric, pair) {
   const bounds = [pair.low, pair.high].map((bound) => formatSigned(bound, metric.decimals));
   const items = [
     fact(
-      "Difference",
+      `Difference of ${metricLabel(metric)}`,
       formatSigned(pair.difference, metric.decimals),
-      metric.higher_is_better ? null : "below zero is better",
+      `${direction(metric)}`,
     ),
   ];
   if (pair.p !== null) {
@@ -53,7 +53,7 @@ function facts(metric, pair) {
       fact(
         "Effect size",
         pair.effect === null ? "–" : formatSigned(pair.effect, 2),
-        "mean gain of a segment over its standard deviation",
+        "mean gain per segment, in standard deviations",
       ),
     );
   }
@@ -114,7 +114,7 @@ function showPair() {
   if (!pair) return;
   replace(
     byId("pair"),
-    element("p", { class: "verdict" }, pairSentence(metric, pair)),
+    element("p", { class: "pair-verdict" }, pairSentence(metric, pair), " ", warningMark(metric)),
     facts(metric, pair),
     splitBar(pair),
   );
@@ -124,7 +124,6 @@ function matrixCell(metric, row, column) {
   if (row === column) return element("td", { "aria-label": "the same system" }, "·");
   const pair = findPair(metric, column, row);
   const kind = pair.significant && pair.gain ? (pair.gain > 0 ? "better" : "worse") : "unsure";
-  const sign = { better: "▲ ", worse: "▼ ", unsure: "" }[kind];
   const words = {
     better: "significantly better",
     worse: "significantly worse",
@@ -145,8 +144,9 @@ function matrixCell(metric, row, column) {
         "aria-pressed": String(selection.a === column && selection.b === row),
       },
       unseen(`${data.systems[row]} against ${data.systems[column]}: `),
-      element("span", { "aria-hidden": "true" }, sign),
       formatSigned(pair.difference, metric.decimals),
+      element("span", { "aria-hidden": "true" }, kind === "unsure" ? "" : "*"),
+      metric.warning ? element("span", { "aria-hidden": "true" }, " ⚠") : null,
       unseen(`, ${words}, `),
       element("small", {}, pair.p === null ? "" : `p ${formatProbability(pair.p_adjusted)}`),
     ),
@@ -155,17 +155,22 @@ function matrixCell(metric, row, column) {
 
 function showMatrix() {
   byId("matrix-part").hidden = data.systems.length < 3;
+  byId("matrix-part").classList.toggle("many", data.systems.length > 8); // for paper
   const metric = selectedMetric();
   const order = orderBy(metric);
-  byId("matrix-note").textContent =
-    `${metric.name}: the system of the row less that of the column. ▲ and ▼ are significant ` +
-    `(p ≤ ${data.settings.alpha} after Holm’s correction). Choose a cell to see its two systems.`;
-  const head = order.map((index) => element("th", { scope: "col" }, data.systems[index]));
+  replace(
+    byId("matrix-note"),
+    `Difference of ${metricLabel(metric)} (${direction(metric)}): the system of the row minus the ` +
+      `system of the column. * and colour: significant (p ≤ ${data.settings.alpha} after Holm’s ` +
+      "correction). ",
+    forScreens("Choose a cell to compare its two systems in the rest of the page."),
+  );
+  const head = order.map((index) => element("th", { scope: "col" }, systemName(index)));
   const rows = order.map((row) =>
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, data.systems[row]),
+      element("th", { scope: "row" }, systemName(row)),
       order.map((column) => matrixCell(metric, row, column)),
     ),
   );

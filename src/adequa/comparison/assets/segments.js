@@ -75,9 +75,9 @@ const SORTS = {
 };
 
 const MARKS = {
-  reference: "not in the reference",
-  other: "not in the other output",
-  none: "nothing",
+  reference: "that the reference does not have",
+  other: "that the other output does not have",
+  none: "none",
 };
 const resolveText = (words) => (typeof words === "function" ? words() : words);
 
@@ -159,6 +159,7 @@ function showPage() {
   const range = visible.length ? `${formatCount(start + 1)} to ${end} of ` : "";
   const all = rows.length < data.segment_count ? `, out of ${formatCount(data.segment_count)}` : "";
   byId("count").textContent = `${range}${formatCount(rows.length)} segments${all}`;
+  showExport();
   replace(
     byId("list"),
     visible.map((row) => element("li", {}, segmentCard(row))),
@@ -218,15 +219,14 @@ function nearestReference(texts, text) {
   return texts.references.reduce((best, each) => (common(each) > common(best) ? each : best));
 }
 
+function sourceLine(texts, query) {
+  if (texts.source === null) return [];
+  return [element("dt", {}, "Source"), textCell(texts.source, null, query)];
+}
+
 function outputLine(texts, system, row, query) {
-  const kind = system === selection.b ? "b-ink" : system === selection.a ? "a-ink" : null;
   return [
-    element(
-      "dt",
-      { class: kind },
-      data.systems[system],
-      element("small", {}, scoreOf(system, row)),
-    ),
+    element("dt", {}, systemName(system), element("small", {}, scoreOf(system, row))),
     textCell(texts.hypotheses[system], textToCompare(texts, system), query),
   ];
 }
@@ -254,7 +254,7 @@ function segmentCard(row) {
           class: kind,
           title:
             `${selectedMetric().name}: ` +
-            `${data.systems[selection.b]} less ${data.systems[selection.a]}`,
+            `${data.systems[selection.b]} minus ${data.systems[selection.a]}`,
         },
         formatSigned(difference, selectedMetric().decimals),
       )
@@ -293,6 +293,7 @@ function segmentCard(row) {
     element(
       "dl",
       { class: "texts" },
+      sourceLine(texts, query),
       referenceLines(texts, query),
       outputLine(texts, selection.a, row, query),
       outputLine(texts, selection.b, row, query),
@@ -321,23 +322,20 @@ function expand(row, card) {
   card.classList.add("opened");
 }
 
-// All details of a segment: its source, the other systems, all metrics, its parts.
+// More of a segment: the other systems, all metrics, its subsets.
 function detail(row) {
   const texts = segmentTexts(row);
   const query = byId("query").value.trim().toLowerCase();
   const others = data.systems
     .map((_, system) => system)
     .filter((system) => system !== selection.a && system !== selection.b);
-  const lines = [
-    texts.source === null ? [] : [element("dt", {}, "Source"), textCell(texts.source, null, query)],
-    others.map((system) => outputLine(texts, system, row, query)).flat(),
-  ].flat();
+  const lines = others.map((system) => outputLine(texts, system, row, query)).flat();
   const scored = data.metrics.map((_, index) => index).filter((index) => details.scores[index]);
-  const rows = data.systems.map((name, system) =>
+  const rows = data.systems.map((_, system) =>
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, name),
+      element("th", { scope: "row" }, systemName(system)),
       scored.map((index) =>
         element(
           "td",
@@ -359,7 +357,7 @@ function detail(row) {
         {},
         element("td", {}),
         scored.map((index) =>
-          element("th", { scope: "col", class: "number" }, data.metrics[index].name),
+          element("th", { scope: "col", class: "number" }, metricLabel(data.metrics[index])),
         ),
       ),
     ),

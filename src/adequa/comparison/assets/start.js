@@ -4,10 +4,11 @@ function fillChoosers() {
   const systems = (now) => data.systems.map((name, index) => option(index, name, index === now));
   replace(
     byId("metric"),
-    data.metrics.map((metric, index) => option(index, metric.name, index === selection.metric)),
+    data.metrics.map((metric, index) => option(index, metricLabel(metric), index === selection.metric)),
   );
   replace(byId("system-a"), systems(selection.a));
   replace(byId("system-b"), systems(selection.b));
+  colourSelection();
 }
 
 // Select other systems or another metric; the two systems are never the same.
@@ -66,7 +67,15 @@ function showMethods() {
             "decides here.",
         ),
         term(
-          "Parts of the segments",
+          "Verdict",
+          "A system beats another where the difference is significant under every metric; two tie " +
+            "where it is significant under none. Systems overlap where some of them differ " +
+            "significantly and no line separates them. A system is far behind where its effect " +
+            "size against every better system is 0.5 or more, mean of the metrics. Metrics with a " +
+            "language warning or without segment scores do not count.",
+        ),
+        term(
+          "Subsets of the segments",
           "Lengths are words of the reference, or characters where a script has no spaces. " +
             "Overlap is the fraction of words that outputs and their " +
             "reference have in common, mean of all systems. Rare words are those of a reference " +
@@ -82,7 +91,12 @@ function showMethods() {
           ].map((line) => element("code", {}, line)),
           element("code", {}, data.settings_line),
         ),
-        term("Made by", `adequa ${data.version}`),
+        term(
+          "N-grams and words",
+          "As in compare-mt: an n-gram of an output matches where the reference of the segment has " +
+            "it, at most as often as the reference does. Classes of frequency are compare-mt’s.",
+        ),
+        term("Software", `adequa ${data.version}`),
       ].flat(),
     ),
   );
@@ -94,7 +108,8 @@ function prepareTheme() {
   const apply = () => {
     const dark = choice === null ? system.matches : choice;
     document.documentElement.classList.toggle("dark", dark);
-    byId("theme").setAttribute("aria-pressed", String(dark));
+    byId("theme").textContent = dark ? "Switch to light" : "Switch to dark";
+    byId("theme").removeAttribute("aria-pressed");
   };
   system.addEventListener("change", apply);
   byId("theme").addEventListener("click", () => {
@@ -118,8 +133,22 @@ function prepareResizing() {
       width = innerWidth;
       showDistributions();
       showScatter();
+      markOverflow();
     }, 150);
   });
+}
+
+// Tables that are wider than the page show at which sides more of them is hidden.
+function markOverflow() {
+  for (const node of document.querySelectorAll(".scroll")) {
+    const mark = () => {
+      const rest = node.scrollWidth - node.clientWidth - node.scrollLeft;
+      node.classList.toggle("more-left", node.scrollLeft > 1);
+      node.classList.toggle("more-right", rest > 1);
+    };
+    node.onscroll = mark;
+    mark();
+  }
 }
 
 function openAddressedSegment() {
@@ -132,9 +161,11 @@ let prepared = false; // whether the page listens
 function prepare() {
   if (prepared) return;
   prepared = true;
-  views.push(showPair, showMatrix, showDistributions, showScatter, showBuckets);
+  views.push(showPair, showMatrix, showDistributions, showScatter, showBuckets, showWords);
+  views.push(markOverflow);
   prepareChoosers();
   prepareBrowser();
+  prepareExport();
   prepareResizing();
   addEventListener("hashchange", openAddressedSegment);
 }
@@ -144,7 +175,7 @@ function resetState() {
   details = null;
   memo.clear();
   Object.assign(leaderboardSort, { metric: 0, best: true });
-  Object.assign(scatter, { x: 0, y: 1, what: "gains" });
+  Object.assign(scatter, { x: 0, y: 1, what: data.systems.length > 2 ? "systems" : "gains" });
   Object.assign(browserState, { page: 0, rows: [], opened: new Set(), searchTexts: null });
   byId("query").value = "";
   delete document.documentElement.dataset.ready;

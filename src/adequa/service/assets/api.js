@@ -6,12 +6,13 @@ function currentToken() {
   return byId("token").value.trim() || sessionStorage.getItem(TOKEN) || "";
 }
 
-// The error of an answer, as one sentence.
+// The error of an answer: one sentence, and what a person could decide.
 async function errorOf(response) {
   try {
-    return (await response.json()).error;
+    const { error, question } = await response.json();
+    return Object.assign(new Error(error), { question });
   } catch {
-    return `The server answered with status ${response.status}.`;
+    return new Error(`The server answered with status ${response.status}.`);
   }
 }
 
@@ -44,21 +45,15 @@ async function callApi(path, options = {}) {
     if (document.activeElement === byId("token")) byId("go").focus();
     byId("token-part").hidden = true;
   }
-  if (!response.ok) throw new Error(await errorOf(response));
+  if (!response.ok) throw await errorOf(response);
   return response;
-}
-
-// Systems keep their order: an object would put names that are numbers first.
-function requestBody({ systems, ...others }) {
-  const columns = [...systems].map((each) => each.map((part) => JSON.stringify(part)).join(":"));
-  return `{"systems":{${columns.join(",")}},${JSON.stringify(others).slice(1)}`;
 }
 
 function postOptions(content, signal) {
   return {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "application/json" },
-    body: requestBody(content),
+    body: JSON.stringify(content),
     signal,
   };
 }

@@ -6,32 +6,111 @@ const INPUT_ABOUT = byId("about").textContent;
 let shownId = null; // the comparison that is shown
 let shownPath = null; // the path of the current view
 let request = null; // the AbortController of the current request
+let metricChoices = [];
+let metricsTouched = false; // whether somebody chose other metrics than the defaults
+let languageNames = new Map(); // by code
+const DETECT = "Detect automatically";
+const FEW_METRICS = 6; // none are folded if there are no more
+const RECENT = 10; // comparisons that are listed
 
+function metricChoice(metric, place, isDefault) {
+  const box = element("input", { type: "checkbox", id: `metric-${place}`, value: metric.name, checked: isDefault });
+  const warning = element("small", { class: "mark", hidden: true });
+  metricChoices.push({ box, warning, isDefault, languages: metric.languages });
+  return element(
+    "label",
+    { for: `metric-${place}` },
+    box,
+    element("span", {}, metric.name, element("small", {}, metric.summary), warning),
+  );
+}
+
+// Mark metrics that do not know the language; they are no defaults, unless somebody chose them.
+function markMetrics(code) {
+  const nameOf = (each) => languageNames.get(each) ?? each;
+  for (const { box, warning, isDefault, languages } of metricChoices) {
+    const knows = !code || !languages || languages.includes(code);
+    warning.hidden = knows;
+    if (!knows) warning.textContent = `⚠ knows ${joinNames(languages.map(nameOf))} only, not ${nameOf(code)}`;
+    if (!metricsTouched) box.checked = isDefault && knows;
+  }
+}
+
+// Everyday metrics first; the others are folded, unless one of them is a default.
 async function loadMetrics() {
   const answer = await (await callApi("/v1/metrics")).json();
-  replace(
-    byId("metric-list"),
-    answer.metrics.map((metric, place) => {
-      const box = element("input", {
-        type: "checkbox",
-        id: `metric-${place}`,
-        value: metric.name,
-        checked: answer.defaults.includes(metric.name),
-      });
-      return element(
-        "label",
-        { for: `metric-${place}` },
-        box,
-        element("span", {}, metric.name, element("small", {}, metric.summary)),
-      );
-    }),
+  metricChoices = [];
+  const choices = answer.metrics.map((metric, place) => ({
+    everyday: metric.everyday || answer.defaults.includes(metric.name),
+    node: metricChoice(metric, place, answer.defaults.includes(metric.name)),
+  }));
+  const folds = choices.length > FEW_METRICS;
+  const [shown, folded] = [true, false].map((isShown) =>
+    choices.filter(({ everyday }) => (everyday || !folds) === isShown).map(({ node }) => node),
   );
-  byId("limits").textContent =
-    `Up to ${formatCount(answer.limits.segments)} outputs of ${formatCount(answer.limits.characters)} characters each.`;
+  replace(byId("metric-list"), shown);
+  replace(byId("more-list"), folded);
+  byId("more-metrics").hidden = !folded.length;
+  byId("more-count").textContent = `(${folded.length})`;
+  bodyLimit = answer.limits.body;
+  languageNames = new Map(answer.languages.map(({ code, name }) => [code, name]));
+  replace(
+    byId("language-choice"),
+    option("", DETECT, true),
+    answer.languages.map(({ code, name }) => option(code, name, false)),
+  );
 }
 
 const chosenMetrics = () =>
-  [...byId("metric-list").querySelectorAll("input:checked")].map((box) => box.value);
+  [...byId("choices").querySelectorAll("input:checked")].map((box) => box.value);
+
+// The field of a request for the chosen language, if one is chosen.
+function languageChoice() {
+  const { value } = byId("language-choice");
+  return value ? { language: value } : {};
+}
+
+// The language that the server found, as the first choice: in the references, or else elsewhere.
+function showLanguage() {
+  const read = [...ofRole("table"), ...ofRole("references"), ...ofRole("hypotheses")];
+  const found = read.map((item) => item.language).find((language) => language?.code);
+  const origins = { detected: "detected", column: "from the table" };
+  const [first] = byId("language-choice").options;
+  markMetrics(byId("language-choice").value || found?.code);
+  if (!first || byId("language-choice").value) return;
+  if (found) first.textContent = `${found.name} (${origins[found.origin] ?? found.origin})`;
+  else first.textContent = read.some((item) => item.summary) ? "Not known: choose one" : DETECT;
+}
+
+const metaOf = (each) =>
+  [
+    plural(each.systems.length, "system"),
+    plural(each.segments, "segment"),
+    each.language.name,
+    each.metrics.join(", "),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+
+// The comparisons that the server stores, where it lists them.
+async function showRecent() {
+  const { comparisons } = await (await callApi("/v1/comparisons")).json();
+  byId("recent").hidden = !comparisons.length;
+  replace(
+    byId("recent-list"),
+    comparisons.slice(0, RECENT).map((each) => {
+      const date = new Date(each.created);
+      const written = date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+      return element(
+        "li",
+        {},
+        element("a", { href: each.link, dir: "auto" }, each.title),
+        element("time", { datetime: each.created }, written),
+        element("span", { class: "quiet" }, metaOf(each)),
+      );
+    }),
+  );
+}
 
 function showView(view) {
   byId("inputs").hidden = view === "result";
@@ -45,14 +124,15 @@ async function open(id, link = "") {
   const shown = await response.json();
   if (link) history.pushState(null, "", link);
   shownPath = location.pathname;
-  const minutes = Math.max(1, Math.round(response.headers.get("adequa-expires-in") / 60));
-  const unit = minutes === 1 ? "minute" : "minutes";
-  byId("expires").textContent = `The server stores it for ${formatCount(minutes)} ${unit} at most.`;
+  const seconds = response.headers.get("adequa-expires-in");
+  byId("expires").textContent =
+    seconds === null
+      ? "The server stores it as long as it runs."
+      : `The server stores it for ${plural(Math.max(1, Math.round(seconds / 60)), "minute")} at most.`;
   shownId = id;
   showView("result");
   byId("title").textContent = shown.title;
   document.title = `${shown.title} – adequa`;
-  byId("link").href = `/c/${id}`;
   await showComparison(shown.summary, async () => shown.details);
   scrollTo({ top: 0, behavior: "instant" });
   byId("title").focus({ preventScroll: true });
@@ -71,30 +151,34 @@ async function compareAll(content, signal) {
   throw new Error("The server ended the connection; try again.");
 }
 
+// Scores of one system, and its texts, which scores do not hold.
+async function scoreOne(content, signal) {
+  const { metrics, ...files } = content;
+  const [scores, texts] = await Promise.all([
+    callApi("/v1/score", postOptions(content, signal)),
+    callApi("/v1/read", postOptions(files, signal)),
+  ]);
+  const notes = JSON.parse(scores.headers.get("adequa-notes") ?? "[]");
+  showView("single");
+  showScores(await scores.json(), await texts.json(), notes);
+  byId("single").scrollIntoView({ block: "start" });
+}
+
 async function submit(event) {
   event.preventDefault();
   showProblem("");
   showStatus("");
   byId("single").hidden = true; // earlier scores are not of these texts
-  let content;
-  try {
-    content = { ...texts(), metrics: chosenMetrics() };
-    if (!content.metrics.length) throw new Error("Choose at least one metric.");
-  } catch (error) {
-    return showProblem(error.message);
-  }
   request = new AbortController();
   setBusy(true);
   showStatus("Sending …");
   try {
-    if (content.systems.size > 1) await compareAll(content, request.signal);
-    else {
-      const response = await callApi("/v1/score", postOptions(content, request.signal));
-      showView("single");
-      const notes = JSON.parse(response.headers.get("adequa-notes") ?? "[]");
-      showScores(await response.json(), content, notes);
-    }
-    showStatus("Done.");
+    const content = { ...(await allFiles()), ...languageChoice(), metrics: chosenMetrics() };
+    if (!content.metrics.length) throw new Error("Choose at least one metric.");
+    const title = byId("comparison-title").value.trim();
+    if (systemCount() === 1) await scoreOne(content, request.signal);
+    else await compareAll({ ...content, ...(title ? { title } : {}) }, request.signal);
+    showStatus("");
   } catch (error) {
     showStatus("");
     showProblem(error.name === "AbortError" ? "Cancelled." : error.message);
@@ -116,7 +200,7 @@ async function save(file) {
 }
 
 async function copyLink() {
-  const address = byId("link").href;
+  const address = new URL(`/c/${shownId}`, location.href).href;
   try {
     await navigator.clipboard.writeText(address);
     byId("expires").textContent = "The link is copied.";
@@ -137,7 +221,7 @@ async function route() {
     byId("title").textContent = INPUT_TITLE;
     byId("about").textContent = INPUT_ABOUT;
     document.title = "adequa";
-    return;
+    return showRecent();
   }
   try {
     await open(match[1]);
@@ -150,6 +234,11 @@ async function route() {
 async function startPage() {
   prepareTheme();
   prepareInputs();
+  byId("choices").addEventListener("change", () => (metricsTouched = true));
+  byId("language-choice").addEventListener("change", () => {
+    showLanguage();
+    readAll();
+  });
   byId("inputs").addEventListener("submit", submit);
   byId("cancel").addEventListener("click", () => request?.abort());
   byId("copy").addEventListener("click", copyLink);

@@ -24,12 +24,19 @@ function showProgress(progress) {
 
 const SHOWN_ROWS = 200; // segments of one system; a comparison has a browser for all
 
-function showScores(answer, request, notes) {
-  const [[name, outputs]] = request.systems;
+function showScores(answer, texts, notes) {
+  const [[name, outputs]] = Object.entries(texts.systems);
   const headings = answer.metrics.map((metric) =>
     element("th", { scope: "col", class: "number" }, metric.name),
   );
   const digits = (score) => formatNumber(score, Math.abs(score) > 2 ? 2 : 4);
+  // A mark at the number of a metric that does not know the language; the reason is below.
+  const marked = (metric) => [
+    metric.warning ? element("span", { class: "mark", role: "img", "aria-label": "see the warning below" }, "⚠ ") : null,
+    digits(metric.systems[0].score),
+  ];
+  const { name: language, origin } = answer.language;
+  byId("single-language").textContent = language ? `Language: ${language} (${origin}).` : "Language: not known.";
   replace(
     byId("single-scores"),
     element("caption", {}, "Scores of the system"),
@@ -41,9 +48,7 @@ function showScores(answer, request, notes) {
         "tr",
         {},
         element("th", { scope: "row" }, name),
-        answer.metrics.map((metric) =>
-          element("td", { class: "number" }, digits(metric.systems[0].score)),
-        ),
+        answer.metrics.map((metric) => element("td", { class: "number" }, ...marked(metric))),
       ),
     ),
   );
@@ -78,8 +83,10 @@ function showScores(answer, request, notes) {
     ),
     element("tbody", {}, rows),
   );
-  byId("single-remarks").hidden = !notes.length;
-  byId("single-remarks").textContent = notes.join(" ");
+  const warnings = answer.metrics.filter((metric) => metric.warning).map((metric) => `⚠ ${metric.warning}`);
+  byId("single-remarks").hidden = !warnings.length && !notes.length;
+  byId("single-remarks").classList.toggle("problem", warnings.length > 0);
+  replace(byId("single-remarks"), [...warnings, ...notes].map((text) => element("p", {}, text)));
   byId("single-json").onclick = () =>
     download(new Blob([JSON.stringify(answer, null, 2)], { type: "application/json" }), "scores.json");
   byId("single-tsv").onclick = () => download(new Blob([scoresAsTsv(answer, name)]), "scores.tsv");

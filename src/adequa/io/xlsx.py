@@ -1,0 +1,242 @@
+"""Sheets of Excel workbooks, by way of openpyxl (the `[xlsx]` extra), as tables.
+
+openpyxl and not a faster reader, because it needs no compiled code and streams the rows of a sheet.
+A sheet is `book.xlsx:Name`; without a name it is the first. Cells are read as text, formulas as the
+values that were stored with them.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+from xml.parsers import expat
+
+from adequa.errors import AdequaError, counted, nearest
+from adequa.io.columns import Chunk, OpenTable
+from adequa.io.text import (
+    Advance,
+    FilePath,
+    MemoryFile,
+    display_name,
+    file_size,
+    open_binary,
+    uncompressed_name,
+    unreadable,
+)
+from adequa.io.xml import prolog_guard
+
+_LARGEST = 1 << 30  # bytes of a workbook when unpacked
+_BLOCK = 1 << 12
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"  # .xls, and workbooks with a password
+_SHEET = re.compile(r"(.+\.xlsx):(.+)", re.IGNORECASE | re.DOTALL)
+_FAILURES = (
+    zipfile.BadZipFile, zlib.error, ET.ParseError, EOFError, KeyError, ValueError, TypeError,
+    AttributeError, IndexError, RuntimeError, expat.ExpatError,
+)  # fmt: skip
+
+NumberedCells = tuple[int, tuple[Any, ...]]
+
+
+@contextmanager
+def open_xlsx(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
+    """A sheet of a workbook as a table; its first row that is not empty is the header."""
+    path, sheet_name = _split(path)
+    name = display_name(path)
+    if uncompressed_name(path) != Path(path).name:
+        raise AdequaError(f"{name}: a workbook is compressed by itself; unpack the file first.")
+    openpyxl = _imported(name)
+    try:
+        with open_binary(path) as stream:
+            _check(stream, name)
+            with _failures_in_words(name):
+                book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+                sheet = _sheet(book, sheet_name, name)
+                rows = _rows(sheet)
+                _, header = next(rows, (0, ()))
+            names = _column_names(header)
+            if not names:
+                raise AdequaError(f"{name} is empty: there is nothing to score.")
+
+            @cache
+            def formulas() -> frozenset[tuple[int, int]]:
+                stream.seek(0)
+                return _formulas(openpyxl.load_workbook(stream, read_only=True)[sheet.title])
+
+            def report() -> None:  # openpyxl does not tell how far it is
+                advance(file_size(path) or 0)
+
+            yield OpenTable(
+                name, names, _chunks(rows, name, names, formulas, report), format="XLSX"
+            )
+            book.close()
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
+def _split(path: FilePath) -> tuple[FilePath, str | None]:
+    """The workbook, and the sheet that its path names."""
+    match = None if isinstance(path, MemoryFile) else _SHEET.fullmatch(str(path))
+    if match is None or Path(path).exists():
+        return path, None
+    return match[1], match[2]
+
+
+def _imported(name: str) -> Any:
+    try:
+        import openpyxl  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise AdequaError(
+            f"{name}: reading XLSX needs openpyxl; install it with: pip install 'adequa[xlsx]'"
+        ) from error
+    # It warns of extensions of Excel, such as lists of allowed values, which no table needs.
+    warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
+    return openpyxl
+
+
+def _check(stream: Any, name: str) -> None:
+    """Raise where a file is no workbook, would fill the memory, or declares entities."""
+    if stream.read(len(_OLD_EXCEL)) == _OLD_EXCEL:
+        raise AdequaError(
+            f"{name} is an old Excel file, or has a password; save it as .xlsx without one."
+        )
+    stream.seek(0)
+    with _failures_in_words(name), zipfile.ZipFile(stream) as archive:
+        size = sum(info.file_size for info in archive.infolist())
+        if size > _LARGEST:
+            raise AdequaError(
+                f"{name} unpacks to {size / 1e6:,.0f} MB, more than the {_LARGEST / 1e6:,.0f} MB "
+                "that are read of a workbook; give it as CSV."
+            )
+        for info in archive.infolist():
+            if info.filename.endswith((".xml", ".rels")):
+                guard = prolog_guard(f"{name} ({info.filename})")
+                with archive.open(info) as part:
+                    while (block := part.read(_BLOCK)) and guard(block):
+                        pass
+    stream.seek(0)
+
+
+@contextmanager
+def _failures_in_words(name: str) -> Iterator[None]:
+    try:
+        yield
+    except _FAILURES as error:
+        reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+        raise AdequaError(f"{name} cannot be read as XLSX: {reason}.") from error
+
+
+def _sheet(book: Any, sheet_name: str | None, name: str) -> Any:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if not sheets:
+        raise AdequaError(f"{name} has no sheet of cells.")
+    if sheet_name is None:
+        return next(iter(sheets.values()))
+    if sheet_name not in sheets:
+        raise AdequaError(
+            f'{name} has no sheet "{sheet_name}".{nearest(sheet_name, sheets)} '
+            f"It has: {', '.join(sheets)}."
+        )
+    return sheets[sheet_name]
+
+
+def _rows(sheet: Any) -> Iterator[NumberedCells]:
+    """Rows by their numbers, without empty ones at the beginning and at the end."""
+    sheet.reset_dimensions()  # which some writers get wrong
+    blanks: list[NumberedCells] = []
+    started = False
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        if all(cell is None or cell == "" for cell in cells):
+            blanks += [(number, cells)] if started else []
+            continue
+        yield from blanks
+        blanks.clear()
+        started = True
+        yield number, cells
+
+
+def _column_names(header: Sequence[Any]) -> tuple[str, ...]:
+    names = [_text(cell).strip() for cell in header]
+    while names and not names[-1]:
+        names.pop()
+    return tuple(name or f"column {number}" for number, name in enumerate(names, 1))
+
+
+def _chunks(
+    rows: Iterator[NumberedCells],
+    name: str,
+    names: tuple[str, ...],
+    formulas: Callable[[], frozenset[tuple[int, int]]],
+    report: Callable[[], None],
+) -> Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]:
+    width = len(names)
+
+    def checked(row: NumberedCells, columns: Sequence[str]) -> list[str]:
+        number, cells = row
+        filled = [index for index, cell in enumerate(cells, 1) if cell is not None and cell != ""]
+        if filled and filled[-1] > width:
+            raise AdequaError(
+                f"{name}, row {number} has {counted(filled[-1], 'cell')}, "
+                f"but the header names {width}."
+            )
+        padded = [*cells[:width], *[None] * (width - len(cells))]
+        for index, (column, cell) in enumerate(zip(names, padded, strict=True)):
+            if column not in columns:
+                continue
+            if cell in _ERRORS:
+                raise AdequaError(f'{name}, row {number}: "{column}" is the error {cell}.')
+            if cell is None and (number, index) in formulas():
+                raise AdequaError(
+                    f'{name}, row {number}: "{column}" is a formula without a stored value; open '
+                    "the file in a spreadsheet and save it, or give it as CSV."
+                )
+        return list(map(_text, padded))
+
+    def chunks(columns: tuple[str, ...] | None, size: int) -> Iterator[Chunk]:
+        selected = columns or names
+        with _failures_in_words(name):
+            while part := list(islice(rows, size)):
+                cells = [checked(row, selected) for row in part]
+                by_column = dict(zip(names, zip(*cells, strict=True), strict=True))
+                place = partial(_place, name, [number for number, _ in part])
+                yield Chunk({column: by_column[column] for column in selected}, place)
+        report()
+
+    return chunks
+
+
+def _place(name: str, numbers: Sequence[int], row: int) -> str:
+    return f"{name}, row {numbers[row]}"
+
+
+_ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
+
+
+def _text(value: Any) -> str:
+    """A cell as text; whole numbers without a decimal point, as spreadsheets show them."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _formulas(sheet: Any) -> frozenset[tuple[int, int]]:
+    """The rows, from 1, and columns, from 0, of all formulas."""
+    sheet.reset_dimensions()
+    return frozenset(
+        (number, column)
+        for number, row in enumerate(sheet.iter_rows(values_only=True), 1)
+        for column, cell in enumerate(row)
+        if isinstance(cell, str) and cell.startswith("=")
+    )

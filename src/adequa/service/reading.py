@@ -1,0 +1,493 @@
+"""Files of a request, read by the readers of the command line.
+
+Files come with their content, and no path of a request is ever opened. `/v1/read` also takes files
+without references or without hypotheses, so that the page can show what was read of each.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from typing import Any
+
+from adequa.comparison.compare import check_same_segments, segments_from_batches
+from adequa.errors import AdequaError
+from adequa.io.columns import FIELDS
+from adequa.io.read import (
+    READERS,
+    TABLES,
+    InputSummary,
+    Role,
+    format_suffix,
+    open_table,
+    read_parallel,
+    read_part,
+    read_table,
+)
+from adequa.io.text import MemoryFile, byte_blocks, ignore, line_blocks
+from adequa.languages import TargetLanguage, target_language
+from adequa.segments import Segments
+from adequa.service.limits import Limits, RequestError
+from adequa.service.schemas import FilesRequest, Quoting, RequestFile
+
+_BATCH = 64  # segments; few, so that limits are checked before much is in memory
+_TESTED_LINES = 50  # of a text, to tell whether it is a table or mark-up
+_MARK_UP = re.compile(r"\s*<(\?xml|!doctype|srcset|refset|tstset|dataset|tmx|xliff)\b", re.I)
+_ENDINGS = {"srcset": ".sgm", "refset": ".sgm", "tstset": ".sgm", "tmx": ".tmx", "xliff": ".xlf"}
+_REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|gold|human)(?![a-z])|^ref", re.I)
+_SOURCE = re.compile(r"(?<![a-z])(srcs?|sources?)(?![a-z])|^(src|source)", re.I)
+_ROLE_OF_PART: Mapping[str, Role] = {
+    "hypotheses": "hypotheses",
+    "references": "references",
+    "sources": "source",
+}
+# Sentences of readers name options of the command line; a request has fields.
+_FIELDS_OF_OPTIONS = (
+    (re.compile(r"; name one of them with -t NAME=FILE"), '; give one of them another "system"'),
+    (re.compile(r"leave out \"[^\"]*=\""), 'leave out "system"'),
+    (re.compile(r"-t, -r and -s take plain text; give it with -i"), 'its role is "table"'),
+    (re.compile(r"with --column (\w+)=NAME"), r'by "columns": {"\1": NAME}'),
+    (re.compile(r"--column (\w+)"), r'"\1" of "columns"'),
+    (re.compile(r"--column"), '"columns"'),
+    (re.compile(r"--systems(?: [a-zA-Z,]+)?"), '"systems"'),
+    (re.compile(r"--quoting (rfc4180|none)"), r'"quoting": "\1"'),
+    (re.compile(r"--quoting"), '"quoting"'),
+    (re.compile(r"plain text goes in by -t and -r"), 'plain text has another role than "table"'),
+    (
+        re.compile(r"Give it with -r as references, with -t as hypotheses or with -s as sources"),
+        'Its role is "references", "hypotheses" or "source"',
+    ),
+    (
+        re.compile(r"Give it with -t as hypotheses or with -r as references"),
+        'Its role is "hypotheses" or "references"',
+    ),
+    (re.compile(r" with -l\b"), ' by "language"'),
+    (re.compile(r"-l ([a-z]+(-[a-z]+)?)\b"), r'"\1"'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file of a request, its role, and the name of its system, empty if it has none."""
+
+    file: MemoryFile
+    role: Role
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTexts:
+    """What was read from the files of a request; systems or references may be missing."""
+
+    summaries: tuple[InputSummary, ...]
+    columns: tuple[str, ...]  # of a table
+    systems: Mapping[str, Segments]
+    parts: Mapping[str, tuple[str, ...]]  # hypotheses by system, where there are no references
+    references: tuple[tuple[str, ...], ...]
+    sources: tuple[str, ...] | None
+    language: TargetLanguage
+
+    @property
+    def test_set(self) -> str:
+        """The name of the test set: that of the first file of references, or of the table."""
+        named = (each.name for each in self.summaries if each.role in {"references", "table"})
+        return next(named, "")
+
+    def to_dict(self, *, texts: bool) -> dict[str, Any]:
+        """Summaries of the files, and texts in the shape of a request, ready for JSON."""
+        content: dict[str, Any] = {
+            "files": [summary.to_dict() for summary in self.summaries],
+            "columns": list(self.columns),
+            "language": self.language.to_dict(),
+            "notes": [],
+        }
+        return {**content, **self._texts()} if texts else content
+
+    def _texts(self) -> dict[str, Any]:
+        if not self.systems:
+            return {
+                "systems": {name: list(texts) for name, texts in self.parts.items()},
+                "references": list(map(list, self.references)),
+                "sources": None if self.sources is None else list(self.sources),
+                "documents": None,
+            }
+        check_same_segments(self.systems)
+        first = next(iter(self.systems.values()))
+        documents = first.ids.get("doc")
+        return {
+            "systems": {name: list(part.hypotheses) for name, part in self.systems.items()},
+            "references": list(map(list, first.references)),
+            "sources": None if first.sources is None else list(first.sources),
+            "documents": None if documents is None else list(documents),
+        }
+
+
+def read_files(request: FilesRequest, limits: Limits, *, complete: bool = True) -> ReadTexts:
+    """The texts of the files of a request; an error is one sentence that names the file.
+
+    With `complete`, files without hypotheses or without references are refused.
+    """
+    try:
+        files = _uploaded_files(request.uploads, limits)
+    except AdequaError as error:
+        raise _refusal(error) from None
+    tables = [each for each in files if each.role == "table"]
+    try:
+        if tables:
+            return _read_one_table(files, tables, request, limits)
+        has = {
+            role: any(each.role == role for each in files) for role in ("hypotheses", "references")
+        }
+        if all(has.values()):
+            return _read_together(files, request, limits)
+        if complete:
+            missing = " and no ".join(role for role, there in has.items() if not there)
+            raise RequestError(422, f"The files hold no {missing}: {_names(files)}.")
+        return _read_apart(files, request, limits)
+    except AdequaError as error:
+        raise _refusal(error, tables[0].file if tables else None) from None
+
+
+# Files, before they are read
+
+
+def _uploaded_files(requests: Sequence[RequestFile], limits: Limits) -> list[UploadedFile]:
+    if len(requests) > limits.files:
+        raise RequestError(
+            413, f"There are {len(requests):,} files, and this server takes {limits.files} at once."
+        )
+    files = [MemoryFile(each.name, _content(each)) for each in requests]
+    _check_unpacked(files, limits)
+    return [_upload(request, file) for request, file in zip(requests, files, strict=True)]
+
+
+def _upload(request: RequestFile, file: MemoryFile) -> UploadedFile:
+    suffix = format_suffix(file)
+    if suffix not in READERS and request.role != "table":
+        _refuse_disguised(file, is_sure=request.role is not None)
+    return UploadedFile(file, request.role or _guessed_role(file, suffix), request.system or "")
+
+
+def _content(request: RequestFile) -> bytes:
+    if (request.text is None) == (request.base64 is None):
+        raise RequestError(422, f'{request.name} needs its content, as "text" or as "base64".')
+    if request.text is not None:
+        return request.text.encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(request.base64 or "", validate=True)
+    except (binascii.Error, ValueError):
+        raise RequestError(422, f"The content of {request.name} is not base64.") from None
+
+
+def _check_unpacked(files: Sequence[MemoryFile], limits: Limits) -> None:
+    """Raise if files are too large together when they are unpacked."""
+    size = 0
+    for file in files:
+        for part in _unpacked_sizes(file):
+            size += part
+            if size > limits.unpacked:
+                raise RequestError(
+                    413,
+                    f"The files up to {file.name} have more than {limits.unpacked:,} bytes when "
+                    "they are unpacked, the most that this server takes; send fewer segments.",
+                )
+
+
+def _unpacked_sizes(file: MemoryFile) -> Iterator[int]:
+    """Bytes of a file when it is unpacked, in parts, so that a large one need not be."""
+    suffix = format_suffix(file)
+    if suffix == ".xlsx":
+        try:
+            with zipfile.ZipFile(BytesIO(file.content)) as archive:
+                yield from [info.file_size for info in archive.infolist()]
+        except (zipfile.BadZipFile, ValueError):
+            return  # as its reader will say
+    elif suffix == ".parquet":
+        from adequa.io.parquet import parquet_file  # noqa: PLC0415  # an extra
+
+        metadata = parquet_file(file.name, lambda: BytesIO(file.content)).metadata
+        # Unpacked pages, which may still repeat a long text by its number in a dictionary.
+        yield from [
+            metadata.row_group(row).total_byte_size for row in range(metadata.num_row_groups)
+        ]
+    else:
+        yield from map(len, byte_blocks(file))
+
+
+def _guessed_role(file: MemoryFile, suffix: str) -> Role:
+    """The role of a file by its format, by what is in it, and by its name."""
+    if suffix in {".sgm", ".sgml", ".xml"}:
+        return _role_of_wmt(file)
+    if suffix.endswith(("xlf", "xliff")):
+        return _role_of_xliff(file)
+    if suffix in READERS and suffix != ".tmx":
+        return "table"
+    return _role_in_name(file.name) or ("references" if suffix == ".tmx" else "hypotheses")
+
+
+def _role_in_name(name: str) -> Role | None:
+    if _REFERENCE.search(name):
+        return "references"
+    return "source" if _SOURCE.search(name) else None
+
+
+def _role_of_wmt(file: MemoryFile) -> Role:
+    from adequa.io.wmt import read_marked_up  # noqa: PLC0415  # only where needed
+
+    parts = set(read_marked_up(file, advance=ignore).texts)
+    if {"hypotheses", "references"} <= parts:
+        return "table"
+    roles = [role for part, role in _ROLE_OF_PART.items() if part in parts]
+    by_name = _role_in_name(file.name)
+    return by_name if by_name in roles else roles[0]
+
+
+def _role_of_xliff(file: MemoryFile) -> Role:
+    from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
+
+    try:
+        read_bitext(file, None, language=None, advance=ignore)
+    except AdequaError:  # without alternatives of systems, or faulty, as its reader will say
+        return _role_in_name(file.name) or "hypotheses"
+    return "table"
+
+
+def _refuse_disguised(file: MemoryFile, *, is_sure: bool) -> None:
+    """Raise if a file that is plain text by its name is plainly something else.
+
+    Lines with the same number of tabs are a table too, unless somebody `is_sure` of its role.
+    """
+    if b"\x00" in file.content[:1000]:
+        return  # no text at all, as its reader will say
+    lines = list(islice(_lines(file), _TESTED_LINES))
+    ending = _disguised_ending(lines) or (".tsv" if _is_table(lines) and not is_sure else "")
+    if ending:
+        what = "mark-up" if ending in {".sgm", ".xml", ".tmx", ".xlf"} else "a table"
+        raise RequestError(
+            422,
+            f"{file.name} is plain text by its name, and {what} by its content; its name should "
+            f"end in {ending}.",
+            question={
+                "kind": "format",
+                "file": file.name,
+                "ending": ending,
+                "role": _role_in_name(file.name) or "hypotheses",
+            },
+        )
+
+
+def _lines(file: MemoryFile) -> Iterator[str]:
+    for block in line_blocks(file):
+        yield from (line for line in block if line.strip())
+
+
+def _disguised_ending(lines: Sequence[str]) -> str:
+    """The ending that a text should have that is mark-up or a table; empty for plain text.
+
+    >>> [_disguised_ending([line, "x"]) for line in ('<refset setid="a">', "mt\\tref", "A cat.")]
+    ['.sgm', '.tsv', '']
+    """
+    if not lines:
+        return ""
+    match = _MARK_UP.match(lines[0])
+    if match:
+        inner = next((found[1].lower() for found in map(_MARK_UP.match, lines[1:3]) if found), "")
+        return _ENDINGS.get(match[1].lower()) or _ENDINGS.get(inner, ".xml")
+    if all(map(_is_object, lines[:3])):
+        return ".jsonl"
+    if lines[0].strip() == "[" or (lines[0].startswith("[{") and len(lines) == 1):
+        return ".json"
+    known = {name for names in FIELDS.values() for name in names}
+    for separator, ending in (("\t", ".tsv"), (",", ".csv")):
+        cells = [cell.strip().strip('"').lower() for cell in lines[0].split(separator)]
+        if len(known.intersection(cells)) > 1:
+            return ending
+    return ""
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_table(lines: Sequence[str]) -> bool:
+    """Whether all of several lines have the same number of tabs."""
+    tabs = {line.count("\t") for line in lines}
+    return len(lines) > 1 and len(tabs) == 1 and 0 not in tabs
+
+
+# Reading
+
+
+def _read_one_table(
+    files: Sequence[UploadedFile],
+    tables: Sequence[UploadedFile],
+    request: FilesRequest,
+    limits: Limits,
+) -> ReadTexts:
+    file = tables[0].file
+    if len(files) > 1:
+        raise RequestError(
+            422,
+            f"{file.name} is a table, which holds all texts, and there are {len(files)} files: "
+            f"{_names(files)}; give it alone, or say what else it holds.",
+        )
+    summaries: list[InputSummary] = []
+    batches = read_table(
+        file,
+        columns={name: tuple(columns) for name, columns in (request.columns or {}).items()},
+        documents=True,
+        quoting=request.quoting,
+        systems=request.system_columns,
+        language=request.language,
+        describe=summaries.append,
+        batch=_BATCH,
+    )
+    systems = segments_from_batches(_within_limits(batches, file.name, limits))
+    return _texts(summaries, systems, request, columns=_column_names(file, request.quoting))
+
+
+def _read_together(
+    files: Sequence[UploadedFile], request: FilesRequest, limits: Limits
+) -> ReadTexts:
+    of_role = {
+        role: [each for each in files if each.role == role] for role in _ROLE_OF_PART.values()
+    }
+    if len(of_role["source"]) > 1:
+        raise RequestError(422, f"There is more than one source: {_names(of_role['source'])}.")
+    summaries: list[InputSummary] = []
+    batches = read_parallel(
+        [each.file for each in of_role["hypotheses"]],
+        [each.file for each in of_role["references"]],
+        next((each.file for each in of_role["source"]), None),
+        names=[each.system for each in of_role["hypotheses"]],
+        language=request.language,
+        describe=summaries.append,
+        batch=_BATCH,
+    )
+    systems = segments_from_batches(_within_limits(batches, _names(files), limits))
+    return _texts(summaries, systems, request)
+
+
+def _read_apart(files: Sequence[UploadedFile], request: FilesRequest, limits: Limits) -> ReadTexts:
+    """What each file holds by itself, where hypotheses or references are still missing."""
+    summaries: list[InputSummary] = []
+    hypotheses: dict[str, tuple[str, ...]] = {}
+    references: list[tuple[tuple[str, ...], ...]] = []
+    sources: tuple[str, ...] | None = None
+    for each in files:
+        part = read_part(each.file, each.role, name=each.system, language=request.language)
+        summaries.append(part.summary)
+        limits.check_segments(part.summary.segments * max(len(part.systems), 1))
+        for name, texts in part.systems.items():
+            if name in hypotheses:
+                raise RequestError(422, f'Two systems are called "{name}": {_names(files)}.')
+            hypotheses[name] = texts
+        if part.references is not None:
+            references.append(part.references)
+        sources = part.sources if part.sources is not None else sources
+    joined = tuple(
+        tuple(text for cells in row for text in cells) for row in zip(*references, strict=False)
+    )
+    detected_in = _all(joined or hypotheses.values())
+    return ReadTexts(
+        tuple(summaries),
+        (),
+        {},
+        hypotheses,
+        joined,
+        sources,
+        target_language(request.language, detected_in),
+    )
+
+
+def _all(columns: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    return (text for column in columns for text in column)
+
+
+def _texts(
+    summaries: Sequence[InputSummary],
+    systems: Mapping[str, Segments],
+    request: FilesRequest,
+    columns: Sequence[str] = (),
+) -> ReadTexts:
+    return ReadTexts(
+        tuple(summaries),
+        tuple(columns),
+        systems,
+        {},
+        (),
+        None,
+        language_of(systems, request.language),
+    )
+
+
+def language_of(systems: Mapping[str, Segments], given: str | None) -> TargetLanguage:
+    """The target language: the given one, or the one that the references are in."""
+    first = next(iter(systems.values()))
+    texts = (text for references in first.references for text in references)
+    pairs = (pair for segments in systems.values() for pair in segments.ids.get("lp", ()))
+    return target_language(given, texts, pairs)
+
+
+def _within_limits(batches: Iterable[Segments], name: str, limits: Limits) -> Iterator[Segments]:
+    """Batches, as long as they are within the limits of a request."""
+    count = 0
+    for batch in batches:
+        limits.check_segments(count + len(batch))
+        for field, texts in (
+            ("hypothesis", batch.hypotheses),
+            ("source", batch.sources or ()),
+            ("reference", [max(references, key=len) for references in batch.references]),
+        ):
+            limits.check_texts(f"{name}: the {field} in row", texts, count + 1)
+        for number, references in enumerate(batch.references, count + 1):
+            if len(references) > limits.references:
+                raise RequestError(
+                    422,
+                    f"{name}: row {number:,} has {len(references)} references, and this server "
+                    f"takes {limits.references} at most.",
+                )
+        count += len(batch)
+        yield batch
+
+
+def _column_names(file: MemoryFile, quoting: Quoting) -> tuple[str, ...]:
+    """The names of the columns of a table; none if it has none, or they cannot be read."""
+    if format_suffix(file) not in TABLES:
+        return ()
+    try:
+        with open_table(file, ignore, quoting) as table:
+            return tuple(name[:200] for name in table.column_names[:100])
+    except AdequaError:
+        return ()
+
+
+# Refusals
+
+
+def _refusal(error: AdequaError, table: MemoryFile | None = None) -> RequestError:
+    """The error of a reader as a request's: fields in place of options, and what can be decided."""
+    sentence = str(error)
+    question: dict[str, Any] | None = None
+    if table is not None and "--quoting" in sentence:
+        question = {"kind": "quoting", "file": table.name}
+    elif table is not None and ("--column" in sentence or "column" in sentence):
+        columns = _column_names(table, "auto")
+        question = {"kind": "columns", "file": table.name, "columns": list(columns)}
+    for option, field in _FIELDS_OF_OPTIONS:
+        sentence = option.sub(field, sentence)
+    return RequestError(422, sentence, question=question)
+
+
+def _names(files: Iterable[UploadedFile]) -> str:
+    return ", ".join(each.file.name for each in files)

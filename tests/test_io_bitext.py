@@ -1,0 +1,364 @@
+"""TMX, XLIFF and workbooks: texts without codes, aligned by their ids, read safely."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+from typing import Any
+
+import pytest
+
+from adequa.errors import AdequaError
+from adequa.io.read import InputSummary, read, read_parallel, read_table
+from adequa.io.text import MemoryFile
+from adequa.segments import Segments
+
+openpyxl = pytest.importorskip("openpyxl")
+
+TMX = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4">
+  <header creationtool="x" creationtoolversion="1" segtype="sentence" o-tmf="x" adminlang="en"
+    srclang="en" datatype="html"/>
+  <body>
+    <tu tuid="a"><prop type="x">p</prop>
+      <tuv xml:lang="en">
+        <seg>The <bpt i="1">&lt;b&gt;</bpt>cat<ept i="1">&lt;/b&gt;</ept>.</seg></tuv>
+      <tuv xml:lang="de-DE"><seg>Die <hi>Katze</hi><ph>&lt;br <sub>alt</sub>/&gt;</ph>.</seg></tuv>
+    </tu>
+    <tu tuid="b"><tuv xml:lang="en"><seg>A dog
+        barks.</seg></tuv>
+      <tuv xml:lang="de-DE"><seg>Ein Hund &amp; mehr.</seg></tuv></tu>
+  </body>
+</tmx>
+"""
+XLIFF_1 = """<?xml version="1.0"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+ <file original="page.html" source-language="en" target-language="de" datatype="html">
+  <header><note>no text</note></header>
+  <body>
+   <group id="g"><trans-unit id="1">
+     <source>The <g id="1">cat</g><x id="2"/>.</source>
+     <target state="translated">Die <g id="1">Katze</g><x id="2"/>.</target>
+     <note>leave this</note>
+     <alt-trans origin="MT A"><source>x</source>
+       <target>Der <g id="1">Kater</g>.</target></alt-trans>
+     <alt-trans origin="MT B"><target>Katze.</target></alt-trans>
+     <alt-trans origin="MT B"><target>second</target></alt-trans>
+     <alt-trans alttranstype="previous-version"><target>old</target></alt-trans>
+   </trans-unit></group>
+   <trans-unit id="no" translate="no"><source>CODE</source></trans-unit>
+   <trans-unit id="2">
+     <source>A dog. It <bpt id="1">&lt;i></bpt>barks<ept id="1">&lt;/i></ept>.</source>
+     <seg-source><mrk mtype="seg" mid="0">A dog.</mrk> <mrk mtype="seg" mid="1">It
+       <bpt id="1">&lt;i></bpt>barks<ept id="1">&lt;/i></ept>.</mrk></seg-source>
+     <target><mrk mtype="seg" mid="0">Ein Hund.</mrk> <mrk mtype="seg" mid="1">Er
+       <bpt id="1">&lt;i></bpt>bellt<ept id="1">&lt;/i></ept>.</mrk></target>
+     <alt-trans origin="MT A"><target><mrk mtype="seg" mid="0">Hund.</mrk><mrk mtype="seg"
+       mid="1">Bellt.</mrk></target></alt-trans>
+     <alt-trans origin="MT B"><target><mrk mtype="seg" mid="0">Hunde.</mrk><mrk mtype="seg"
+       mid="1">Bellen.</mrk></target></alt-trans>
+   </trans-unit>
+  </body>
+ </file>
+</xliff>
+"""
+XLIFF_2 = """<?xml version="1.0"?>
+<xliff version="2.0" srcLang="en" trgLang="de" xmlns="urn:oasis:names:tc:xliff:document:2.0"
+  xmlns:mtc="urn:oasis:names:tc:xliff:matches:2.0">
+ <file id="f1" original="page.html">
+  <unit id="1">
+   <mtc:matches><mtc:match ref="#m" origin="MT A"><source>x</source>
+     <target>Der Kater.</target></mtc:match>
+     <mtc:match ref="#m" origin="MT B"><source>x</source><target>Katze.</target></mtc:match>
+   </mtc:matches>
+   <segment><source>The <pc id="1">cat</pc><ph id="2"/>.</source>
+     <target>Die <pc id="1">Katze</pc><ph id="2"/>.</target></segment>
+  </unit>
+  <unit id="no" translate="no"><segment><source>CODE</source></segment></unit>
+  <unit id="2">
+   <mtc:matches>
+     <mtc:match ref="#s0" origin="MT A"><target>Hund.</target></mtc:match>
+     <mtc:match ref="#m1" origin="MT A"><target>Bellt.</target></mtc:match>
+     <mtc:match ref="#s0" origin="MT B"><target>Hunde.</target></mtc:match>
+     <mtc:match ref="#m1" origin="MT B"><target>Bellen.</target></mtc:match>
+   </mtc:matches>
+   <segment id="s0"><source>A dog.</source><target>Ein Hund.</target></segment>
+   <ignorable><source> </source></ignorable>
+   <segment id="s1">
+     <source><mrk id="m1" type="mtc:match">It <sc id="3"/>barks<ec startRef="3"/>.</mrk>
+     </source><target>Er bellt.</target></segment>
+  </unit>
+ </file>
+</xliff>
+"""
+
+
+def file(name: str, content: str | bytes) -> MemoryFile:
+    return MemoryFile(name, content if isinstance(content, bytes) else content.encode())
+
+
+def refusal(*paths: Any, **options: Any) -> str:
+    with pytest.raises(AdequaError) as caught:
+        read(*paths, **options)
+    return str(caught.value)
+
+
+def test_tmx_in_every_role() -> None:
+    texts = file("out.txt", "Die Katze.\nDer Hund.\n")
+    segments = read(hypotheses=texts, references=file("m.tmx", TMX))
+    assert segments.references == (("Die Katze.",), ("Ein Hund & mehr.",))
+    assert segments.sources == ("The cat.", "A dog barks.")
+    assert "doc" not in segments.ids
+    again = read(hypotheses=file("m.tmx", TMX), references=texts, source=file("m.tmx", TMX))
+    assert (again.hypotheses, again.sources) == (
+        ("Die Katze.", "Ein Hund & mehr."),
+        segments.sources,
+    )
+    assert refusal(file("m.tmx", TMX)).startswith("m.tmx holds sources and one translation of each")
+
+
+def test_tmx_of_several_languages() -> None:
+    more = TMX.replace("</tuv>\n    </tu>", '</tuv><tuv xml:lang="fr"><seg>chat</seg></tuv></tu>')
+    more = more.replace(
+        "mehr.</seg></tuv></tu>", 'mehr.</seg></tuv><tuv xml:lang="fr"><seg>chien</seg></tuv></tu>'
+    )
+    texts = file("out.txt", "a\nb\n")
+    assert refusal(hypotheses=texts, references=file("m.tmx", more)) == (
+        "m.tmx has 3 languages: its languages are en, de-DE, fr. Say which one to read with -l, "
+        "such as -l en-de."
+    )
+    for language in ("fr", "en-fr", "FR"):
+        segments = read(hypotheses=texts, references=file("m.tmx", more), language=language)
+        assert segments.references == (("chat",), ("chien",))
+    for language in ("de", "en-de", "de-DE", "en-de-DE"):
+        segments = read(hypotheses=texts, references=file("m.tmx", more), language=language)
+        assert segments.references[0] == ("Die Katze.",)
+    assert "has no translation into en-ja" in refusal(
+        hypotheses=texts, references=file("m.tmx", more), language="en-ja"
+    )
+    gap = more.replace('<tuv xml:lang="fr"><seg>chien</seg></tuv>', "")
+    assert refusal(hypotheses=texts, references=file("m.tmx", gap), language="fr") == (
+        'm.tmx, unit b has no translation into "fr".'
+    )
+
+
+def test_tmx_without_ids_is_matched_by_position() -> None:
+    numbered = TMX.replace(' tuid="a"', "").replace(' tuid="b"', "")
+    marked = (
+        '<refset setid="t"><doc docid="d" sysid="r"><seg id="7">x</seg><seg id="8">y</seg></doc>'
+        "</refset>"
+    )
+    segments = read(hypotheses=file("m.tmx", numbered), references=file("r.sgm", marked))
+    assert segments.ids["doc"] == ("d", "d")
+    assert refusal(hypotheses=file("o.txt", "a\n"), references=file("m.tmx", numbered)) == (
+        "All files need the same number of segments, but o.txt has 1 line, m.tmx has 2 segments."
+    )
+
+
+KEYS = ("The cat.", "A dog.", "It barks."), ("Die Katze.", "Ein Hund.", "Er bellt.")
+
+
+@pytest.mark.parametrize("content", [XLIFF_1, XLIFF_2], ids=["1.2", "2.0"])
+def test_xliff_in_every_role(content: str) -> None:
+    texts = file("out.txt", "a\nb\nc\n")
+    segments = read(hypotheses=texts, references=file("r.xlf", content))
+    assert segments.sources == KEYS[0]
+    assert segments.references == tuple((text,) for text in KEYS[1])
+    assert segments.ids["doc"] == ("page.html",) * 3
+    assert read(hypotheses=file("t.xliff", content), references=texts).hypotheses == KEYS[1]
+    assert (
+        read(hypotheses=texts, references=texts, source=file("t.xlf", content)).sources == KEYS[0]
+    )
+    whole = read(file("t.xlf", content))
+    assert whole.ids["system"] == ("MT A",) * 3 + ("MT B",) * 3
+    assert whole.hypotheses == ("Der Kater.", "Hund.", "Bellt.", "Katze.", "Hunde.", "Bellen.")
+    assert whole.references[:3] == segments.references
+
+
+def test_xliff_files_are_aligned_by_their_ids() -> None:
+    other = XLIFF_1.replace('id="1">\n', 'id="9">\n')
+    assert refusal(hypotheses=file("a.xlf", XLIFF_1), references=file("b.xlf", other)) == (
+        "The files do not hold the same segments in the same order: position 1 is a.xlf, "
+        'document "page.html", segment 1, but b.xlf, document "page.html", segment 9.'
+    )
+    both = read(hypotheses=file("a.xlf", XLIFF_1), references=file("b.xlf", XLIFF_1))
+    assert both.sources == KEYS[0]
+    # Sources that differ between files are those of neither.
+    other = XLIFF_1.replace("A dog.", "One dog.")
+    assert read(hypotheses=file("a.xlf", XLIFF_1), references=file("b.xlf", other)).sources is None
+
+
+def test_xliff_without_targets() -> None:
+    untranslated = XLIFF_2.replace("<target>Ein Hund.</target>", "")
+    texts = file("out.txt", "a\nb\nc\n")
+    hypotheses = read(hypotheses=file("t.xlf", untranslated), references=texts).hypotheses
+    assert hypotheses == ("Die Katze.", "", "Er bellt.")
+    assert refusal(hypotheses=texts, references=file("r.xlf", untranslated)) == (
+        'r.xlf, "page.html", unit 2.s0 has no target, which is the reference.'
+    )
+    alone = (
+        '<xliff version="1.2"><file original="a"><body><trans-unit id="1"><source>x</source>'
+        "{}</trans-unit></body></file></xliff>"
+    )
+    assert refusal(hypotheses=file("t.xlf", alone.format("")), references=texts) == (
+        "t.xlf holds sources and no targets: nothing is translated in it."
+    )
+    translated = alone.format("<target>y</target>")
+    assert refusal(file("t.xlf", translated)).startswith(
+        "t.xlf holds sources and targets, and no alternative translations to score"
+    )
+    gap = XLIFF_2.replace(
+        '<mtc:match ref="#m1" origin="MT B"><target>Bellen.</target></mtc:match>', ""
+    )
+    assert refusal(file("t.xlf", gap)) == (
+        'System "MT B" in t.xlf lacks document "page.html", segment 2.s1.'
+    )
+    assert "holds no segments" in refusal(file("t.xlf", "<xliff version='2.0'/>"))
+
+
+def test_encodings_and_white_space() -> None:
+    utf16 = TMX.replace("utf-8", "utf-16").encode("utf-16")
+    texts = file("out.txt", "a\nb\n")
+    segments = read(hypotheses=texts, references=MemoryFile("m.tmx", utf16))
+    assert segments.references[1] == ("Ein Hund & mehr.",)
+    kept = XLIFF_1.replace('<trans-unit id="2">', '<trans-unit id="2" xml:space="preserve">')
+    sources = read(hypotheses=file("a.xlf", kept), references=file("b.xlf", kept)).sources
+    assert sources is not None
+    assert sources[2] == "It\n       barks."
+
+
+LAUGHS = (
+    '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "' + "&a;" * 9 + '"><!ENTITY c "' + "&b;" * 9 + '">]>'
+)
+BAD = {
+    "entities": (LAUGHS, "line 1 declares an entity, which is not read"),
+    "a file": ('<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>', "declares an entity"),
+    "an address": (
+        '<!DOCTYPE x [<!ENTITY % a SYSTEM "http://localhost/">%a;]>',
+        "declares an entity",
+    ),
+}
+
+
+@pytest.mark.parametrize("prolog", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("name", ["m.tmx", "m.xlf", "m.xml"])
+def test_entities_are_not_expanded(name: str, prolog: tuple[str, str]) -> None:
+    content = f'<?xml version="1.0"?>{prolog[0]}<x>&a;</x>'
+    message = refusal(hypotheses=file("a.txt", "a\n"), references=file(name, content))
+    assert message.startswith(f"{name}, line 1")
+    assert prolog[1] in message
+
+
+@pytest.mark.parametrize("name", ["m.tmx", "m.xlf", "m.xml"])
+def test_broken_xml_has_its_line(name: str) -> None:
+    texts = file("a.txt", "a\n")
+    assert refusal(hypotheses=texts, references=file(name, "<x>\n<y>\n</x>")) == (
+        f"{name}, line 3: broken XML (mismatched tag)."
+    )
+    assert "broken XML (no element found)" in refusal(hypotheses=texts, references=file(name, ""))
+    assert "broken XML (undefined entity)" in refusal(
+        hypotheses=texts, references=file(name, "<x>&nbsp;</x>")
+    )
+    deep = "<g>" * 5000 + "</g>" * 5000
+    assert "more than 200 elements" in refusal(hypotheses=texts, references=file(name, deep))
+    assert "encoding" in refusal(
+        hypotheses=texts, references=file(name, '<?xml version="1.0" encoding="klingon"?><x/>')
+    )
+
+
+# Workbooks
+
+
+def workbook(*sheets: tuple[str, list[list[object]]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets:
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+ROWS: list[list[object]] = [
+    ["mt", "ref", "id"],
+    ['a "b", c', "x\ny", 7],
+    [7, "z", 8.0],
+    [None, "w", 9],
+]
+
+
+def test_workbooks(tmp_path: Any) -> None:
+    blank: list[list[object]] = [[None, None, None]] * 3
+    content = workbook(("First", [*blank, *ROWS, *blank]), ("Other", [["mt", "ref"], ["h", "r"]]))
+    summaries: list[InputSummary] = []
+    path = tmp_path / "b.xlsx"
+    path.write_bytes(content)
+    batches = list(read_table(path, keep_ids=("id",), describe=summaries.append))
+    assert batches == [
+        Segments(
+            ('a "b", c', "7", ""),
+            (("x\ny",), ("z",), ("w",)),
+            ids={"system": ("b",) * 3, "id": ("7", "8", "9")},
+        )
+    ]
+    assert str(summaries[0]) == f"{path}: 3 segments, 1 system, 1 reference"
+    assert read(f"{path}:Other").hypotheses == ("h",)
+    assert refusal(f"{path}:Othr") == (
+        f'{path} has no sheet "Othr". Did you mean "Other"? It has: First, Other.'
+    )
+
+
+def test_workbooks_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def message(rows: list[list[object]]) -> str:
+        return refusal(MemoryFile("b.xlsx", workbook(("S", rows))))
+
+    assert message([["mt", "ref"], ["a", "b"], ["=A1", "b"]]) == (
+        'b.xlsx, row 3: "mt" is a formula without a stored value; open the file in a spreadsheet '
+        "and save it, or give it as CSV."
+    )
+    assert message([["mt", "ref"], ["#N/A", "b"]]) == 'b.xlsx, row 2: "mt" is the error #N/A.'
+    assert message([["mt", "ref"], ["a", None]]).startswith('b.xlsx, row 2: "ref" is empty')
+    assert message([["mt", "ref"], ["a", "b", "c"]]) == (
+        "b.xlsx, row 2 has 3 cells, but the header names 2."
+    )
+    assert message([]) == "b.xlsx is empty: there is nothing to score."
+    assert refusal(MemoryFile("b.xlsx", b"\xd0\xcf\x11\xe0old")).startswith(
+        "b.xlsx is an old Excel file, or has a password"
+    )
+    assert refusal(MemoryFile("b.xlsx", b"mt\tref\n")).startswith("b.xlsx cannot be read as XLSX")
+    assert refusal("none.xlsx") == "There is no file none.xlsx."
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w") as archive:
+        archive.writestr("xl/workbook.xml", '<!DOCTYPE x [<!ENTITY a "b">]><x/>')
+    assert "declares an entity" in refusal(MemoryFile("b.xlsx", bomb.getvalue()))
+    hidden = io.BytesIO()
+    with zipfile.ZipFile(hidden, "w") as archive:
+        comment = f"<!--{'x' * 100_000}-->"
+        archive.writestr("xl/workbook.xml", f'{comment}<!DOCTYPE x [<!ENTITY a "b">]><x/>')
+        archive.writestr("xl/broken.xml", "no XML")
+    assert "declares an entity" in refusal(MemoryFile("b.xlsx", hidden.getvalue()))
+    assert refusal(MemoryFile("b.xlsx.gz", b"")) == (
+        "b.xlsx.gz: a workbook is compressed by itself; unpack the file first."
+    )
+    monkeypatch.setattr("adequa.io.xlsx._LARGEST", 1000)
+    assert "more than the 0 MB that are read" in message(ROWS)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert message_without_package() == (
+        "b.xlsx: reading XLSX needs openpyxl; install it with: pip install 'adequa[xlsx]'"
+    )
+
+
+def message_without_package() -> str:
+    return refusal(MemoryFile("b.xlsx", b""))
+
+
+def test_a_part_that_lacks_a_role() -> None:
+    """Files without what a role needs say so, as those of WMT do."""
+    with pytest.raises(AdequaError, match="no known format"):
+        list(read_table(file("a.docx", "")))
+    with pytest.raises(AdequaError, match="is a table by its name"):
+        list(read_parallel([file("a.xlsx", "")], [file("b.txt", "x\n")]))
