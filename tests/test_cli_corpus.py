@@ -56,15 +56,16 @@ def test_what_the_metric_remarks_is_told_as_of_one_file(tmp_path: Path, workers:
     rows = [*read_jsonl(corpus / "a.jsonl"), *read_jsonl(corpus / "b.jsonl")]
     whole = write_jsonl(tmp_path / "corpus.jsonl", rows)
     shown = run("score", "-i", whole, "-m", "adequa", "-l", "en")
-    read, *expected = shown.stderr.splitlines()
+    read, german, *expected = shown.stderr.splitlines()
+    assert german.endswith("the references look German, and the language given is English.")
     assert read.endswith("corpus.jsonl: 5 segments, 1 system, 1 reference")
     assert [line[:33] for line in expected] == [
         "note: empty hypotheses of corpus:",
         "note: 3 hypotheses of 4 that adeq",
     ]
     out = tmp_path / "out"
-    command = ("score", "-i", corpus, "-o", f"{out}/", "-m", "adequa", "--workers", workers)
-    command = (*command, "-l", "en")
+    named = ("-i", corpus, "-o", f"{out}/", "-m", "adequa", "-l", "en")
+    command = ("score", *named, "--workers", workers)
     assert run(*command).stderr.splitlines()[1:] == expected
     assert run(*command).stderr.splitlines()[1:] == expected  # of shards that are kept
     # A record from before there were counts says nothing of them: its shard is scored anew.

@@ -411,7 +411,7 @@ def test_bad_columns() -> None:
         "Say which one to read with --column src=NAME."
     )
     assert error(path, columns={"hyp": ("mt",)}) == (
-        '--column hyp=mt: there is no "hyp" to read. There are: mt, ref, src, system, doc.'
+        '--column hyp=mt: there is no "hyp" to read. There are: mt, ref, src, system, doc, lp.'
     )
     assert error(path, keep_ids=("documents",)) == (
         't.tsv has no column "documents". Did you mean "document"? '
@@ -427,7 +427,7 @@ def test_bad_columns() -> None:
         (
             ["sistem=a"],
             '--column sistem=a: there is no "sistem" to read. Did you mean "system"? '
-            "There are: mt, ref, src, system, doc.",
+            "There are: mt, ref, src, system, doc, lp.",
         ),
     ]:
         with pytest.raises(AdequaError) as caught:
