@@ -16,6 +16,7 @@ from adequa.errors import AdequaError, counted
 from adequa.io.text import Advance, FilePath, SegmentKey, display_name, text_format
 from adequa.io.wmt import MarkedText, MarkedUp, TextKind, collected
 from adequa.io.xml import LANGUAGE, inline_text, local_name, preserves_space, xml_events
+from adequa.languages import known_language
 
 _ANY_LANGUAGE = "*all*"
 _UNNAMED = "alternative"  # the system of alternative translations without an origin
@@ -147,6 +148,8 @@ def _matching_pair(languages: Sequence[str], wanted: str) -> tuple[str | None, s
     ('en-US', 'de-AT')
     >>> _matching_pair(["EN", "DE"], "de"), _matching_pair(["en", "de"], "fr")
     ((None, 'DE'), None)
+    >>> _matching_pair(["eng", "de-DE"], "English-German")
+    ('eng', 'de-DE')
     """
     target = _matching(languages, wanted)
     if target is not None:
@@ -157,7 +160,24 @@ def _matching_pair(languages: Sequence[str], wanted: str) -> tuple[str | None, s
         target = _matching(languages, "-".join(parts[cut:]))
         if source is not None and target is not None:
             return source, target
-    return None
+    named = known_language(wanted, "given")  # other codes, and names
+    target = None if named is None else _of_code(languages, named.code, named.variant)
+    if named is None or target is None:
+        return None
+    return _of_code(languages, named.source), target
+
+
+def _of_code(languages: Sequence[str], code: str | None, variant: str | None = None) -> str | None:
+    """The one language of this code, and of this variant where there is one."""
+    known = {each: known_language(each, "given") for each in languages}
+    matching = [
+        each
+        for each, language in known.items()
+        if language is not None
+        and language.code == code
+        and (variant is None or language.variant == variant)
+    ]
+    return matching[0] if len(matching) == 1 else None
 
 
 def _matching(languages: Sequence[str], code: str) -> str | None:

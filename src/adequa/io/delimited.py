@@ -54,13 +54,12 @@ def open_text_table(
 
 def delimited_table(rows: DelimitedRows) -> OpenTable:
     """A TSV or CSV table."""
-    name, left = rows.name, iter(rows)
+    name = rows.name
     column_names = tuple(rows.header)
     width = len(column_names)
 
     def chunks(columns: Columns, size: int) -> Iterator[Chunk]:
-        while part := list(islice(left, size)):
-            numbers, cells, _ = zip(*part, strict=True)
+        for numbers, cells in rows.batches(size):
             if set(map(len, cells)) != {width}:
                 row = next(row for row, each in enumerate(cells) if len(each) != width)
                 raise AdequaError(

@@ -14,7 +14,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import IO, NamedTuple, TypeAlias
 
@@ -56,6 +56,7 @@ class DelimitedRows:
     ) -> None:
         self.name = name
         self.used: UsedQuoting | None = None
+        self._raw_lines: Iterator[str] | None = None  # once it is certain that all are raw
         self._lines = iter(lines)
         first = next(self._lines, "")
         self.separator, is_named = _separator(first, is_csv=is_csv)
@@ -97,11 +98,34 @@ class DelimitedRows:
             case "auto":
                 yield from self._undecided()
 
+    def batches(self, size: int) -> Iterator[tuple[Sequence[int], Sequence[list[str]]]]:
+        """All rows after the header in batches: the numbers of their lines, and their cells."""
+        rows = iter(self)
+        number = 0
+        while self._raw_lines is None:
+            part = list(islice(rows, size))
+            if not part:
+                return
+            numbers, cells, _ = zip(*part, strict=True)
+            yield numbers, cells
+            number = numbers[-1] + 1
+        # Most large files: nothing is left to decide, and rows are cut many at a time.
+        separator = self.separator
+        while lines := list(islice(self._raw_lines, size)):
+            following = number + len(lines)
+            yield (
+                range(number, following),
+                [line.removesuffix("\r").split(separator) for line in lines],
+            )
+            number = following
+
     def _cut(self, line: str) -> list[str]:
         return line.removesuffix("\r").split(self.separator)
 
     def _raw(self, lines: Iterable[str], number: int) -> Iterator[NumberedRow]:
-        separator = self.separator
+        separator, lines = self.separator, iter(lines)
+        if self.used is not None:
+            self._raw_lines = lines
         for line_number, line in enumerate(lines, number):
             if self.used is None and '"' in line:
                 self.used = "none"

@@ -150,13 +150,17 @@ function bucketCard(metric, dimension, number) {
 
 function showBuckets() {
   const metric = selectedMetric();
-  byId("where-note").textContent = metric.has_segments
-    ? `${metricLabel(metric)} (${direction(metric)}) of ${data.systems[selection.b]} minus ` +
-      `${data.systems[selection.a]} on subsets of the segments. * the ` +
-      `${formatLevel(data.settings.confidence)} interval of the difference excludes zero; of so ` +
-      "many subsets, some do by chance. Intervals are computed against the baseline only. Choose a " +
-      "subset to see its segments."
-    : `${metric.name} has no segment scores.`;
+  const words =
+    `${metricLabel(metric)} (${direction(metric)}) of ${data.systems[selection.b]} minus ` +
+    `${data.systems[selection.a]} on subsets of the segments. * the ` +
+    `${formatLevel(data.settings.confidence)} interval of the difference excludes zero; of so ` +
+    "many subsets, some do by chance. Intervals are computed against the baseline only. ";
+  replace(
+    byId("where-note"),
+    metric.has_segments
+      ? [words, forScreens("Choose a subset to see its segments.")]
+      : `${metric.name} has no segment scores.`,
+  );
   replace(
     byId("buckets"),
     metric.has_segments && details

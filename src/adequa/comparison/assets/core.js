@@ -96,6 +96,9 @@ function warningMark(metric) {
   );
 }
 
+// Words that are of no use on paper.
+const forScreens = (words) => element("span", { class: "control" }, words);
+
 const metricLabel = (metric) => (metric.warning ? `${metric.name} ⚠` : metric.name);
 const direction = (metric) =>
   metric.higher_is_better ? "↑ higher is better" : "↓ lower is better";

@@ -155,12 +155,16 @@ function matrixCell(metric, row, column) {
 
 function showMatrix() {
   byId("matrix-part").hidden = data.systems.length < 3;
+  byId("matrix-part").classList.toggle("many", data.systems.length > 8); // for paper
   const metric = selectedMetric();
   const order = orderBy(metric);
-  byId("matrix-note").textContent =
+  replace(
+    byId("matrix-note"),
     `Difference of ${metricLabel(metric)} (${direction(metric)}): the system of the row minus the ` +
-    `system of the column. * and colour: significant (p ≤ ${data.settings.alpha} after Holm’s ` +
-    "correction). Choose a cell to compare its two systems in the rest of the page.";
+      `system of the column. * and colour: significant (p ≤ ${data.settings.alpha} after Holm’s ` +
+      "correction). ",
+    forScreens("Choose a cell to compare its two systems in the rest of the page."),
+  );
   const head = order.map((index) => element("th", { scope: "col" }, systemName(index)));
   const rows = order.map((row) =>
     element(
