@@ -60,7 +60,7 @@ _ENTRY = re.compile(
 )
 _COMPLETE = 4  # stage of a text
 # Classes that would only cast doubt on a language of which they are a rare form.
-_LEFT_OUT = {"azb", "bos_cyrl", "cnr", "cnr_cyrl", "cnr_latn", "pmy"}
+_LEFT_OUT = {"azb", "bos_cyrl", "cnr", "cnr_cyrl", "cnr_latn", "pmy", "und"}
 
 
 def declarations(package: Path) -> Iterator[tuple[str, list[str], list[str]]]:

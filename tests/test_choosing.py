@@ -222,7 +222,7 @@ def test_every_format_by_the_ending_of_the_file(verb: str, nbest: Path, tmp_path
     assert (tmp_path / "best").read_text(encoding="utf-8") == piped
     run(*words, "-o", tmp_path / "best.json")
     content = json.loads((tmp_path / "best.json").read_text(encoding="utf-8"))
-    assert list(content) == ["metric", "signature", "sentences"]
+    assert list(content) == ["metric", "signature", "language", "sentences"]
     assert content["sentences"] == [json.loads(line) for line in piped.splitlines()]
     run(*words, "-o", tmp_path / "best.tsv")
     header, first, *_ = (tmp_path / "best.tsv").read_text(encoding="utf-8").splitlines()

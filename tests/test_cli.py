@@ -365,7 +365,7 @@ def test_completion_offers_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     # More than a pipe holds, so that writing meets the closed end.
     (tmp_path / "text.txt").write_text("a\n" * 20_000, encoding="utf-8")
-    command = f'"{sys.executable}" -m adequa score -t text.txt -r text.txt -m wer --segments'
+    command = f'"{sys.executable}" -m adequa score -t text.txt -r text.txt -m wer --segments -q'
     shown = in_shell(f'{command} | head -n 1; echo "${{PIPESTATUS[0]}}"', tmp_path)
     assert shown.stdout.splitlines()[0].startswith("system")
     assert shown.stdout.splitlines()[1] == "1"
@@ -377,7 +377,11 @@ def test_no_bar_for_quick_work_on_a_terminal() -> None:
     reader, writer = pty.openpty()
     command = [sys.executable, "-m", "adequa", "score", "-t", "fluent.txt", "-r", "reference.txt"]
     shown = subprocess.run(
-        [*command, "-m", "wer"], stderr=writer, stdout=subprocess.PIPE, cwd=EXAMPLES, check=True
+        [*command, "-m", "wer"],
+        stderr=writer,
+        stdout=subprocess.PIPE,
+        cwd=EXAMPLES,
+        check=True,
     )
     os.close(writer)
     try:

@@ -111,8 +111,9 @@ def test_equal_systems_are_no_find_with_the_p_values_of_sacrebleu() -> None:
 
 def test_few_differing_segments_get_a_note() -> None:
     """Two-sided, n segments that differ make a p-value of 2^(1 - n) at least."""
+    base = [f"{text} x" for text in REFERENCES]
     for changed, expected in ((5, True), (6, False)):
-        systems = {"base": REFERENCES, "new": ["x"] * changed + REFERENCES[changed:]}
+        systems = {"base": base, "new": ["x"] * changed + base[changed:]}
         comparison = compare(systems, REFERENCES, "wer", settings=QUICK)
         assert comparison.metrics[0].pairs[0].differing == changed
         assert comparison.metrics[0].pairs[0].significant != expected

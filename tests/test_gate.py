@@ -35,7 +35,9 @@ CLOSE = [*system(REFERENCES, 0.1, seed=3)]
 def verdict(candidate: list[str], rules: GateRules, baseline: list[str] = GOOD) -> GateResult:
     systems = {"base": baseline, "candidate": candidate}
     metrics = [rule.metric for rule in rules.rules]
-    return apply_rules(compare(systems, REFERENCES, metrics, settings=rules.settings()), rules)
+    settings = rules.settings()
+    comparison = compare(systems, REFERENCES, metrics, settings=settings, language="en")
+    return apply_rules(comparison, rules)
 
 
 def quick(*rules: Rule, **settings: object) -> GateRules:

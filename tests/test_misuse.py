@@ -11,7 +11,7 @@ import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 import adequa
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, AdequaWarning
 from adequa.learned.blend import Blend
 from adequa.metrics.sacrebleu_metrics import BLEU
 from adequa.progress import Progress
@@ -48,7 +48,8 @@ def test_references_have_one_layout_everywhere(call: Callable[..., Any]) -> None
         call(REFERENCES, layout="foo")
     by_segment = list(zip(*NESTED, strict=True))
     assert call(NESTED, layout="streams") == call(by_segment, layout="segments")
-    assert call([REFERENCES]) == call(REFERENCES)
+    with pytest.warns(AdequaWarning, match='as sacreBLEU has them.* Say layout="streams"'):
+        assert call([REFERENCES]) == call(REFERENCES)
 
 
 SENTENCES: dict[str, tuple[Callable[[], object], str]] = {

@@ -189,8 +189,8 @@ def test_bad_lists(hypotheses: object, references: object, sentence: str) -> Non
 
 
 def test_something_else_than_a_metric() -> None:
-    with pytest.raises(AdequaError, match="metric must be a metric's name or a metric, not None."):
-        adequa.score(["a"], ["a"], metric=None)  # type: ignore[call-overload]
+    with pytest.raises(AdequaError, match="metric must be a metric's name or a metric, not 3."):
+        adequa.score(["a"], ["a"], metric=3)  # type: ignore[call-overload]
 
 
 def test_public_names() -> None:

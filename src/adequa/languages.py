@@ -225,6 +225,16 @@ def _is_region(part: str) -> bool:
     return part.upper() in _countries() or bool(_NUMBERED_REGION.fullmatch(part))
 
 
+def are_related(one: str | None, other: str | None) -> bool:
+    """Whether two codes may name one language: equal, of one macrolanguage, or one not known.
+
+    >>> are_related("hr", "sh"), are_related("de", None), are_related("de", "nl")
+    (True, True, False)
+    """
+    wider = {_MACROLANGUAGES.get(code, code) for code in (one, other) if code is not None}
+    return len(wider) < _SIDES
+
+
 def target_language(
     given: str | TargetLanguage | None, texts: Iterable[str], pairs: Iterable[str] = ()
 ) -> TargetLanguage:
@@ -279,14 +289,33 @@ def detect_language(texts: Iterable[str]) -> TargetLanguage:
     return UNKNOWN_LANGUAGE if code is None else TargetLanguage(code, "detected")
 
 
+def is_ambiguous(texts: Iterable[str]) -> bool:
+    """Whether texts whose language is not known have too much in them to be taken for English.
+
+    >>> is_ambiguous(["So it is."]), is_ambiguous(["東京都"])
+    (False, True)
+    """
+    sample = _sample(texts)
+    script, letters = _main_script(sample)
+    has_letters = letters.total() > 0
+    return has_letters and (script != "LATIN" or len(word_counts(sample)) >= _MANY_WORDS)
+
+
 _MOST_TEXTS, _MOST_CHARACTERS = 400, 40_000  # of a sample; more would cost time and change nothing
 _LONGEST_TEXT = 1000  # characters that are read of one text
 _FEW_LETTERS = 10  # enough for a script that only one language has
 _MANY_LETTERS, _MANY_WORDS = 60, 12  # different words; fewer of a shared script prove nothing
 _MAIN_SCRIPT = 0.6  # fraction of all letters that must be of one script
-_MARGIN, _RELATIVE_MARGIN = 60.0, 0.02  # nats over the second language, in all and an n-gram
+_MARGIN, _RELATIVE_MARGIN = 60.0, 0.12  # nats over the second language, in all and an n-gram
+# Languages with a close relative, which is nearly as likely even for much text.
+_RELATED = frozenset(
+    {"bs", "ca", "da", "en", "es", "gl", "hr", "mai", "nb", "nn", "pt", "sl", "sr"}
+)
+_RELATED_MARGIN = 0.04
+# Languages for which short texts of a larger relative are easily taken.
+_MINOR, _MINOR_MARGIN = frozenset({"ast", "bho", "sco"}), 0.3
 _CLOSE_MARGIN = 0.06  # nats an n-gram over another language of the same macrolanguage
-_HAN_LETTERS = 30  # without kana, from which on a text is Chinese and not a Japanese heading
+_HAN_LETTERS = 20  # without kana, from which on a text is Chinese and not a Japanese heading
 _KANA, _NO_KANA = (
     0.05,
     0.005,
@@ -352,11 +381,14 @@ def _by_ngrams(texts: Sequence[str], script: str, letters: int) -> str | None:
         return None
     scores, count = model.scores(words, script)
     best = model.codes[int(scores.argmax())]
-    if best in _MACROLANGUAGES and model.margin(scores, {best}) < _CLOSE_MARGIN * count:
-        best = _MACROLANGUAGES[best]  # the answer for its languages together
-    languages = {best, *(code for code, parent in _MACROLANGUAGES.items() if parent == best)}
-    if model.margin(scores, languages) < max(_MARGIN, _RELATIVE_MARGIN * count):
+    parent = _MACROLANGUAGES.get(best, best)
+    languages = {best, *(code for code, other in _MACROLANGUAGES.items() if other == parent)}
+    relative_margin = _MINOR_MARGIN if best in _MINOR else _RELATIVE_MARGIN
+    relative_margin = _RELATED_MARGIN if best in _RELATED else relative_margin
+    if model.margin(scores, languages) < max(_MARGIN, relative_margin * count):
         return None
+    if len(languages) > 1 and model.margin(scores, {best}) < _CLOSE_MARGIN * count:
+        best = parent  # the answer for its languages together
     return None if best not in _names() or _is_mixed(texts, scores, script) else best
 
 
@@ -372,7 +404,7 @@ def _is_mixed(texts: Sequence[str], scores: FloatArray, script: str) -> bool:
         margin = likelihoods.max() - likelihoods[own].max()
         other = model.codes[int(likelihoods.argmax())]
         others[other] += margin > max(_MIXED_MARGIN, _RELATIVE_MIXED_MARGIN * count)
-    return max(others.values(), default=0) > _MIXED * len(chosen)
+    return max(others.values(), default=0) > max(1, _MIXED * len(chosen))
 
 
 # Languages that are told apart only by much text, by the language (ISO 639-3) that has them all.

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted, warn
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
@@ -263,9 +263,10 @@ def as_segments(
     """Segments from lists of strings, or from a data frame; segments are returned as they are.
 
     `references` holds one string per segment, or nested lists of strings: by segment, or by
-    reference as sacreBLEU has them. Where their lengths fit both, `layout` has to say which it is.
+    reference as sacreBLEU has them. `layout` says which it is: it has to where their lengths fit
+    both, and otherwise a warning names the latter.
 
-    >>> as_segments(["a", "b", "c"], [["x", "y", "z"]]).references
+    >>> as_segments(["a", "b", "c"], [["x", "y", "z"]], layout="streams").references
     (('x',), ('y',), ('z',))
     >>> as_segments(["a", "b"], [["v", "w"], ["x", "y"]], layout="streams").references
     (('v', 'x'), ('w', 'y'))
@@ -341,6 +342,11 @@ def references_by_segment(
                 'layout="streams" where each has one reference of all segments, as in sacreBLEU.'
             )
         layout = "segments" if fits_segments or not fits_streams else "streams"
+        if layout == "streams":
+            warn(
+                f"The references are read as sacreBLEU has them: {counted(len(references), 'list')}"
+                f' of {segments} references. Say layout="streams" where that is right.'
+            )
     if layout == "streams" and not fits_streams:
         raise AdequaError(
             f"With the layout streams each list of references needs {segments} strings, as there "

@@ -42,6 +42,7 @@ Row: TypeAlias = Sequence[Cell]
 AnyFormat = TypeVar("AnyFormat")
 AnyCell = TypeVar("AnyCell", str, float, Cell)
 
+WARNING = "†"  # mark of numbers that mean little, and of the note that says why
 BEST = "*"  # mark of the best cell of a column in text, and in notes that explain it
 MISSING = "–"  # a missing number in tables to read
 _GAP = "  "
@@ -65,6 +66,7 @@ class Column:
     direction: Literal["higher", "lower"] | None = None
     align: Literal["left", "right"] | None = None  # None: text left, everything else right
     heading: str | None = None
+    mark: str = ""  # after every number, for readers; a note says what it means
 
     @property
     def alignment(self) -> Literal["left", "right"]:
@@ -91,7 +93,7 @@ class Column:
         if isinstance(cell, int) and self.type == "integer":
             return f"{cell:,}"
         if isinstance(cell, float) and self.decimals is not None:
-            return decimal(cell, self.decimals)
+            return decimal(cell, self.decimals) + self.mark
         return printable(str(cell))
 
 

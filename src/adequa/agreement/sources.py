@@ -16,6 +16,7 @@ import numpy as np
 
 from adequa.agreement.groups import ALL, JOINED, SYSTEMS, rows_by, splitter
 from adequa.errors import AdequaError, counted, nearest
+from adequa.languages import TargetLanguage
 from adequa.metrics.base import MeanMetric, Metric, batched_statistics
 from adequa.metrics.registry import distinct_labels, load_metric
 from adequa.metrics.saved import is_saved
@@ -72,6 +73,16 @@ class Source:
         if level == "segment":
             return str(self.metric.segment_signature(reference_count))
         return str(self.metric.signature(reference_count))
+
+    def for_language(self, target: TargetLanguage) -> Source:
+        """The source with the settings of its metric that a language needs."""
+        if self.metric is None:
+            return self
+        return replace(self, metric=self.metric.for_language(target.code))
+
+    def language_warning(self, target: TargetLanguage) -> str | None:
+        """A sentence where the scores of a language mean little; else None."""
+        return None if self.metric is None else self.metric.language_warning(target)
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
         """One score per row of statistics, higher is better."""

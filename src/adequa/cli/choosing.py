@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from adequa.cli.inputs import MetricLoader
+from adequa.cli.inputs import MetricLoader, check_language
 from adequa.cli.options import (
     DeviceOption,
+    Language,
     Output,
     Quiet,
     References,
@@ -34,6 +35,8 @@ from adequa.tables import TABLE_FORMATS, Format, Result, by_ending, ending
 
 if TYPE_CHECKING:
     from adequa.io.candidates import CandidateList
+    from adequa.languages import TargetLanguage
+    from adequa.metrics.base import Metric
     from adequa.progress import Progress
     from adequa.scoring.mbr import Choice
     from adequa.scoring.rerank import RankedCandidates
@@ -51,12 +54,12 @@ CandidatesInput = Annotated[
     ),
 ]
 MetricOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "-m",
         "--metric",
         metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-        help="Metric to choose by.",
+        help="Metric to choose by. Default: adequa; chrf for other languages than English.",
         autocompletion=complete_metric,
     ),
 ]
@@ -80,7 +83,8 @@ ChoiceFormatOption = Annotated[
 def rerank(
     input_: CandidatesInput,
     reference: References = None,
-    metric: MetricOption = "adequa",
+    language: Language = None,
+    metric: MetricOption = None,
     format_: ChoiceFormatOption = None,
     device: DeviceOption = None,
     output: Output = None,
@@ -91,31 +95,34 @@ def rerank(
     References are files with a line per sentence, or are under ref in the input.
     """
     from adequa.io.candidates import read_candidates
-    from adequa.scoring.rerank import Reranking, ranked_candidates
+    from adequa.scoring.rerank import Reranking, candidate_language, ranked_candidates
 
     chosen = _chosen_format(format_, output)
     check_outputs({"-o": output}, [input_, *(reference or [])])
+    check_language(language)
     loader = MetricLoader(device)
-    scorer = loader(metric)
-    loader.check_device()
+    named = None if metric is None else loader(metric)
     with progress("Scoring", None, quiet=quiet) as work:
         ahead = ReadAhead([input_], work)
         lists = read_candidates(input_, with_references=not reference, advance=ahead.bytes_read)
         lists = ahead.items(_with_references(lists, reference or []), _candidate_count)
+        target, lists = candidate_language(lists, language)
+        scorer = _scorer(named, loader, target)
         ranked = ranked_candidates(lists, scorer)
         _write(
             _report_progress(ranked, work),
             chosen,
             output,
             scorer.name,
-            lambda sentences: Reranking(sentences, scorer),
+            lambda sentences: Reranking(sentences, scorer, target),
         )
-    print_notes(scorer.remarks(), quiet=quiet)
+    print_notes(_notes(scorer, target, named), quiet=quiet)
 
 
 def mbr(
     input_: CandidatesInput,
-    metric: MetricOption = "adequa",
+    language: Language = None,
+    metric: MetricOption = None,
     keep: Annotated[
         int | None,
         typer.Option(
@@ -147,26 +154,52 @@ def mbr(
     """
     from adequa.io.candidates import read_candidates
     from adequa.scoring.mbr import Choices, Pruning, choices
+    from adequa.scoring.rerank import candidate_language
 
     chosen = _chosen_format(format_, output)
     check_outputs({"-o": output}, [input_])
+    check_language(language)
     loader = MetricLoader(device)
-    scorer = loader(metric)
-    loader.check_device()
-    pruning = None if keep is None else Pruning(keep, loader(keep_by), check_every)
+    named = None if metric is None else loader(metric)
+    cheaper = None if keep is None else loader(keep_by)
     with progress("Scoring", None, quiet=quiet) as work:
         ahead = ReadAhead([input_], work)
         lists = read_candidates(input_, with_references=False, advance=ahead.bytes_read)
         lists = ahead.items(lists, _candidate_count)
+        target, lists = candidate_language(lists, language)
+        scorer = _scorer(named, loader, target)
+        pruning = None
+        if keep is not None and cheaper is not None:
+            pruning = Pruning(keep, cheaper.for_language(target.code), check_every)
         _write(
             _report_progress(choices(lists, scorer, pruning), work),
             chosen,
             output,
             scorer.name,
-            lambda sentences: Choices(sentences, scorer, pruning),
+            lambda sentences: Choices(sentences, scorer, pruning, target),
         )
     notes = [] if pruning is None else [pruning.summary(scorer.name)]
-    print_notes([*notes, *scorer.remarks()], quiet=quiet)
+    print_notes([*notes, *_notes(scorer, target, named)], quiet=quiet)
+
+
+def _scorer(named: Metric | None, loader: MetricLoader, target: TargetLanguage) -> Metric:
+    """The metric that chooses among candidates of a language: the named one, or the default."""
+    if named is None:
+        named = loader("adequa" if target.code in {None, "en"} else "chrf")
+    loader.check_device()
+    return named.for_language(target.code)
+
+
+def _notes(scorer: Metric, target: TargetLanguage, named: Metric | None) -> Iterator[str]:
+    """The language of candidates, a warning where the metric does not know it, and remarks."""
+    from adequa.metrics.language import language_notes, remaining_remarks
+
+    warning = scorer.language_warning(target)
+    yield from language_notes(target, ())
+    if named is None and target.code not in {None, "en"}:
+        yield f"{scorer.name} chooses: adequa knows English alone."
+    yield from filter(None, [warning])
+    yield from remaining_remarks(scorer.remarks(), [warning], ())
 
 
 def _chosen_format(format_: str | None, output: str | None) -> str:

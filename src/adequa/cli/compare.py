@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader
+from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader, check_language
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -18,6 +18,7 @@ from adequa.cli.options import (
     DeviceOption,
     Hypotheses,
     Input,
+    Language,
     NoCache,
     Output,
     Quiet,
@@ -83,6 +84,7 @@ def compare(
     column: Columns = None,
     systems: SystemColumns = None,
     quoting: QuotingOption = QuotingName.auto,
+    language: Language = None,
     metric: ComparedMetrics = None,
     report: Report = None,
     title: Title = "",
@@ -156,6 +158,7 @@ def compare(
         documents=True,
         quoting=quoting,
         systems=systems,
+        language=language,
     )
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
@@ -163,8 +166,9 @@ def compare(
         read_batches,
         paths,
         metric,
-        settings,
+        lambda _: settings,
         MetricLoader(device, None if no_cache else cache_size),
+        language=language,
         known_words=known_words,
         people=people,
         quiet=quiet,
@@ -188,24 +192,41 @@ def compare_files(
     read_batches: BatchReader,
     paths: Sequence[str],
     metrics: Sequence[str] | None,
-    settings: ComparisonSettings,
+    settings: Callable[[Sequence[str]], ComparisonSettings],
     loading: MetricLoader,
     *,
+    language: str | None = None,
     known_words: str | None = None,
     people: str | None = None,
     quiet: bool,
 ) -> Comparison:
-    """Read, score and compare, with progress on a terminal."""
+    """Read, score and compare, with progress on a terminal; `settings` takes names of metrics."""
     from adequa.agreement.sources import sources
     from adequa.comparison.compare import Outputs, compare_outputs, segments_from_batches
     from adequa.io.read import total_bytes
     from adequa.io.text import lines
+    from adequa.metrics.language import default_metrics, default_notes, read_language
 
-    loaded = sources(metrics or DEFAULT_METRICS, loading)
-    loading.check_device()
+    check_language(language)
+    loaded = sources(metrics, loading) if metrics else None
+    if loaded is not None:
+        loading.check_device()
     words = None if known_words is None else lines(known_words)
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:
-        outputs = Outputs.of(segments_from_batches(read_batches(advance=work.bytes_read)))
-        return compare_outputs(
-            outputs, loaded, settings, known_words=words, people=people, progress=work
+        stream = read_language(read_batches(advance=work.bytes_read), language)
+        outputs = Outputs.of(segments_from_batches(stream.batches))
+        if loaded is None:
+            loaded = sources(default_metrics(stream.target), loading)
+            loading.check_device()
+        comparison = compare_outputs(
+            outputs,
+            loaded,
+            settings([source.name for source in loaded]),
+            language=stream.target,
+            known_words=words,
+            people=people,
+            progress=work,
         )
+    if metrics:
+        return comparison
+    return replace(comparison, notes=(*default_notes(stream.target), *comparison.notes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from adequa.cli.options import (
     Columns,
     DeviceOption,
     Input,
+    Language,
     NoCache,
     Output,
     Quiet,
@@ -62,6 +64,7 @@ def gate(
     input_: Input = None,
     column: Columns = None,
     quoting: QuotingOption = QuotingName.auto,
+    language: Language = None,
     metric: ComparedMetrics = None,
     max_drop: Annotated[
         float | None,
@@ -111,10 +114,14 @@ def gate(
     regression; 0: none; 2: bad input. Without --format and -o, the verdict is one line.
     """
     from adequa.comparison.gate import apply_rules
+    from adequa.metrics.base import warning_notes
 
     chosen = chosen_format(format_, output)
-    gate_rules = _rules(rules, metric, max_drop, alpha, swaps, seed)
-    metrics = [rule.metric for rule in gate_rules.rules]
+    # Without rules and -m, the language of the files decides which metrics there are.
+    if rules is not None and metric:
+        raise AdequaError(f"-m and --rules cannot be combined; write it into {rules}.")
+    gate_rules = _rules(rules, metric or DEFAULT_METRICS, max_drop, alpha, swaps, seed)
+    metrics = [rule.metric for rule in gate_rules.rules] if metric or rules else None
     systems = [baseline, candidate]
     read_batches, paths = batch_reader(
         "gate",
@@ -124,16 +131,27 @@ def gate(
         input_,
         column or [],
         quoting=quoting,
+        language=language,
         systems=None if input_ is None else systems,
     )
-    inputs = [*paths, *metrics, *([] if rules is None else [rules])]
+    inputs = [*paths, *(metrics or []), *([] if rules is None else [rules])]
     files = {"--json": json_, "--junit": junit, "--markdown": markdown, "--report": report}
     check_outputs({**files, "-o": output}, inputs)
     loading = MetricLoader(device, None if no_cache else cache_size)
+
+    def rules_of(names: Sequence[str]) -> GateRules:
+        return gate_rules if metrics else _rules(rules, names, max_drop, alpha, swaps, seed)
+
     comparison = compare_files(
-        read_batches, paths, metrics, gate_rules.settings(), loading, quiet=quiet
+        read_batches,
+        paths,
+        metrics,
+        lambda names: rules_of(names).settings(),
+        loading,
+        language=language,
+        quiet=quiet,
     )
-    result = apply_rules(comparison, gate_rules)
+    result = apply_rules(comparison, rules_of([each.name for each in comparison.metrics]))
     print_notes((*read_batches.notes(), *result.notes), quiet=quiet)
     if json_ is not None:
         write_result(result, Format.json, json_)
@@ -147,14 +165,15 @@ def gate(
     if format_ is not None or output is not None:
         write_result(result, chosen, output)
     if format_ is None or output is not None:
-        write([f"{result.sentence}\n"], None)
+        warnings = warning_notes(check.warning for check in result.checks)
+        write((f"{line}\n" for line in (result.sentence, *warnings)), None)
     if not result.passed:
         raise typer.Exit(1)
 
 
 def _rules(
     path: str | None,
-    metrics: list[str] | None,
+    metrics: Sequence[str],
     max_drop: float | None,
     alpha: float | None,
     swaps: int | None,
@@ -164,13 +183,13 @@ def _rules(
 
     if path is None:
         return same_rules(
-            metrics or DEFAULT_METRICS,
+            metrics,
             max_drop or 0.0,
             ALPHA if alpha is None else alpha,
             swaps=swaps,
             seed=SEED if seed is None else seed,
         )
-    options = {"-m": metrics, "--max-drop": max_drop, "--alpha": alpha}
+    options = {"--max-drop": max_drop, "--alpha": alpha}
     options |= {"--swaps": swaps, "--seed": seed}
     for option, value in options.items():
         if value is not None:

@@ -165,6 +165,14 @@ def system_columns(names: str) -> tuple[str, ...]:
     return columns
 
 
+def check_language(language: str | None) -> None:
+    """Raise where the value of -l is no language, before any file is read."""
+    if language is not None:
+        from adequa.languages import parse_language
+
+        parse_language(language)
+
+
 def named_file(value: str) -> tuple[str, str]:
     """The name of a system and its file: NAME=FILE, or FILE alone, whose name is then empty.
 

@@ -273,6 +273,16 @@ Pairs = Annotated[
         "--lp", metavar="PAIR", help="Only this language pair, such as de-en; repeat for more."
     ),
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "-l",
+        "--language",
+        metavar="LANGUAGE|PAIR",
+        help="Language of the translations, such as de, or the pair, such as en-de; selects the "
+        "rows of a table with a column lp. Default: column lp, else detected.",
+    ),
+]
 Split = Annotated[str | None, typer.Option(metavar="NAME", help="Only this split, such as test.")]
 Confidence = Annotated[
     float, typer.Option(metavar="X", help="Confidence level of the intervals, such as 0.95.")

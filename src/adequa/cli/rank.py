@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adequa.cli.compare import Alpha, Resamples, Swaps
-from adequa.cli.inputs import MetricLoader, batch_reader
+from adequa.cli.inputs import MetricLoader, batch_reader, check_language
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -16,6 +16,7 @@ from adequa.cli.options import (
     DeviceOption,
     Hypotheses,
     Input,
+    Language,
     NoCache,
     Output,
     Quiet,
@@ -44,6 +45,7 @@ def rank(
     column: Columns = None,
     systems: SystemColumns = None,
     quoting: QuotingOption = QuotingName.auto,
+    language: Language = None,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +53,8 @@ def rank(
             "--metric",
             metavar="FOLDER|NAME",
             help="A pairwise ranker, or any metric, whose better score wins. Default: a small "
-            "ranker over lexical metrics that ships with adequa.",
+            "ranker over lexical metrics that ships with adequa; chrf for other languages than "
+            "English.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -76,26 +79,33 @@ def rank(
     Systems of one rank do not differ significantly, as in `adequa compare`.
     """
     from adequa.comparison.compare import segments_from_batches
-    from adequa.comparison.ranking import rank_segments
+    from adequa.comparison.ranking import default_ranker, rank_segments
     from adequa.learned.pairwise.metric import PairwiseRanker
-    from adequa.pretrained import ranker_folder
+    from adequa.metrics.language import read_language, remaining_remarks
 
     chosen = scores_format(format_, output, segments=segments)
     settings = ComparisonSettings(
         resamples=resamples, swaps=swaps, confidence=confidence, alpha=alpha, seed=seed
     )
+    check_language(language)
     loading = MetricLoader(device, None if no_cache else cache_size)
-    loaded = loading(metric or ranker_folder())
+    loaded = None if metric is None else loading(metric)
+    columns = () if loaded is None else loaded.columns
+    read_batches, paths = batch_reader(
+        "rank", hypothesis or [], reference or [], None, input_, column or [], columns,
+        quoting=quoting, systems=systems, language=language,
+    )  # fmt: skip
+    check_outputs({"-o": output}, paths)
+    stream = read_language(read_batches(advance=None), language)
+    outputs = segments_from_batches(stream.batches)
+    if loaded is None:
+        loaded = loading(default_ranker(stream.target))
     loading.check_device()
     if no_cache and isinstance(loaded, PairwiseRanker):
         loaded.loaded_inputs = loaded.loaded_inputs.uncached()
-    read_batches, paths = batch_reader(
-        "rank", hypothesis or [], reference or [], None, input_, column or [], loaded.columns,
-        quoting=quoting, systems=systems,
-    )  # fmt: skip
-    check_outputs({"-o": output}, paths)
-    outputs = segments_from_batches(read_batches(advance=None))
     with training_progress(quiet) as training:
-        ranking = rank_segments(outputs, loaded, settings, training)
-    print_notes((*read_batches.notes(), *loaded.remarks()), quiet=quiet)
+        ranking = rank_segments(outputs, loaded, settings, training, language=stream.target)
+    notes = (*read_batches.notes(), *stream.notes, *ranking.notes)
+    remarks = remaining_remarks(loaded.remarks(), [ranking.warning], notes)
+    print_notes((*notes, *remarks), quiet=quiet)
     write_result(ranking.by_segment() if segments else ranking, chosen, output)

@@ -9,10 +9,11 @@ from enum import Enum
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import catch_warnings, simplefilter
 
 import typer
 
-from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader
+from adequa.cli.inputs import BatchReader, MetricLoader, batch_reader, check_language
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -20,6 +21,7 @@ from adequa.cli.options import (
     Device,
     Hypotheses,
     Input,
+    Language,
     NoCache,
     Output,
     Quiet,
@@ -40,7 +42,7 @@ from adequa.cli.output import (
     scores_format,
     write_result,
 )
-from adequa.errors import AdequaError, counted
+from adequa.errors import AdequaError, AdequaWarning, counted
 from adequa.metrics import DEFAULT_METRICS
 from adequa.progress import Progress
 
@@ -112,6 +114,7 @@ def score(
     column: Columns = None,
     systems: SystemColumns = None,
     quoting: QuotingOption = QuotingName.auto,
+    language: Language = None,
     metric: Annotated[list[str] | None, metrics_option(DEFAULT_METRICS)] = None,
     segments: Annotated[
         bool,
@@ -159,7 +162,7 @@ def score(
         )  # fmt: skip
         chosen = chosen_format(format_, None)
         result = _score_corpus(
-            input_, output, metric or DEFAULT_METRICS, column or [],
+            input_, output, metric, column or [], language,
             engine=engine, workers=workers, address=address, gpus=gpus, device=device,
             prefix=prefix, max_characters=max_characters, quiet=quiet,
         )  # fmt: skip
@@ -175,18 +178,20 @@ def score(
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     chosen = scores_format(format_, output, segments=segments)
+    check_language(language)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    metrics = loader.load_all(metric or DEFAULT_METRICS)
+    metrics = loader.load_all(metric) if metric else {}
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
         "score", hypothesis or [], reference or [], source, input_, column or [], ids,
-        quoting=quoting, systems=systems,
+        quoting=quoting, systems=systems, language=language,
     )  # fmt: skip
     check_outputs({"-o": output}, paths)
-    result = _score(read_batches, paths, metrics, segments, by, quiet)
-    remarks = (remark for each in metrics.values() for remark in each.remarks())
-    print_notes((*read_batches.notes(), *result.notes(), *remarks), quiet=quiet)
+    result, notes = _score(
+        read_batches, paths, metrics, loader, language, segments=segments, by=by, quiet=quiet
+    )
+    print_notes((*read_batches.notes(), *notes), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
 
 
@@ -201,17 +206,38 @@ def _score(
     read_batches: BatchReader,
     paths: Sequence[str],
     metrics: Mapping[str, Metric],
+    loader: MetricLoader,
+    language: str | None,
+    *,
     segments: bool,
     by: str | None,
     quiet: bool,
-) -> ScoringResult:
+) -> tuple[ScoringResult, tuple[str, ...]]:
+    """The scores, and notes on them; without metrics, with those of the language."""
+    from adequa.metrics.language import (
+        default_metrics,
+        default_notes,
+        metrics_for,
+        read_language,
+        remaining_remarks,
+    )
     from adequa.scoring.results import score_stream
 
     with progress("Scoring", None, quiet=quiet) as work:
         ahead = ReadAhead(paths, work)
         batches = ahead.items(read_batches(advance=ahead.bytes_read), len)
-        reported = _report_progress(batches, work.texts_scored)
-        return score_stream(reported, metrics, keep_segments=segments, by=by)
+        stream = read_language(batches, language)
+        notes = stream.notes if metrics else (*stream.notes, *default_notes(stream.target))
+        loaded = metrics or loader.load_all(default_metrics(stream.target))
+        scorers = metrics_for(loaded, stream.target)
+        reported = _report_progress(stream.batches, work.texts_scored)
+        result = score_stream(
+            reported, scorers, keep_segments=segments, by=by, language=stream.target
+        )
+    remarks = [remark for each in scorers.values() for remark in each.remarks()]
+    warnings = [each.warning for each in result.metrics]
+    said = (*notes, *result.notes())
+    return result, (*said, *remaining_remarks(remarks, warnings, said))
 
 
 def _report_progress(
@@ -238,8 +264,9 @@ def _is_corpus(inputs: str, output: str | None, engine: EngineName | None) -> bo
 def _score_corpus(
     inputs: str,
     output: str | None,
-    metrics: Sequence[str],
+    metrics: Sequence[str] | None,
     columns: Sequence[str],
+    language: str | None,
     *,
     engine: EngineName | None,
     device: Device | None,
@@ -249,25 +276,32 @@ def _score_corpus(
     """Score a corpus and print notes on it; `options` are others of `score_corpus`."""
     from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards
-    from adequa.scoring.corpus import score_corpus
+    from adequa.metrics.language import default_metrics, default_notes, language_notes
+    from adequa.scoring.corpus import corpus_language, score_corpus
 
-    size = sum(shard.size for shard in find_shards(inputs))
+    shards = find_shards(inputs)
+    size = sum(shard.size for shard in shards)
     if output is None:
         raise AdequaError(f"{inputs} is a corpus; name a folder for its scores with -o.")
     if Path(output).is_file():
         raise AdequaError(f"{output} is a file; scores of a corpus go to a folder.")
-    with progress("Scoring", size, quiet=quiet) as work:
+    target = corpus_language(shards, column_mapping(columns), language)
+    notes = [*language_notes(target, ())]
+    notes += [] if metrics else default_notes(target)
+    with progress("Scoring", size, quiet=quiet) as work, catch_warnings():
+        simplefilter("ignore", AdequaWarning)  # the table and the notes have them
         scored = score_corpus(
             inputs,
             output,
-            tuple(metrics),
+            tuple(metrics or default_metrics(target)),
+            language=target,
             columns=column_mapping(columns),
             engine="local" if engine is None else engine.value,
             device=None if device is None else device.value,
             progress=_corpus_display(work),
             **options,
         )
-    print_notes(_corpus_notes(scored, output), quiet=quiet)
+    print_notes([*notes, *_corpus_notes(scored, output)], quiet=quiet)
     return scored.results
 
 

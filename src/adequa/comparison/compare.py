@@ -6,8 +6,9 @@ statistics, which add up over segments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,8 +28,17 @@ from adequa.comparison.significance import (
     too_few_differences,
 )
 from adequa.errors import AdequaError, counted, nearest
-from adequa.metrics import DEFAULT_METRICS
+from adequa.languages import TargetLanguage
 from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.metrics.language import (
+    default_metrics,
+    default_notes,
+    identical_outputs,
+    read_language,
+    remaining_remarks,
+    system_notes,
+    warn_of_languages,
+)
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import (
     UNNAMED,
@@ -60,7 +70,7 @@ Systems: TypeAlias = Mapping[str, Iterable[str]] | Segments | Frame
 def compare(
     systems: Systems,
     references: Iterable[str] | Iterable[Sequence[str]] | None = None,
-    metrics: Specifications = DEFAULT_METRICS,
+    metrics: Specifications | None = None,
     *,
     sources: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
@@ -68,15 +78,17 @@ def compare(
     known_words: Iterable[str] | None = None,
     people: str | Path | None = None,
     layout: ReferenceLayout | None = None,
+    language: str | TargetLanguage | None = None,
 ) -> Comparison:
     """Compare systems, given by name with one output per segment; the first is the baseline.
 
     In place of a dictionary, `systems` may be `Segments` of several systems, as `adequa.read`
     returns them, or a data frame with the columns `system`, `mt` and `ref`.
 
-    `references` and `layout` are those of `score`. `metrics` are names with settings, folders,
-    files of scores, or objects. `known_words` are texts whose words are known, such as training
-    data, and `people` is a file that `adequa differences --level system --format json` wrote.
+    `references`, `layout` and `language` are those of `score`. `metrics` are names with settings,
+    folders, files of scores, or objects; by default those that ship and know the language.
+    `known_words` are texts whose words are known, such as training data, and `people` is a file
+    that `adequa differences --level system --format json` wrote.
 
     >>> systems = {"old": ["a cat", "a dog", "a cow"], "new": ["the cat", "a dog", "one cow"]}
     >>> comparison = compare(systems, ["the cat", "a dog", "a cow"], metrics=["wer"])
@@ -84,27 +96,36 @@ def compare(
     ([0.167, 0.167], 1.0)
     """
     outputs = outputs_of(systems, references, sources=sources, documents=documents, layout=layout)
-    return compare_outputs(outputs, metrics, settings, known_words=known_words, people=people)
+    comparison = compare_outputs(
+        outputs, metrics, settings, known_words=known_words, people=people, language=language
+    )
+    warn_of_languages((each.warning for each in comparison.metrics), comparison.notes)
+    return comparison
 
 
 def compare_outputs(
     outputs: Outputs,
-    metrics: Specifications,
+    metrics: Specifications | None,
     settings: ComparisonSettings | None = None,
     *,
+    language: str | TargetLanguage | None = None,
     known_words: Iterable[str] | None = None,
     people: str | Path | None = None,
     progress: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> Comparison:
-    """Compare systems whose outputs are in memory.
+    """Compare systems whose outputs are in memory, by default with the metrics of their language.
 
-    `compute` may score elsewhere, such as in the queues of a server. Remarks of metrics are then
-    left out, since they count over all that a metric has scored.
+    `compute` may score elsewhere, such as in the queues of a server, with the metrics as they are.
+    Remarks of metrics are then left out, since they count over all that a metric has scored.
     """
     settings = settings_or_default(ComparisonSettings, settings, "settings")
     settings = settings.for_systems(len(outputs.names))
-    resolved = metric_sources(metrics)
+    stream = read_language([outputs.batch(0, slice(None), outputs.references)], language)
+    target = stream.target
+    resolved = metric_sources(default_metrics(target) if metrics is None else metrics)
+    if compute is Metric.checked_statistics:
+        resolved = tuple(source.for_language(target) for source in resolved)
     # Files are read before the long work, so that one that cannot be read costs none.
     agreement = _agreement(resolved, people)
     words = None if known_words is None else vocabulary(outputs, known_words)
@@ -112,7 +133,17 @@ def compare_outputs(
     progress.stage("Resampling")
     counts = set(map(len, outputs.references))
     reference_count = counts.pop() if len(counts) == 1 else None
-    compared = compare_metrics(statistics, settings, agreement, reference_count, progress.step)
+    warnings = [source.language_warning(target) for source in resolved]
+    compared = tuple(
+        replace(metric, warning=warning)
+        for metric, warning in zip(
+            compare_metrics(statistics, settings, agreement, reference_count, progress.step),
+            warnings,
+            strict=True,
+        )
+    )
+    checks = tuple(chain.from_iterable(outputs.language_notes(target)))
+    remarks = tuple(scoring_notes(resolved)) if compute is Metric.checked_statistics else ()
 
     def split() -> tuple[Dimension, ...]:
         return score_buckets(statistics, segment_features(outputs, words), settings)
@@ -122,9 +153,13 @@ def compare_outputs(
         settings=settings,
         metrics=compared,
         split=split,
+        language=target,
         notes=(
+            *stream.notes,
+            *(default_notes(target) if metrics is None else ()),
+            *checks,
             *_notes(outputs, statistics),
-            *(scoring_notes(resolved) if compute is Metric.checked_statistics else ()),
+            *remaining_remarks(remarks, warnings, checks),
             *_too_few_swaps(outputs, settings),
             *too_few_differences(compared, outputs.names, settings),
         ),
@@ -229,6 +264,13 @@ class Outputs:
             None if self.sources is None else self.sources[rows],
             {} if self.documents is None else {"doc": self.documents[rows]},
         )
+
+    def language_notes(self, target: TargetLanguage) -> Iterator[Iterator[str]]:
+        """Notes on each system that is the reference, or is not of the target language."""
+        for index, name in enumerate(self.names):
+            segments = self.batch(index, slice(None), self.references)
+            identical = identical_outputs(segments)
+            yield system_notes(name, segments, target, identical=identical, count=len(self))
 
     @property
     def empty_counts(self) -> dict[str, int]:

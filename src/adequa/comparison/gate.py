@@ -30,10 +30,12 @@ from adequa.comparison.significance import count_segments, smallest_p, too_few_d
 from adequa.comparison.text import probability, signed
 from adequa.errors import AdequaError, check_fields, nearest, printable
 from adequa.io.text import FilePath, read_toml
-from adequa.metrics import DEFAULT_METRICS
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
+from adequa.metrics.base import warning_notes
+from adequa.metrics.language import default_metrics, warn_of_languages
 from adequa.segments import ReferenceLayout, Segments
 from adequa.statistics.significance import holm
-from adequa.tables import Column, Format, Result, Table, decimal, plain
+from adequa.tables import WARNING, Column, Format, Result, Table, decimal, plain
 
 FAIL = ("any", "all")
 
@@ -49,11 +51,13 @@ def gate(
     alpha: float | None = None,
     rules: GateRules | FilePath | None = None,
     layout: ReferenceLayout | None = None,
+    language: str | TargetLanguage | None = None,
 ) -> GateResult:
     """Test whether a candidate system is worse than a baseline: `result.passed` says if not.
 
-    Systems are lists of outputs, one per segment; `references`, `metrics` and `layout` are those
-    of `compare`. `Segments` of two systems may stand for both; the first is then the baseline.
+    Systems are lists of outputs, one per segment; `references`, `metrics`, `layout` and `language`
+    are those of `compare`. `Segments` of two systems may stand for both; the first is then the
+    baseline.
     A regression is a drop of more than `max_drop` points (0 by default) that is significant at
     `alpha` (0.05 by default). `rules`, a `GateRules` or a TOML file, set this for each metric and
     replace the other three.
@@ -67,8 +71,11 @@ def gate(
 significantly (p = 0.0333 ≤ 0.05)
     """
     chosen: Specifications
+    systems = _two_systems(baseline, candidate)
+    outputs = outputs_of(systems, references, sources=sources, layout=layout)
+    target = target_language(language, (texts[0] for texts in outputs.references))
     if rules is None:
-        resolved = metric_sources(metrics or DEFAULT_METRICS)
+        resolved = metric_sources(metrics or default_metrics(target))
         names, level = [each.name for each in resolved], ALPHA if alpha is None else alpha
         chosen, rules = resolved, same_rules(names, max_drop or 0.0, level)
     else:
@@ -76,9 +83,9 @@ significantly (p = 0.0333 ≤ 0.05)
             raise AdequaError("Metrics, max_drop and alpha stand in the rules; give one or other.")
         rules = rules if isinstance(rules, GateRules) else read_rules(rules)
         chosen = [rule.metric for rule in rules.rules]
-    systems = _two_systems(baseline, candidate)
-    outputs = outputs_of(systems, references, sources=sources, layout=layout)
-    return apply_rules(compare_outputs(outputs, chosen, rules.settings()), rules)
+    comparison = compare_outputs(outputs, chosen, rules.settings(), language=target)
+    warn_of_languages((each.warning for each in comparison.metrics), comparison.notes)
+    return apply_rules(comparison, rules)
 
 
 def _two_systems(baseline: Iterable[str] | Segments, candidate: Iterable[str] | None) -> Systems:
@@ -253,6 +260,7 @@ class Check:
     signature: str
     least_p: float = 0.0  # the smallest possible p, by the number of segments that differ
     differing: int = 0
+    warning: str | None = None  # why the scores mean little for the target language
 
     @property
     def has_dropped(self) -> bool:
@@ -278,7 +286,12 @@ class Check:
         baseline = decimal(self.baseline, self.decimals)
         candidate = decimal(self.candidate, self.decimals)
         difference = signed(self.candidate - self.baseline, self.decimals)
-        return f"{self.metric} {baseline} → {candidate} ({difference})"
+        return f"{self.metric} {baseline}{self.mark} → {candidate}{self.mark} ({difference})"
+
+    @property
+    def mark(self) -> str:
+        """The mark of scores that mean little."""
+        return "" if self.warning is None else WARNING
 
     @property
     def reason(self) -> str:
@@ -319,6 +332,7 @@ class GateResult(Result):
     fail: str  # any, or all
     settings: str
     notes: tuple[str, ...] = ()
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     @property
     def regressions(self) -> tuple[Check, ...]:
@@ -358,7 +372,8 @@ class GateResult(Result):
             f"{self.segments:,} segments; p: approximate randomisation, one-sided{correction}; "
             f"{self.settings}"
         )
-        return (Table(columns, list(map(_check_cells, self.checks)), self.sentence, (note,)),)
+        notes = (note, *warning_notes(check.warning for check in self.checks))
+        return (Table(columns, list(map(_check_cells, self.checks)), self.sentence, notes),)
 
     def long_table(self) -> Table:
         """A row for each rule, with exact values."""
@@ -375,6 +390,7 @@ class GateResult(Result):
             "candidate": self.candidate,
             "segments": self.segments,
             "fail": self.fail,
+            "language": self.language.to_dict(),
             "checks": list(map(_check_dict, self.checks)),
             "settings": self.settings,
         }
@@ -390,7 +406,8 @@ class GateResult(Result):
         )
         yield f"### {'Pass' if self.passed else 'Regression'}: {systems}\n\n"
         yield table.without_notes().to_markdown()
-        yield f"\n{table.notes[0]}\n"
+        for note in table.notes:
+            yield f"\n{note}\n"
 
     def to_junit(self) -> str:
         """JUnit XML, which services of continuous integration show: a test case for each rule."""
@@ -418,6 +435,8 @@ class GateResult(Result):
 
 def _check_dict(check: Check) -> dict[str, Any]:
     content: dict[str, Any] = plain(check)
+    if check.warning is None:
+        del content["warning"]
     return content | {"regression": check.is_regression, "reason": check.reason}
 
 
@@ -426,8 +445,8 @@ def _check_cells(check: Check) -> tuple[str, ...]:
     return (
         f"{check.metric} {'↑' if check.higher_is_better else '↓'}",
         f"regression: {check.reason}" if check.is_regression else check.reason,
-        decimal(check.baseline, decimals),
-        decimal(check.candidate, decimals),
+        decimal(check.baseline, decimals) + check.mark,
+        decimal(check.candidate, decimals) + check.mark,
         signed(check.candidate - check.baseline, decimals),
         f"{signed(check.low, decimals)} – {signed(check.high, decimals)}",
         f"{check.max_drop:g}",
@@ -468,6 +487,7 @@ def apply_rules(comparison: Comparison, rules: GateRules) -> GateResult:
         fail=rules.fail,
         settings=f"swaps:{rules.swap_count}|alpha:{rules.alpha:g}|fail:{rules.fail}|seed:{rules.seed}",
         notes=_gate_notes(comparison, checks),
+        language=comparison.language,
     )
 
 
@@ -492,6 +512,7 @@ def _check(
         signature=metric.signature,
         least_p=least,
         differing=pair.differing,
+        warning=metric.warning,
     )
 
 

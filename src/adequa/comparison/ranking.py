@@ -14,8 +14,8 @@ outputs, here of their wins on each segment), the same correction (Holm) and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,11 @@ from adequa.comparison.compare import Systems, check_same_segments, segments_fro
 from adequa.comparison.settings import INTERVALS_AND_RANKS, ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
 from adequa.errors import AdequaError
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
 from adequa.learned.pairwise.data import UniqueTexts
 from adequa.learned.pairwise.metric import PairwiseRanker
-from adequa.metrics.base import ComputeStatistics, Metric, batched_statistics
+from adequa.metrics.base import ComputeStatistics, Metric, batched_statistics, warning_notes
+from adequa.metrics.language import identical_outputs, system_notes, warn_of_languages
 from adequa.metrics.registry import load_metric
 from adequa.pretrained import ranker_folder
 from adequa.progress import NO_PROGRESS, Progress
@@ -35,7 +37,7 @@ from adequa.segments import FloatArray, ReferenceLayout, Segments
 from adequa.statistics.paired import Done, randomisation
 from adequa.statistics.resampling import bootstrap_chunks, interval
 from adequa.statistics.standings import bradley_terry
-from adequa.tables import MISSING, Column, LazyRows, Result, Row, Table, plain
+from adequa.tables import MISSING, WARNING, Column, LazyRows, Result, Row, Table, plain
 from adequa.tables import interval as interval_text
 
 TIE = 0.5
@@ -52,21 +54,32 @@ def rank(
     sources: Iterable[str] | None = None,
     settings: ComparisonSettings | None = None,
     layout: ReferenceLayout | None = None,
+    language: str | TargetLanguage | None = None,
 ) -> Ranking:
     """Rank systems, given by name with one output per segment.
 
-    `systems` are those of `compare`, also as `Segments`; `references` and `layout` are those of
-    `score`. `metric` is a pairwise ranker, or any metric, of which the better score wins a segment;
-    by default it is the small ranker that ships with adequa.
+    `systems` are those of `compare`, also as `Segments`; `references`, `layout` and `language` are
+    those of `score`. `metric` is a pairwise ranker, or any metric, of which the better score wins a
+    segment; by default it is the small ranker that ships with adequa for English, and chrF for
+    other languages.
 
     >>> systems = {"old": ["a cat", "dogs", "x"], "new": ["the cat", "a dog", "one cow"]}
     >>> ranking = rank(systems, ["the cat", "a dog", "a cow"], metric="chrf")
     >>> ranking.systems, [round(wins.value, 2) for wins in ranking.expected_wins], ranking.ranks
     (('new', 'old'), [1.0, 0.0], (1, 1))
     """
-    chosen = load_metric(ranker_folder() if metric is None else metric)
     segments = segments_from_lists(systems, references, sources, layout)
-    return rank_segments(segments, chosen, settings)
+    texts = (texts[0] for each in list(segments.values())[:1] for texts in each.references)
+    target = target_language(language, texts)
+    chosen = load_metric(default_ranker(target) if metric is None else metric)
+    ranking = rank_segments(segments, chosen, settings, language=target)
+    warn_of_languages([ranking.warning], ranking.notes)
+    return ranking
+
+
+def default_ranker(target: TargetLanguage) -> str:
+    """What ranks systems where no metric is named: the ranker that ships, or chrF."""
+    return ranker_folder() if target.code in {None, "en"} else "chrf"
 
 
 def rank_segments(
@@ -74,12 +87,30 @@ def rank_segments(
     metric: Metric,
     settings: ComparisonSettings | None = None,
     progress: Progress = NO_PROGRESS,
+    *,
+    language: TargetLanguage = UNKNOWN_LANGUAGE,
 ) -> Ranking:
     """Rank systems by their segments, which have the same references."""
+    metric = metric.for_language(language.code)
     wins = win_probabilities(metric, systems, progress)
     first = next(iter(systems.values()))
     signature = str(metric.segment_signature(first.reference_count))
-    return rank_by_wins(list(systems), wins, settings, signature=signature)
+    notes = chain.from_iterable(
+        system_notes(
+            name,
+            segments,
+            language,
+            identical=identical_outputs(segments),
+            count=len(segments),
+        )
+        for name, segments in systems.items()
+    )
+    return replace(
+        rank_by_wins(list(systems), wins, settings, signature=signature),
+        language=language,
+        warning=metric.language_warning(language),
+        notes=tuple(notes),
+    )
 
 
 # Results
@@ -109,6 +140,9 @@ class Ranking(Result):
     segments: FloatArray
     settings: ComparisonSettings
     signature: str = ""
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
+    warning: str | None = None  # why the ranks mean little for the target language
+    notes: tuple[str, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
         """The systems in order, and how likely each is better than each other one."""
@@ -121,11 +155,13 @@ class Ranking(Result):
             Column("Bradley-Terry", align="right"),
             Column("Bradley-Terry interval", heading=interval_heading, align="right"),
         )
+        mark = "" if self.warning is None else WARNING
         rows = [
-            (str(place), system, *_estimate_cells(wins), *_estimate_cells(strength))
+            (str(place), system, *_estimate_cells(wins, mark), *_estimate_cells(strength, mark))
             for place, system, wins, strength in self._standings()
         ]
-        return Table(columns, rows), self._probability_table()
+        notes = warning_notes([self.warning])
+        return Table(columns, rows, notes=notes), self._probability_table()
 
     def _probability_table(self) -> Table:
         settings = self.settings
@@ -176,6 +212,8 @@ class Ranking(Result):
         """Everything, ready for JSON; `segments` adds the scores of segments."""
         return {
             "signature": self.signature,
+            "language": self.language.to_dict(),
+            **({} if self.warning is None else {"warning": self.warning}),
             "confidence": self.settings.confidence,
             "systems": [self._system_dict(row, segments) for row in range(len(self.systems))],
         }
@@ -227,9 +265,9 @@ class SegmentRanking(Result):
         return self.ranking.to_dict(segments=True)
 
 
-def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
+def _estimate_cells(estimate: Estimate, mark: str) -> tuple[str, str]:
     return (
-        f"{estimate.value:.{_DECIMALS}f}",
+        f"{estimate.value:.{_DECIMALS}f}{mark}",
         interval_text(estimate.low, estimate.high, _DECIMALS),
     )
 

@@ -23,7 +23,8 @@ from adequa.comparison.results import (
 )
 from adequa.comparison.settings import INTERVALS_AND_RANKS
 from adequa.errors import printable
-from adequa.tables import MISSING, Column, Table, decimal, interval
+from adequa.metrics.base import warning_notes
+from adequa.tables import MISSING, WARNING, Column, Table, decimal, interval
 
 SIGNIFICANT = "*"
 _ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the baseline
@@ -80,7 +81,7 @@ def _system_table(comparison: Comparison) -> Table:
             f"{metric.name} {'↑' if metric.higher_is_better else '↓'}",
             str(metric.ranks[index]),
             systems[index],
-            decimal(metric.scores[index], metric.decimals),
+            decimal(metric.scores[index], metric.decimals) + _mark(metric),
             interval(metric.low[index], metric.high[index], metric.decimals),
         )
         for metric in comparison.metrics
@@ -92,7 +93,12 @@ def _system_table(comparison: Comparison) -> Table:
         _right("interval", _interval_heading(comparison)),
     )
     title = f"{len(systems)} systems, {len(comparison.outputs):,} segments; baseline: {systems[0]}"
-    return Table(columns, rows, title)
+    return Table(columns, rows, title, warning_notes(each.warning for each in comparison.metrics))
+
+
+def _mark(metric: MetricComparison) -> str:
+    """The mark of numbers that mean little, which a note explains."""
+    return "" if metric.warning is None else WARNING
 
 
 def _pair_table(comparison: Comparison) -> Table:
@@ -123,7 +129,7 @@ def _pair_cells(metric: MetricComparison, pair: SystemPair, comparison: Comparis
     return [
         metric.name,
         f"{systems[pair.second]} – {systems[pair.first]}",
-        signed(pair.difference, metric.decimals),
+        signed(pair.difference, metric.decimals) + _mark(metric),
         MISSING if isnan(pair.low) else " – ".join(bounds),
         probability(pair.p_adjusted, alpha) + (SIGNIFICANT if pair.significant else ""),
         probability(pair.p_bootstrap_adjusted, alpha),

@@ -22,6 +22,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     **COLUMN_NAMES,
     "system": ("system",),
     "doc": ("doc",),
+    "lp": ("lp",),
 }
 _REQUIRED = ("mt", "ref")
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
@@ -226,7 +227,8 @@ def table_segments(table: OpenTable, options: ReadOptions, system: str) -> Itera
     """The rows of a table as segments; `system` is their system where no column says."""
     has_documents = "doc" in options.columns or "doc" in table.column_names
     documents = ("doc",) if options.documents and has_documents else ()
-    kept = dict.fromkeys((*options.keep_ids, *documents))
+    pairs = ("lp",) if "lp" in options.columns or "lp" in table.column_names else ()
+    kept = dict.fromkeys((*options.keep_ids, *documents, *pairs))
     layout = table_layout(table, options.columns, tuple(kept), options.systems)
     late_names = _late_names(table, layout, options)
     columns = (*layout.columns, *options.systems, *late_names)
@@ -267,8 +269,9 @@ def table_layout(
     ids = {}
     for id_name in keep_ids:
         if id_name != "system":  # which is always read
-            (ids[id_name],) = fields.get("doc", ("doc",)) if id_name == "doc" else (id_name,)
-            _check_column(table.name, names, ids[id_name], "doc" if id_name == "doc" else "")
+            is_field = id_name in {"doc", "lp"}
+            (ids[id_name],) = fields.get(id_name, (id_name,)) if is_field else (id_name,)
+            _check_column(table.name, names, ids[id_name], id_name if is_field else "")
     return Layout(
         mt=fields["mt"][0],
         refs=fields["ref"],

@@ -26,7 +26,7 @@ import numpy as np
 from adequa.errors import AdequaError, check_fields, nearest
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_name
 from adequa.segments import FloatArray, Frame, ReferenceLayout, Segments, Signature, as_segments
-from adequa.tables import Column, Result, Table
+from adequa.tables import WARNING, Column, Result, Table
 from adequa.version import __version__
 
 
@@ -55,8 +55,11 @@ class Scores(Result):
         return self.system
 
     def tables(self) -> tuple[Table, ...]:
-        column = score_column(self.signature.metric, self.higher_is_better, self.decimals)
-        return (Table((column,), [(self.system,)], notes=(str(self.signature), *self.remarks)),)
+        column = score_column(
+            self.signature.metric, self.higher_is_better, self.decimals, warning=self.warning
+        )
+        notes = (*warning_notes([self.warning]), str(self.signature), *self.remarks)
+        return (Table((column,), [(self.system,)], notes=notes),)
 
     def long_table(self) -> Table:
         columns = Column("segment", "integer"), Column(self.signature.metric, "number")
@@ -67,20 +70,38 @@ class Scores(Result):
             "name": self.signature.metric,
             "signature": str(self.signature),
             "higher_is_better": self.higher_is_better,
+            "language": self.language.to_dict(),
+            **({} if self.warning is None else {"warning": self.warning}),
             "score": self.system,
             "segments": self.segments.tolist(),
         }
 
 
-def score_column(name: str, higher_is_better: bool, decimals: int, *, mark: bool = False) -> Column:
-    """The column of a metric's scores for readers, whose best score may be marked."""
+def score_column(
+    name: str,
+    higher_is_better: bool,
+    decimals: int,
+    *,
+    mark: bool = False,
+    warning: str | None = None,
+) -> Column:
+    """The column of a metric's scores for readers, whose best score may be marked.
+
+    Numbers of which there is a warning are marked, each of them.
+    """
     return Column(
         name,
         "number",
         decimals=decimals,
         heading=f"{name} {'↑' if higher_is_better else '↓'}",
         direction=("higher" if higher_is_better else "lower") if mark else None,
+        mark="" if warning is None else WARNING,
     )
+
+
+def warning_notes(warnings: Iterable[str | None]) -> tuple[str, ...]:
+    """The lines below a table that explain its marked numbers."""
+    return tuple(f"{WARNING} {each}" for each in dict.fromkeys(filter(None, warnings)))
 
 
 class Metric(ABC):

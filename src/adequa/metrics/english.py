@@ -117,6 +117,11 @@ def count_foreign(hypotheses: Sequence[str]) -> tuple[int, int]:
     return int(looks_foreign(texts)[inverse].sum()), len(inverse)
 
 
+def is_foreign_remark(text: str) -> bool:
+    """Whether a sentence is the remark on hypotheses that are not in English."""
+    return "plainly not in English" in text
+
+
 def foreign_remark(name: str, foreign: int, total: int) -> Remark:
     """Return the remark on hypotheses that are not in English."""
     singular, plural = (

@@ -11,8 +11,14 @@ import math
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+)
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeAlias, get_args
@@ -25,8 +31,12 @@ from adequa.io.columns import refuse_equal_names
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, shard_matcher
 from adequa.io.storage import LOCAL, is_address, location, storage_of
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
+from adequa.languages import target_language as find_language
 from adequa.metrics.base import Metric, merge_remarks, render_remarks
+from adequa.metrics.language import remaining_remarks, warn_of_languages
 from adequa.metrics.registry import device_error, with_absolute_paths
+from adequa.scoring.api import default_metric
 from adequa.scoring.local import run_local
 from adequa.scoring.manifest import (
     MAX_CHARACTERS,
@@ -37,7 +47,14 @@ from adequa.scoring.manifest import (
     write_manifest,
 )
 from adequa.scoring.results import ScoredMetric, ScoredSystem, ScoringResult
-from adequa.scoring.shard import ShardOutcome, ShardProgress, check_metric, checked_layout, opened
+from adequa.scoring.shard import (
+    ShardOutcome,
+    ShardProgress,
+    check_metric,
+    checked_layout,
+    first_texts,
+    opened,
+)
 
 Engine: TypeAlias = Literal["local", "ray"]
 
@@ -93,14 +110,18 @@ class CorpusScores:
             )
             for each in self.results.metrics
         )
-        return render_remarks(dict.fromkeys(remark for remarks in by_metric for remark in remarks))
+        rendered = render_remarks(
+            dict.fromkeys(remark for remarks in by_metric for remark in remarks)
+        )
+        return remaining_remarks(rendered, (each.warning for each in self.results.metrics), ())
 
 
 def score_corpus(
     inputs: str | os.PathLike[str],
     output: str | os.PathLike[str],
-    metrics: str | Sequence[str] = "adequa",
+    metrics: str | Sequence[str] | None = None,
     *,
+    language: str | TargetLanguage | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     engine: Engine = "local",
     workers: int | None = 1,
@@ -112,6 +133,10 @@ def score_corpus(
     progress: Callable[[CorpusProgress], None] | None = None,
 ) -> CorpusScores:
     """Score the shards of a corpus into a folder; what is finished there is not scored again.
+
+    `language` and the default of `metrics` are those of `score`; a language that is not given is
+    detected from the beginning of the first shard. Rows whose column `lp` names another are left
+    without scores.
 
     `inputs` is a pattern (`corpus/*.parquet`), a folder, a file or an address (`s3://...`).
     `workers` are processes, or on Ray actors; None takes as many as there are CPUs, or GPUs where
@@ -135,12 +160,15 @@ def score_corpus(
         field: (names,) if isinstance(names, str) else tuple(names)
         for field, names in (columns or {}).items()
     }
-    specifications = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    target_language = corpus_language(shards, mapping, language)
+    chosen = default_metric(target_language) if metrics is None else metrics
+    specifications = (chosen,) if isinstance(chosen, str) else tuple(chosen)
     worker_device = device or ("cuda" if gpus else "cpu")
     job, loaded = make_job(
         target, tuple(map(with_absolute_paths, specifications)), mapping,
         prefix=prefix, max_characters=max_characters, device=worker_device,
         device_here=worker_device if engine == "local" else "cpu",  # a cluster has its own GPUs
+        language=target_language,
     )  # fmt: skip
     if device is not None and not job.devices:
         raise device_error(specifications)
@@ -152,7 +180,7 @@ def score_corpus(
     with _locked_output(job), _engine(engine, workers, address, gpus, loaded) as run:
         begin(job, description, shards)
         records = _gathered(run(job, shards, _ProgressSum(shards, progress)), shards)
-        results = _results(loaded, records)
+        results = _results(loaded, records, target_language)
         write_manifest(
             job,
             description,
@@ -160,7 +188,25 @@ def score_corpus(
             {each.name: each.systems[0].score for each in results.metrics},
             {each.name: str(each.signature) for each in results.metrics},
         )
+    warn_of_languages((each.warning for each in results.metrics), ())
     return CorpusScores(results, records)
+
+
+def corpus_language(
+    shards: Sequence[Shard],
+    columns: Mapping[str, tuple[str, ...]],
+    given: str | TargetLanguage | None,
+) -> TargetLanguage:
+    """The target language of a corpus: the given one, or that of the first rows of its shards."""
+    if given is not None:
+        return find_language(given, ())
+    for shard in shards:
+        try:
+            texts, pairs = first_texts(shard, columns)
+        except Exception:  # noqa: BLE001, S112  # whatever it is, it is reported with its shard
+            continue
+        return find_language(None, texts, pairs)
+    return UNKNOWN_LANGUAGE
 
 
 class _ProgressSum:
@@ -332,10 +378,16 @@ def _gathered(outcomes: ShardOutcomes, shards: Sequence[Shard]) -> tuple[ShardRe
     return tuple(records[shard.name] for shard in shards)
 
 
-def _results(metrics: Mapping[str, Metric], records: Sequence[ShardRecord]) -> ScoringResult:
+def _results(
+    metrics: Mapping[str, Metric], records: Sequence[ShardRecord], language: TargetLanguage
+) -> ScoringResult:
     empty = sum(record.empty for record in records)
     return ScoringResult(
-        metrics=tuple(_result(column, metric, records) for column, metric in metrics.items()),
+        metrics=tuple(
+            replace(_result(column, metric, records), warning=metric.language_warning(language))
+            for column, metric in metrics.items()
+        ),
+        language=language,
         segment_counts={CORPUS: sum(record.rows for record in records)},
         empty_hypotheses={CORPUS: empty} if empty else {},
     )

@@ -19,7 +19,9 @@ import numpy as np
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import Content, storage_of
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import Metric, Remark, merge_remarks
+from adequa.metrics.language import metrics_for
 from adequa.metrics.registry import distinct_labels, load_metric, written_settings
 from adequa.segments import FloatArray, Segments, Signature
 
@@ -42,6 +44,7 @@ class CorpusJob:
     max_characters: int = MAX_CHARACTERS
     devices: Mapping[str, str] = field(default_factory=dict)  # by column, of metrics that have one
     threads: int | None = None  # of a worker, for metrics that have threads
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
 
     def load(self) -> dict[str, Metric]:
         """The metrics, by the names of their columns."""
@@ -49,7 +52,7 @@ class CorpusJob:
         for column, specification in self.metrics.items():
             settings = {"device": self.devices.get(column), "threads": self.threads}
             metrics[column], _ = load_with(specification, settings)
-        return metrics
+        return metrics_for(metrics, self.language)
 
     def target(self, shard: Shard) -> str:
         """Path of the scored rows of a shard."""
@@ -72,6 +75,7 @@ class CorpusJob:
             "columns": {name: list(columns) for name, columns in sorted(self.columns.items())},
             "max_characters": self.max_characters,
             **({"devices": dict(self.devices)} if self.devices else {}),
+            **({} if self.language.code is None else {"language": self.language.code}),
         }
 
 
@@ -84,6 +88,7 @@ def make_job(
     max_characters: int = MAX_CHARACTERS,
     device: str = "cpu",
     device_here: str = "cpu",
+    language: TargetLanguage = UNKNOWN_LANGUAGE,
 ) -> tuple[CorpusJob, dict[str, Metric]]:
     """A job, and its metrics by column, loaded in this process to check that they can be.
 
@@ -109,8 +114,10 @@ def make_job(
         reason=prefix + REASON,
         max_characters=max_characters,
         devices={columns_of[each]: device for each, device in devices.items()},
+        language=language,
     )
-    return job, {columns_of[each]: metric for each, metric in metrics.items()}
+    by_column = {columns_of[each]: metric for each, metric in metrics.items()}
+    return job, metrics_for(by_column, language)
 
 
 def load_with(specification: str, settings: Mapping[str, Any]) -> tuple[Metric, dict[str, Any]]:

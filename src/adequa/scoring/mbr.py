@@ -18,11 +18,21 @@ from scipy import sparse
 
 from adequa.errors import AdequaError, counted
 from adequa.io.candidates import CandidateList
-from adequa.metrics.base import Metric, score_column
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
+from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.runtime.batching import distinct
-from adequa.scoring.rerank import cell_of, check_pairwise, numbered_candidates
+from adequa.scoring.rerank import (
+    candidate_language,
+    cell_of,
+    check_pairwise,
+    choice_notes,
+    metric_column,
+    metric_facts,
+    metric_for_candidates,
+    numbered_candidates,
+)
 from adequa.segments import FloatArray, Segments
 from adequa.tables import Column, Result, Table, finite
 
@@ -106,6 +116,7 @@ class Choices(Result, Sequence[Choice]):
     choices: tuple[Choice, ...]
     metric: Metric
     pruning: Pruning | None = None
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the candidates
 
     @overload
     def __getitem__(self, index: int) -> Choice: ...
@@ -132,34 +143,35 @@ class Choices(Result, Sequence[Choice]):
         columns = (
             Column("id"),
             Column("candidate", "integer"),
-            score_column(self.metric.name, self.metric.higher_is_better, self.metric.decimals),
+            metric_column(self.metric, self.language),
             Column("mt"),
         )
         rows = [
             (cell_of(each.id), each.index + 1, finite(float(each.utility)), each.best)
             for each in self.choices
         ]
-        return Table(columns, rows, notes=(self.signature,))
+        return Table(columns, rows, notes=choice_notes(self.metric, self.language, self.signature))
 
     def to_dict(self) -> dict[str, Any]:
         """The metric, its signature, and a list with one object per sentence, as JSONL has it."""
         return {
-            "metric": self.metric.name,
-            "signature": self.signature,
+            **metric_facts(self.metric, self.language, self.signature),
             "sentences": [each.to_dict(self.metric.name) for each in self.choices],
         }
 
 
 def mbr(
     candidates: Iterable[Sequence[str]],
-    metric: str | Metric = "adequa",
+    metric: str | Metric | None = None,
     *,
+    language: str | TargetLanguage | None = None,
     keep: int | None = None,
     keep_by: str | Metric = "chrf",
     check_every: int = CHECK_EVERY,
 ) -> Choices:
     """Choose among the candidates of each sentence by minimum Bayes risk.
 
+    `language` and the default of `metric` are those of `score`.
     With `keep`, only the best candidates by the metric `keep_by` are scored, against all others.
     Every so many sentences are also decided in full; `Choices.pruning.loss` has what pruning cost.
 
@@ -167,13 +179,12 @@ def mbr(
     >>> [choice.best for choice in mbr(texts, "chrf")]
     ['A cat sat there.']
     """
-    scorer = load_metric(metric)
+    target, sentences = candidate_language(numbered_candidates(candidates), language)
+    scorer = metric_for_candidates(metric, target)
     pruning = None
     if keep is not None:
-        pruning = Pruning(keep, load_metric(keep_by), check_every)
-    return Choices(
-        tuple(choices(numbered_candidates(candidates), scorer, pruning)), scorer, pruning
-    )
+        pruning = Pruning(keep, load_metric(keep_by).for_language(target.code), check_every)
+    return Choices(tuple(choices(sentences, scorer, pruning)), scorer, pruning, target)
 
 
 def choices(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, overload
 
 import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.io.candidates import CandidateList
-from adequa.metrics.base import Metric, score_column
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
+from adequa.metrics.base import Metric, score_column, warning_notes
+from adequa.metrics.language import warn_of_languages
 from adequa.metrics.registry import load_metric
+from adequa.scoring.api import default_metric
 from adequa.segments import (
     FloatArray,
     ReferenceLayout,
@@ -25,6 +28,7 @@ from adequa.segments import (
 from adequa.tables import Cell, Column, Result, Table, finite
 
 _BATCH = 4096  # candidates that are scored in one call of the metric
+_DETECTED = 1000  # sentences by which the language is detected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +65,7 @@ class Reranking(Result, Sequence[RankedCandidates]):
 
     sentences: tuple[RankedCandidates, ...]
     metric: Metric
+    language: TargetLanguage = UNKNOWN_LANGUAGE  # of the candidates
 
     @overload
     def __getitem__(self, index: int) -> RankedCandidates: ...
@@ -89,7 +94,7 @@ class Reranking(Result, Sequence[RankedCandidates]):
             Column("id"),
             Column("rank", "integer"),
             Column("candidate", "integer"),
-            score_column(self.metric.name, self.metric.higher_is_better, self.metric.decimals),
+            metric_column(self.metric, self.language),
             Column("mt"),
         )
         rows = [
@@ -103,15 +108,40 @@ class Reranking(Result, Sequence[RankedCandidates]):
             for each in self.sentences
             for rank, index in enumerate(each.order, 1)
         ]
-        return Table(columns, rows, notes=(self.signature,))
+        return Table(columns, rows, notes=choice_notes(self.metric, self.language, self.signature))
 
     def to_dict(self) -> dict[str, Any]:
         """The metric, its signature, and a list with one object per sentence, as JSONL has it."""
         return {
-            "metric": self.metric.name,
-            "signature": self.signature,
+            **metric_facts(self.metric, self.language, self.signature),
             "sentences": [each.to_dict(self.metric.name) for each in self.sentences],
         }
+
+
+def metric_column(metric: Metric, language: TargetLanguage) -> Column:
+    """The column of a metric's scores, marked where it does not know the language."""
+    return score_column(
+        metric.name,
+        metric.higher_is_better,
+        metric.decimals,
+        warning=metric.language_warning(language),
+    )
+
+
+def choice_notes(metric: Metric, language: TargetLanguage, signature: str) -> tuple[str, ...]:
+    """The lines below a table of choices."""
+    return (*warning_notes([metric.language_warning(language)]), signature)
+
+
+def metric_facts(metric: Metric, language: TargetLanguage, signature: str) -> dict[str, Any]:
+    """What JSON holds of the metric of choices."""
+    warning = metric.language_warning(language)
+    return {
+        "metric": metric.name,
+        "signature": signature,
+        "language": language.to_dict(),
+        **({} if warning is None else {"warning": warning}),
+    }
 
 
 def cell_of(sentence_id: Any) -> Cell:
@@ -129,25 +159,47 @@ def check_pairwise(metric: Metric) -> None:
 def rerank(
     candidates: Iterable[Sequence[str]],
     references: Iterable[str] | Iterable[Sequence[str]],
-    metric: str | Metric = "adequa",
+    metric: str | Metric | None = None,
     *,
     layout: ReferenceLayout | None = None,
+    language: str | TargetLanguage | None = None,
 ) -> Reranking:
     """Order the candidates of each sentence by their scores against its references.
 
-    `references` and `layout` are those of `score`.
+    `references`, `layout`, `language` and the default of `metric` are those of `score`.
 
     >>> (ranked,) = rerank([["A dog sat.", "The cat sat."]], ["The cat sat."], "chrf")
     >>> ranked.best, ranked.order, ranked.scores.round(1)
     ('The cat sat.', (1, 0), array([ 19.7, 100. ]))
     """
-    scorer = load_metric(metric)
     lists = list(numbered_candidates(candidates))
     all_references = references_by_segment(references, len(lists), layout, "candidates")
-    sentences = (
+    sentences: Iterator[CandidateList] = (
         replace(each, references=texts) for each, texts in zip(lists, all_references, strict=True)
     )
-    return Reranking(tuple(ranked_candidates(sentences, scorer)), scorer)
+    target, sentences = candidate_language(sentences, language)
+    scorer = metric_for_candidates(metric, target)
+    return Reranking(tuple(ranked_candidates(sentences, scorer)), scorer, target)
+
+
+def metric_for_candidates(metric: str | Metric | None, target: TargetLanguage) -> Metric:
+    """The metric that chooses among candidates, with warnings where it does not know them."""
+    chosen = load_metric(default_metric(target) if metric is None else metric)
+    scorer = chosen.for_language(target.code)
+    warn_of_languages([scorer.language_warning(target)], ())
+    return scorer
+
+
+def candidate_language(
+    sentences: Iterable[CandidateList], given: str | TargetLanguage | None
+) -> tuple[TargetLanguage, Iterator[CandidateList]]:
+    """The language of candidates, by the references or else by the first ones, and all of them."""
+    iterator = iter(sentences)
+    if given is not None:
+        return target_language(given, ()), iterator
+    first = list(islice(iterator, _DETECTED))
+    texts = chain.from_iterable(each.references or each.candidates[:1] for each in first)
+    return target_language(given, texts), chain(first, iterator)
 
 
 def numbered_candidates(lists: Iterable[Sequence[str]]) -> Iterator[CandidateList]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from adequa.errors import AdequaError
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
-from adequa.metrics.base import Metric, score_column
+from adequa.metrics.base import Metric, score_column, warning_notes
+from adequa.metrics.language import identical_outputs, system_notes
 from adequa.segments import UNNAMED, FloatArray, Segments, Signature, concatenate
 from adequa.tables import (
     BEST,
@@ -31,6 +32,7 @@ from adequa.tables import (
 )
 
 _CHUNK = 1000  # scores that are written at a time
+_SAMPLE = 1000  # outputs of a system by which its language is detected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +73,7 @@ class ScoringResult(Result):
     decimals: int | None = None  # to which all scores are rounded; None: readers see each metric's
     remarks: tuple[str, ...] = ()
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
+    checks: tuple[str, ...] = ()  # notes on outputs that are the reference, or not of the language
 
     @property
     def system(self) -> dict[str, Any]:
@@ -98,7 +101,8 @@ class ScoringResult(Result):
         return values[0] if len(names) == 1 else dict(zip(names, values, strict=True))
 
     def notes(self) -> Iterator[str]:
-        """Notes on empty hypotheses and unequal numbers of segments."""
+        """Notes on outputs, empty hypotheses and unequal numbers of segments."""
+        yield from self.checks
         for name, empty in self.empty_hypotheses.items():
             count = self.segment_counts[name]
             yield f"empty hypotheses of {name}: {empty:,} of {count:,}, scored as they are."
@@ -112,6 +116,7 @@ class ScoringResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         notes = (
+            *warning_notes(each.warning for each in self.metrics),
             self._legend(),
             *(
                 str(each.segment_signature if self.lists_segments else each.signature)
@@ -135,7 +140,9 @@ class ScoringResult(Result):
     def _score_columns(self, *, mark: bool = False) -> Iterator[Column]:
         for each in self.metrics:
             places = each.decimals if self.decimals is None else self.decimals
-            yield score_column(each.name, each.higher_is_better, places, mark=mark)
+            yield score_column(
+                each.name, each.higher_is_better, places, mark=mark, warning=each.warning
+            )
 
     def _legend(self) -> str:
         directions = {each.higher_is_better for each in self.metrics}
@@ -194,6 +201,8 @@ class ScoringResult(Result):
     def to_dict(self) -> dict[str, Any]:
         content: dict[str, Any] = {} if self.grouped_by is None else {"by": self.grouped_by}
         content["language"] = self.language.to_dict()
+        if self.checks:
+            content["notes"] = list(self.checks)
         content["metrics"] = [
             {**self._about(metric), "systems": list(map(self._system_dict, metric.systems))}
             for metric in self.metrics
@@ -249,6 +258,8 @@ class ScoringResult(Result):
         if self.grouped_by is not None:
             yield f'  "by": {json_text(self.grouped_by)},\n'
         yield f'  "language": {json_text(self.language.to_dict())},\n'
+        if self.checks:
+            yield f'  "notes": {json_text(list(self.checks))},\n'
         yield '  "metrics": ['
         for number, metric in enumerate(self.metrics):
             yield ",\n    {\n" if number else "\n    {\n"
@@ -279,12 +290,14 @@ def score_stream(
     *,
     keep_segments: bool = False,
     by: str | None = None,
+    language: TargetLanguage = UNKNOWN_LANGUAGE,
 ) -> ScoringResult:
     """Score every system in a stream with every metric; `metrics` maps a label to a metric.
 
-    `by` names an id column: each system then also gets a score for each of its values.
+    `by` names an id column: each system then also gets a score for each of its values. `language`
+    is that of the translations; the metrics are those that `metrics_for` returns for it.
     """
-    running = RunningScores(metrics, keep_segments=keep_segments, by=by)
+    running = RunningScores(metrics, keep_segments=keep_segments, by=by, language=language)
     for batch in batches:
         running.add(batch)
     return running.results()
@@ -294,9 +307,15 @@ class RunningScores:
     """Scores of a stream whose batches are added one by one."""
 
     def __init__(
-        self, metrics: Mapping[str, Metric], *, keep_segments: bool = False, by: str | None = None
+        self,
+        metrics: Mapping[str, Metric],
+        *,
+        keep_segments: bool = False,
+        by: str | None = None,
+        language: TargetLanguage = UNKNOWN_LANGUAGE,
     ) -> None:
         self._metrics, self._keep_segments, self._by = metrics, keep_segments, by
+        self._language = language
         self._systems: dict[str, _System] = {}
 
     def add(self, batch: Segments) -> None:
@@ -345,12 +364,25 @@ class RunningScores:
         empty = {name: system.empty for name, system in systems.items() if system.empty}
         return ScoringResult(
             metrics=tuple(
-                _result(label, metric, systems) for label, metric in self._metrics.items()
+                _result(label, metric, systems, metric.language_warning(self._language))
+                for label, metric in self._metrics.items()
             ),
             segment_counts={name: system.segments for name, system in systems.items()},
             empty_hypotheses=empty,
             grouped_by=self._by,
             lists_segments=self._keep_segments,
+            language=self._language,
+            checks=tuple(
+                note
+                for name, system in systems.items()
+                for note in system_notes(
+                    name,
+                    concatenate(system.sample),
+                    self._language,
+                    identical=system.identical,
+                    count=system.segments,
+                )
+            ),
         )
 
 
@@ -369,6 +401,8 @@ class _System:
 
     segments: int = 0
     empty: int = 0
+    identical: int = 0  # outputs that equal a reference
+    sample: list[Segments] = field(default_factory=list)  # the first ones
     reference_counts: set[int | None] = field(default_factory=set)
     sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
     waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
@@ -377,6 +411,9 @@ class _System:
         self.segments += len(segments)
         self.empty += sum(not hypothesis.strip() for hypothesis in segments.hypotheses)
         self.reference_counts.add(segments.reference_count)
+        self.identical += identical_outputs(segments)
+        if self.segments - len(segments) < _SAMPLE:
+            self.sample.append(segments.select(range(min(_SAMPLE, len(segments)))))
 
     def add(
         self,
@@ -400,7 +437,9 @@ class _System:
         return next(iter(self.reference_counts)) if len(self.reference_counts) == 1 else None
 
 
-def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> ScoredMetric:
+def _result(
+    label: str, metric: Metric, systems: Mapping[str, _System], warning: str | None
+) -> ScoredMetric:
     counts = {system.reference_count for system in systems.values()}
     reference_count = counts.pop() if len(counts) == 1 else None
     return ScoredMetric(
@@ -412,6 +451,7 @@ def _result(label: str, metric: Metric, systems: Mapping[str, _System]) -> Score
         systems=tuple(
             _system_result(name, metric, system.sums[label]) for name, system in systems.items()
         ),
+        warning=warning,
     )
 
 

@@ -21,7 +21,9 @@ from adequa.io.columns import Chunk, Layout, chunk_segments, table_layout
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import NewColumns, Shard, Unit, open_shard
 from adequa.io.storage import Content, DigestWriter, reading, storage_of
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import Metric, Remark, remarks_since
+from adequa.metrics.language import is_of_language
 from adequa.scoring.manifest import (
     CorpusJob,
     MetricSums,
@@ -163,7 +165,7 @@ class ShardScorer:
         _, temporaries = storage_of(self._job.temporaries)
         with opened(shard) as rows:
             layout = checked_layout(rows, self._job, self._metrics)
-            scorer = RowScorer(layout, self._metrics, self._job.max_characters)
+            scorer = RowScorer(layout, self._metrics, self._job.max_characters, self._job.language)
             counter = _RowCounter(shard.name, report)
             with storage.replacing(target, temporaries) as file:
                 units = _units(rows, layout, shard)
@@ -248,7 +250,8 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
         return Layout(
             mt, job.columns.get("ref", ("ref",)), None, None, {name: name for name in ids}
         )
-    layout = table_layout(rows.table, job.columns, ids)
+    pairs = ("lp",) if "lp" in job.columns or "lp" in names else ()
+    layout = table_layout(rows.table, job.columns, tuple(dict.fromkeys((*ids, *pairs))))
     layout = replace(layout, src=None, system=None)  # no metric reads them
     for name in (*metrics, job.reason):
         if name in names:
@@ -259,6 +262,41 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
     if isinstance(rows, ParquetShard):
         rows.check_text(layout.mt, layout.refs)
     return layout
+
+
+def first_texts(
+    shard: Shard, columns: Mapping[str, tuple[str, ...]]
+) -> tuple[list[str], list[str]]:
+    """The first references of a shard, and the language pairs of their rows."""
+    with opened(shard) as rows:
+        names = rows.table.column_names
+        if not names:
+            return [], []
+        pairs = ("lp",) if "lp" in columns or "lp" in names else ()
+        layout = table_layout(rows.table, columns, pairs)
+        unit = next(_units(rows, layout, shard), None)
+        if unit is None:
+            return [], []
+        count = range(min(_BATCH, unit.count))
+        cells = [unit.chunk.columns[layout.refs[0]][row] for row in count]
+        texts = [cell[0] if isinstance(cell, list) and cell else cell for cell in cells]
+        named = [unit.chunk.columns[layout.ids[name]][row] for name in pairs for row in count]
+        return [each for each in texts if isinstance(each, str)], [str(each) for each in named]
+
+
+def _other_languages(
+    chunk: Chunk, count: int, layout: Layout, language: TargetLanguage
+) -> dict[int, str]:
+    """A reason for each row whose column lp names another target language."""
+    if "lp" not in layout.ids or language.code is None:
+        return {}
+    pairs = [str(chunk.columns[layout.ids["lp"]][row]) for row in range(count)]
+    others = {pair for pair in set(pairs) if not is_of_language(pair, language)}
+    return {
+        row: f"{chunk.place(row)}: it is of {pair}, and the corpus is scored as {language}."
+        for row, pair in enumerate(pairs)
+        if pair in others
+    }
 
 
 def _units(rows: OpenShard, layout: Layout, shard: Shard) -> Iterator[Unit]:
@@ -276,8 +314,15 @@ def _content(path: str) -> Content | None:
 class RowScorer:
     """Scores the rows of a shard, and sums the statistics of its metrics."""
 
-    def __init__(self, layout: Layout, metrics: Mapping[str, Metric], max_characters: int) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        metrics: Mapping[str, Metric],
+        max_characters: int,
+        language: TargetLanguage = UNKNOWN_LANGUAGE,
+    ) -> None:
         self._layout, self._metrics, self._max_characters = layout, metrics, max_characters
+        self._language = language
         self.sums = {column: MetricSums() for column in metrics}
         self.empty = 0  # rows with a blank hypothesis that all metrics scored
 
@@ -299,6 +344,7 @@ class RowScorer:
     def _score_batch(self, chunk: Chunk, count: int) -> NewColumns:
         layout = self._layout
         reasons = _too_long(chunk, count, layout, self._max_characters)
+        reasons = _other_languages(chunk, count, layout, self._language) | reasons
         fit = [row for row in range(count) if row not in reasons]
         parts, refused = attempt_in_halves(
             fit, lambda rows: chunk_segments(_selected(chunk, rows), layout, "")

@@ -22,6 +22,7 @@ from adequa.comparison.settings import ComparisonSettings
 from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
+from adequa.metrics.language import remaining_remarks
 from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, RequestError
@@ -225,14 +226,16 @@ def compare_queued(
         for label, queue in queues.items()
     ]
     progress = Progress(stage=task.enter, step=task.check)
-    comparison = compare_outputs(outputs, sources, settings, progress=progress, compute=compute)
-    hypotheses = [text for texts in outputs.hypotheses for text in texts]
-    notes = (*comparison.notes, *language_remarks(hypotheses, queues))
-    metrics = tuple(
-        replace(metric, warning=queue.metric.language_warning(target))
-        for metric, queue in zip(comparison.metrics, queues.values(), strict=True)
+    comparison = compare_outputs(
+        outputs, sources, settings, language=target, progress=progress, compute=compute
     )
-    comparison = replace(comparison, notes=notes, metrics=metrics, language=target)
+    hypotheses = [text for texts in outputs.hypotheses for text in texts]
+    remarks = remaining_remarks(
+        language_remarks(hypotheses, queues),
+        (metric.warning for metric in comparison.metrics),
+        comparison.notes,
+    )
+    comparison = replace(comparison, notes=(*comparison.notes, *remarks))
     task.enter("Looking where they differ")
     _ = comparison.dimensions  # computed here, because every answer holds them
     return comparison

@@ -1,0 +1,264 @@
+"""The target language of segments: how it is found, which metrics score it, and what to note.
+
+BLEU over several languages is no number, a tokenizer belongs to a language, and a metric that was
+trained on one language says nothing of another. All entry points (the command line, Python, the
+service) decide these questions here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from adequa.errors import AdequaError, LanguageWarning, counted, warn
+from adequa.languages import (
+    TargetLanguage,
+    are_related,
+    detect_language,
+    is_ambiguous,
+    known_language,
+    parse_language,
+    several_languages,
+    target_language,
+)
+from adequa.metrics import DEFAULT_METRICS
+from adequa.metrics.base import Metric
+from adequa.metrics.english import is_foreign_remark
+from adequa.segments import Segments
+
+ANY_LANGUAGE_METRICS = ("bleu", "chrf")  # the default metrics of languages other than English
+_BUFFERED = 2000  # segments of a stream that are read before its language is decided
+_FEW_SEGMENTS = 10  # too few for a system to be suspected of being the reference
+_NEARLY_ALL = 0.9  # fraction of segments
+PAIR = "lp"  # the id that names a language pair
+
+
+# Segments of one language
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LanguageStream:
+    """Batches of segments of one target language."""
+
+    target: TargetLanguage
+    batches: Iterator[Segments]
+    notes: tuple[str, ...] = ()  # on the language
+
+
+def read_language(
+    batches: Iterable[Segments], given: str | TargetLanguage | None = None
+) -> LanguageStream:
+    """The segments of a language: the given one, or the only one that there is.
+
+    A stream is read once: the language is detected from its beginning. Where the segments name
+    their language pairs, a given language selects those of it, and several without a given one are
+    an error.
+    """
+    iterator = iter(batches)
+    if isinstance(given, TargetLanguage) and given.origin != "given":  # decided before
+        first = _beginning(iterator)
+        notes = language_notes(given, _first_references(first))
+        return LanguageStream(given, chain(first, iterator), notes)
+    if given is not None:
+        target = given if isinstance(given, TargetLanguage) else parse_language(given)
+        iterator = _selected(iterator, target)
+    beginning = _beginning(iterator)
+    references = _first_references(beginning)
+    if given is not None:
+        notes = _contradiction(references, target)
+        return LanguageStream(target, chain(beginning, iterator), notes)
+    pairs = dict.fromkeys(pair for batch in beginning for pair in batch.ids.get(PAIR, ()))
+    target = target_language(None, references, pairs)
+    checked = _of_one_language(chain(beginning, iterator), target)
+    return LanguageStream(target, checked, language_notes(target, references))
+
+
+def _first_references(batches: Iterable[Segments]) -> list[str]:
+    return [texts[0] for batch in batches for texts in batch.references]
+
+
+def _beginning(batches: Iterator[Segments]) -> list[Segments]:
+    """The first batches, until there are enough segments to detect a language."""
+    first: list[Segments] = []
+    count = 0
+    for batch in batches:
+        first.append(batch)
+        count += len(batch)
+        if count >= _BUFFERED:
+            break
+    return first
+
+
+def _selected(batches: Iterator[Segments], target: TargetLanguage) -> Iterator[Segments]:
+    """The segments of a language, where they say which they are of; raise where there is none."""
+    seen: dict[str, None] = {}
+    is_empty = True
+    for batch in batches:
+        pairs = batch.ids.get(PAIR, ())
+        seen |= dict.fromkeys(pairs)
+        fits = {pair: is_of_language(pair, target) for pair in dict.fromkeys(pairs)}
+        rows = [row for row, pair in enumerate(pairs) if fits[pair]] if pairs else range(len(batch))
+        if len(rows):
+            is_empty = False
+            yield batch if len(rows) == len(batch) else batch.select(rows)
+    if is_empty and seen:
+        raise AdequaError(f"No segment is of {target.pair}; there are: {', '.join(sorted(seen))}.")
+
+
+def is_of_language(pair: str, target: TargetLanguage) -> bool:
+    """Whether a language pair is that of a target; what names no language may be."""
+    named = known_language(pair, "column")
+    if named is None:
+        return True
+    agree = [(named.code, target.code), (named.source, target.source)]
+    variants = (named.variant or "").casefold(), (target.variant or "").casefold()
+    return all(one == other for one, other in (*agree, variants) if one and other)
+
+
+def _of_one_language(batches: Iterator[Segments], target: TargetLanguage) -> Iterator[Segments]:
+    """The batches; raise where a later one names another target language."""
+    seen: dict[str, None] = {}
+    for batch in batches:
+        new = [pair for pair in dict.fromkeys(batch.ids.get(PAIR, ())) if pair not in seen]
+        seen |= dict.fromkeys(new)
+        for named in (known_language(pair, "column") for pair in new):
+            if named is not None and target.origin == "column" and named.code != target.code:
+                raise several_languages(seen)
+        yield batch
+
+
+# Metrics of a language
+
+
+def default_metrics(target: TargetLanguage) -> tuple[str, ...]:
+    """The metrics where none are named: those that know the language."""
+    if target.code in {None, "en"}:
+        return DEFAULT_METRICS
+    return ANY_LANGUAGE_METRICS if _has_tokenizer(target) else ("chrf",)
+
+
+def _has_tokenizer(target: TargetLanguage) -> bool:
+    """Whether the packages that BLEU's tokenizer of the language needs are installed."""
+    from adequa.metrics.sacrebleu_metrics import (  # noqa: PLC0415 - sacreBLEU takes a while
+        check_tokenizer,
+        language_tokenizer,
+    )
+
+    try:
+        check_tokenizer(language_tokenizer(target.code))
+    except AdequaError:
+        return False
+    return True
+
+
+def default_notes(target: TargetLanguage) -> tuple[str, ...]:
+    """Notes on default metrics that are left out for a language."""
+    names = default_metrics(target)
+    notes = []
+    if "adequa" not in names:
+        notes.append(
+            f"adequa is left out: it knows English alone, and the translations are {target}."
+        )
+    if "bleu" not in names:
+        notes.append(
+            f"bleu is left out: its tokenizer of {target} is not installed; pip install "
+            f"'adequa[{target.code}]' installs it."
+        )
+    return tuple(notes)
+
+
+def metrics_for(metrics: Mapping[str, Metric], target: TargetLanguage) -> dict[str, Metric]:
+    """Metrics with the settings that a language needs; raise where one refuses it."""
+    return {label: metric.for_language(target.code) for label, metric in metrics.items()}
+
+
+# Notes
+
+
+def language_notes(target: TargetLanguage, texts: Iterable[str]) -> tuple[str, ...]:
+    """The note that names the target language; English, as all defaults are for it, has none.
+
+    Where it is not known, the texts decide whether that is worth a note.
+    """
+    if target.code is None:
+        unknown = (
+            "the target language is not known: the text is too short, or of more than one "
+            "language; -l names it."
+        )
+        return (unknown,) if is_ambiguous(texts) else ()
+    if target.code == "en" or target.origin == "given":
+        return ()
+    known = "(detected); -l says otherwise" if target.origin == "detected" else f"(column {PAIR})"
+    return (f"target language: {target} {known}.",)
+
+
+def _contradiction(references: Sequence[str], target: TargetLanguage) -> tuple[str, ...]:
+    """A note where the references are plainly of another language than the given one."""
+    detected = detect_language(references)
+    if are_related(detected.code, target.code):
+        return ()
+    return (f"the references look {detected}, and the language given is {target}.",)
+
+
+def system_notes(
+    name: str,
+    sample: Segments,
+    target: TargetLanguage,
+    *,
+    identical: int,
+    count: int,
+) -> Iterator[str]:
+    """Notes on a system that is the reference, or that is not of the language of the references.
+
+    `sample` are some of its segments, or all; `identical` of `count` outputs equal a reference.
+    """
+    if count >= _FEW_SEGMENTS and identical >= _NEARLY_ALL * count:
+        yield (
+            f"{identical:,} of {counted(count, 'output')} of {name} are identical to a reference: "
+            "is it the reference, and no system?"
+        )
+    detected = detect_language(sample.hypotheses)
+    if detected.code is None or are_related(detected.code, target.code):
+        return
+    expected = target  # or, where the user names another, that of the references
+    if target.origin in {"given", "unknown"}:
+        expected = detect_language([texts[0] for texts in sample.references])
+    if not are_related(detected.code, expected.code):
+        pairs = zip(sample.hypotheses, sample.sources or (), strict=False)
+        is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(sample)
+        reason = " They are the source text." if is_source else ""
+        yield f"the outputs of {name} look {detected}, and the references are {expected}.{reason}"
+
+
+def identical_outputs(segments: Segments) -> int:
+    """The number of hypotheses that equal one of their references."""
+    pairs = zip(segments.hypotheses, segments.references, strict=True)
+    return sum(
+        hypothesis in references or hypothesis.strip() in map(str.strip, references)
+        for hypothesis, references in pairs
+    )
+
+
+def is_language_note(note: str) -> bool:
+    """Whether a note is on the language of outputs, which a remark of a metric would repeat."""
+    return note.startswith("the outputs of ") and " look " in note
+
+
+def remaining_remarks(
+    remarks: Iterable[str], warnings: Iterable[str | None], notes: Iterable[str]
+) -> tuple[str, ...]:
+    """Remarks of metrics, without those on foreign hypotheses where that is said already."""
+    is_said = any(warnings) or any(map(is_language_note, notes))
+    return tuple(each for each in remarks if not (is_said and is_foreign_remark(each)))
+
+
+def warn_of_languages(warnings: Iterable[str | None], notes: Iterable[str]) -> None:
+    """Issue Python's warnings: on metrics that do not know the language, and on the outputs."""
+    for sentence in dict.fromkeys(filter(None, warnings)):
+        warn(sentence, LanguageWarning)
+    for note in dict.fromkeys(notes):
+        if is_language_note(note) or note.startswith("the references look "):
+            warn(note, LanguageWarning)
+        elif "identical to a reference" in note:
+            warn(note)
