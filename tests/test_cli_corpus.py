@@ -64,8 +64,8 @@ def test_what_the_metric_remarks_is_told_as_of_one_file(tmp_path: Path, workers:
         "note: 3 hypotheses of 4 that adeq",
     ]
     out = tmp_path / "out"
-    named = ("-i", corpus, "-o", f"{out}/", "-m", "adequa", "-l", "en")
-    command = ("score", *named, "--workers", workers)
+    named = ("score", "-i", corpus, "-o", f"{out}/", "-m", "adequa", "-l", "en")
+    command = (*named, "--workers", workers)
     assert run(*command).stderr.splitlines()[1:] == expected
     assert run(*command).stderr.splitlines()[1:] == expected  # of shards that are kept
     # A record from before there were counts says nothing of them: its shard is scored anew.

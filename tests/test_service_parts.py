@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from typer.testing import CliRunner
 
 from adequa import ComparisonSettings, compare
+from adequa.cli.main import app
+from adequa.cli.options import CACHE_SIZE
 from adequa.comparison.ranking import Ranking, rank_by_wins
 from adequa.comparison.results import Comparison
 from adequa.errors import AdequaError
@@ -313,3 +316,25 @@ def test_an_answer_that_is_read_slowly_is_not_aborted() -> None:
         assert not sending.aborted
     connection._check_progress()
     assert sending.aborted
+
+
+def test_a_server_of_several_people_is_private_by_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Comparisons are listed, and stay, only where nobody but the user can see them."""
+    started: list[ServiceSettings] = []
+    monkeypatch.setattr(server, "run_server", lambda settings, _: started.append(settings))
+    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path))
+    shared = ["--host", "0.0.0.0", "--insecure"]
+    for options, keep, listed, cached in (
+        ([], None, True, True),
+        (shared, 3600.0, False, True),
+        ([*shared, "--recent", "--keep", "5", "--no-cache"], 300.0, True, False),
+        (["--no-recent", "--cache-size", "1"], None, False, True),
+    ):
+        result = CliRunner().invoke(app, ["serve", *options])
+        assert result.exit_code == 0, result.output
+        settings = started.pop()
+        assert (settings.keep_seconds, settings.lists_comparisons) == (keep, listed)
+        size = 1_000_000 if "--cache-size" in options else CACHE_SIZE * 1_000_000
+        assert settings.score_cache == ((tmp_path / "scores.db", size) if cached else None)

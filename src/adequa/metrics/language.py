@@ -193,6 +193,11 @@ def language_notes(target: TargetLanguage, texts: Iterable[str]) -> tuple[str, .
     return (f"target language: {target} {known}.",)
 
 
+def other_notes(stream: LanguageStream) -> tuple[str, ...]:
+    """Notes of a stream without that which names the language, for results that show it anyway."""
+    return tuple(note for note in stream.notes if note not in language_notes(stream.target, ()))
+
+
 def _contradiction(references: Sequence[str], target: TargetLanguage) -> tuple[str, ...]:
     """A note where the references are plainly of another language than the given one."""
     detected = detect_language(references)

@@ -26,6 +26,7 @@ from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
 from adequa.comparison.compare import Outputs
+from adequa.comparison.ranking import default_ranker
 from adequa.errors import AdequaError
 from adequa.io.read import READERS
 from adequa.languages import UNKNOWN_LANGUAGE, language_names, parse_language
@@ -77,11 +78,11 @@ from adequa.service.schemas import (
 )
 from adequa.service.scoring import (
     RequestedTexts,
-    language_remarks,
     off_loop,
     request_texts,
     score_lines,
     score_systems,
+    text_notes,
     with_language,
 )
 from adequa.service.store import ComparisonStore, decompress, decompressed_size
@@ -285,12 +286,12 @@ def _add_score(app: FastAPI, service: Service) -> None:
     async def score_json(http: Request) -> Response:
         request = await service.parse(ScoreRequest, http)
         queues = await service.queues(http, request.metrics)
-        (systems, target, _), queues = await service.texts(http, request, queues)
+        texts, queues = await service.texts(http, request, queues)
+        systems = texts.systems
         work = score_systems(systems, queues, request)
-        results = with_language(await while_connected(http.scope, work), queues, target)
+        results = with_language(await while_connected(http.scope, work), queues, texts.target)
         count = http.scope[SEGMENTS] = sum(map(len, systems.values()))
-        hypotheses = [text for segments in systems.values() for text in segments.hypotheses]
-        notes = await off_loop(count, language_remarks, hypotheses, queues)
+        notes = await off_loop(count, text_notes, texts, results, queues)
         # The shape of scores has no place for notes.
         headers = {"adequa-notes": json.dumps(notes)} if notes else None
         body = await off_loop(count, _scores_json, results)
@@ -408,7 +409,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     def start(
         request: RankRequest, texts: RequestedTexts, queues: Mapping[str, MetricQueue]
     ) -> BackgroundTask[dict[str, Any]]:
-        systems, target, _ = texts
+        systems, target, *_ = texts
         queue = next(iter(queues.values()), None)
         sizes = list(map(len, systems.values()))
         limits.check_ranking(request.resamples, systems=len(systems), segments=max(sizes))
@@ -417,13 +418,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
 
         def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
             scorer = service.catalogue.ranker.loaded() if queue is None else queue
-            ranking = rank_systems(systems, scorer, request, task)
-            warning = scorer.metric.language_warning(target)
-            about = {
-                "language": target.to_dict(),
-                **({} if warning is None else {"warning": warning}),
-            }
-            return {**ranking, **about}
+            return rank_systems(systems, scorer, request, task, target=target)
 
         return service.tasks.start(work, sum(sizes))
 
@@ -438,6 +433,9 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         metrics = [] if request.metric is None else [request.metric]
         queues = await service.queues(http, metrics)
         texts, queues = await service.texts(http, request, queues)
+        default = default_ranker(texts.target)
+        if request.metric is None and default in service.catalogue.entries:
+            queues = await service.queues(http, [default])  # the ranker that ships is for English
         task = await asyncio.to_thread(start, request, texts, queues)
         _own(http, task)
         return await _task_response(http, task)

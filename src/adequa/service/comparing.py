@@ -246,6 +246,8 @@ def rank_systems(
     queue: MetricQueue,
     request: RankRequest,
     task: BackgroundTask[Any],
+    *,
+    target: TargetLanguage,
 ) -> dict[str, Any]:
     """The ranking, in the shape of `adequa rank --format json`."""
     metric = queue.metric
@@ -265,4 +267,5 @@ def rank_systems(
     first = next(iter(systems.values()))
     signature = str(metric.segment_signature(first.reference_count))
     ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
+    ranking = replace(ranking, language=target, warning=metric.language_warning(target))
     return ranking.to_dict(segments=request.segments)

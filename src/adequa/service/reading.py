@@ -33,6 +33,7 @@ from adequa.io.read import (
 )
 from adequa.io.text import MemoryFile, byte_blocks, ignore, line_blocks
 from adequa.languages import TargetLanguage, target_language
+from adequa.metrics.language import other_notes, read_language
 from adequa.segments import Segments
 from adequa.service.limits import Limits, RequestError
 from adequa.service.schemas import FilesRequest, Quoting, RequestFile
@@ -93,6 +94,7 @@ class ReadTexts:
     references: tuple[tuple[str, ...], ...]
     sources: tuple[str, ...] | None
     language: TargetLanguage
+    notes: tuple[str, ...] = ()
 
     @property
     def test_set(self) -> str:
@@ -106,7 +108,7 @@ class ReadTexts:
             "files": [summary.to_dict() for summary in self.summaries],
             "columns": list(self.columns),
             "language": self.language.to_dict(),
-            "notes": [],
+            "notes": list(self.notes),
         }
         return {**content, **self._texts()} if texts else content
 
@@ -352,8 +354,8 @@ def _read_one_table(
         describe=summaries.append,
         batch=_BATCH,
     )
-    systems = segments_from_batches(_within_limits(batches, file.name, limits))
-    return _texts(summaries, systems, request, columns=_column_names(file, request.quoting))
+    columns = _column_names(file, request.quoting)
+    return _texts(_within_limits(batches, file.name, limits), summaries, request, columns)
 
 
 def _read_together(
@@ -374,8 +376,7 @@ def _read_together(
         describe=summaries.append,
         batch=_BATCH,
     )
-    systems = segments_from_batches(_within_limits(batches, _names(files), limits))
-    return _texts(summaries, systems, request)
+    return _texts(_within_limits(batches, _names(files), limits), summaries, request)
 
 
 def _read_apart(files: Sequence[UploadedFile], request: FilesRequest, limits: Limits) -> ReadTexts:
@@ -415,28 +416,17 @@ def _all(columns: Iterable[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _texts(
+    batches: Iterator[Segments],
     summaries: Sequence[InputSummary],
-    systems: Mapping[str, Segments],
     request: FilesRequest,
     columns: Sequence[str] = (),
 ) -> ReadTexts:
+    """The segments of the chosen language, or of the only one that there is."""
+    stream = read_language(batches, request.language)
+    systems = segments_from_batches(stream.batches)
     return ReadTexts(
-        tuple(summaries),
-        tuple(columns),
-        systems,
-        {},
-        (),
-        None,
-        language_of(systems, request.language),
+        tuple(summaries), tuple(columns), systems, {}, (), None, stream.target, other_notes(stream)
     )
-
-
-def language_of(systems: Mapping[str, Segments], given: str | None) -> TargetLanguage:
-    """The target language: the given one, or the one that the references are in."""
-    first = next(iter(systems.values()))
-    texts = (text for references in first.references for text in references)
-    pairs = (pair for segments in systems.values() for pair in segments.ids.get("lp", ()))
-    return target_language(given, texts, pairs)
 
 
 def _within_limits(batches: Iterable[Segments], name: str, limits: Limits) -> Iterator[Segments]:

@@ -24,11 +24,18 @@ from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.learned.packed.metric import Adequa, PackedPair
 from adequa.metrics.base import Metric
 from adequa.metrics.english import count_foreign, foreign_remark
+from adequa.metrics.language import (
+    identical_outputs,
+    other_notes,
+    read_language,
+    remaining_remarks,
+    system_notes,
+)
 from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
-from adequa.service.reading import language_of, read_files
+from adequa.service.reading import read_files
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
 
 _WINDOW = 256  # rows of a stream that are scored at a time
@@ -49,6 +56,7 @@ class RequestedTexts(NamedTuple):
     systems: Mapping[str, Segments]
     target: TargetLanguage
     test_set: str = ""
+    notes: Sequence[str] = ()  # on the language
 
 
 async def request_texts(request: TextsRequest, limits: Limits) -> RequestedTexts:
@@ -57,11 +65,12 @@ async def request_texts(request: TextsRequest, limits: Limits) -> RequestedTexts
     def texts() -> RequestedTexts:
         if request.files is None:
             systems = segments_by_system(request, limits)
-            return RequestedTexts(systems, language_of(systems, request.language))
+            stream = read_language([next(iter(systems.values()))], request.language)
+            return RequestedTexts(systems, stream.target, notes=other_notes(stream))
         _check_alternatives(request)
         read = read_files(request, limits)
         _check_names(read.systems, limits)
-        return RequestedTexts(read.systems, read.language, read.test_set)
+        return RequestedTexts(read.systems, read.language, read.test_set, read.notes)
 
     # Whether files are large is known only after they are read.
     return await off_loop(_SMALL if request.files else segment_count(request), texts)
@@ -97,6 +106,24 @@ async def score_systems(
         return running.results()
 
     return await off_loop(count, add_up)
+
+
+def text_notes(
+    texts: RequestedTexts, results: ScoringResult, queues: Mapping[str, MetricQueue]
+) -> list[str]:
+    """Notes on texts: systems that are the reference or of another language, and other remarks."""
+    notes = list(texts.notes)
+    for name, segments in texts.systems.items():
+        notes += system_notes(
+            name,
+            segments,
+            texts.target,
+            identical=identical_outputs(segments),
+            count=len(segments),
+        )
+    hypotheses = [text for segments in texts.systems.values() for text in segments.hypotheses]
+    warnings = [metric.warning for metric in results.metrics]
+    return [*notes, *remaining_remarks(language_remarks(hypotheses, queues), warnings, notes)]
 
 
 def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue]) -> list[str]:
