@@ -260,7 +260,7 @@ def test_outputs_of_another_language_are_told() -> None:
 
 def test_the_table_of_the_command_line_marks_every_number(german: Path) -> None:
     shown = run("score", "-t", "a.txt", "b.txt", "-r", "ref.txt", "-m", "adequa", cwd=german)
-    assert "note: target language: German (detected); -l says otherwise.\n" in shown.stderr
+    assert "note: target language: German (detected; -l sets another).\n" in shown.stderr
     assert "plainly not in English" not in shown.stderr  # the table says it
     rows = shown.stdout.splitlines()[1:3]
     assert all(row.endswith("†") for row in rows)

@@ -194,7 +194,7 @@ def test_no_serious_barriers(chromium: Browser, report: Path, scheme: str, width
 
 
 def test_the_verdict_and_warnings_come_first(chromium: Browser, tmp_path: Path) -> None:
-    systems = {"old": ["a b", "a c", "a x"] * 4, "new": ["a b", "a b", "a b"] * 4}
+    systems = {"old": ["a b", "a c", "a x"] * 4, "new": ["a b", "a b", "a b d"] * 4}
     comparison = compare(systems, ["a b"] * 12, ["wer", "chrf"], settings=SETTINGS)
     first, second = comparison.metrics
     warned = replace(second, warning="<b>chrf</b> knows no such language.")
@@ -225,7 +225,7 @@ def test_a_weak_system_stands_beyond_a_break(chromium: Browser, tmp_path: Path) 
     generator = np.random.default_rng(3)
     scores = 50 + generator.normal(0, 5, (4, 100)) + np.array([[0], [1], [2], [-45]])
     texts = [str(row) for row in range(100)]
-    systems = dict.fromkeys(("one", "two", "three", "weak"), texts)
+    systems = dict.fromkeys(("one", "two", "three", "weak"), [f"{text}." for text in texts])
     file = tmp_path / "weak.html"
     metrics = [ScoreFile("score", {}, scores.ravel())]
     file.write_text(compare(systems, texts, metrics, settings=SETTINGS).to_html())

@@ -189,7 +189,7 @@ def language_notes(target: TargetLanguage, texts: Iterable[str]) -> tuple[str, .
         return (unknown,) if is_ambiguous(texts) else ()
     if target.code == "en" or target.origin == "given":
         return ()
-    known = "(detected); -l says otherwise" if target.origin == "detected" else f"(column {PAIR})"
+    known = "(detected; -l sets another)" if target.origin == "detected" else f"(column {PAIR})"
     return (f"target language: {target} {known}.",)
 
 
