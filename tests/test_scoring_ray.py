@@ -85,9 +85,8 @@ def test_the_bytes_of_the_local_engine(
 
 def test_what_actors_notice_is_told(cluster: Any, tmp_path: Path) -> None:
     inputs = str(write_german(tmp_path / "corpus"))
-    found = score_corpus(
-        inputs, tmp_path / "out", "adequa", engine="ray", workers=2, address=cluster.address
-    )
+    options = {"engine": "ray", "workers": 2, "address": cluster.address}
+    found = score_corpus(inputs, tmp_path / "out", "adequa", language="en", **options)
     (remark,) = found.remarks
     assert remark.startswith("3 hypotheses of 4 that adequa scored are plainly not in English")
     assert found.results.empty_hypotheses == {"corpus": 1}

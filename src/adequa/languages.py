@@ -8,8 +8,9 @@ probabilities in place of ranks), in `languages.npz` (570 kB, no pickle), traine
 of the Universal Declaration of Human Rights. It knows 160 languages, and 280 more that it never
 answers: they are there so that a text in one of them is not taken for a relative. Libraries were
 measured on the same 31 languages (docs/languages.md): langdetect and lingua lack eight to ten of
-them, lingua weighs 96 MB, py3langid 4.6 MB, and all three answer five words, one of ten times
-wrongly. This one needs nothing but numpy, and says that it does not know where evidence is thin.
+them, lingua weighs 96 MB, py3langid 4.6 MB, and all three answer five words, wrongly in
+10% to 20% of cases. This one needs nothing but numpy, and says that it does not know where
+evidence is thin.
 """
 
 from __future__ import annotations
