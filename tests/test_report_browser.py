@@ -225,7 +225,7 @@ def test_a_weak_system_stands_beyond_a_break(chromium: Browser, tmp_path: Path) 
     generator = np.random.default_rng(3)
     scores = 50 + generator.normal(0, 5, (4, 100)) + np.array([[0], [1], [2], [-45]])
     texts = [str(row) for row in range(100)]
-    systems = dict.fromkeys(("one", "two", "three", "weak"), [f"{text}." for text in texts])
+    systems = {name: [f"{text}." for text in texts] for name in ("one", "two", "three", "weak")}
     file = tmp_path / "weak.html"
     metrics = [ScoreFile("score", {}, scores.ravel())]
     file.write_text(compare(systems, texts, metrics, settings=SETTINGS).to_html())
