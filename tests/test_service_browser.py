@@ -421,6 +421,19 @@ def test_the_page_shows_language_notes(chromium: Browser) -> None:
         assert note.is_hidden()
 
 
+def test_the_page_shows_empty_hypotheses(chromium: Browser, live: Live) -> None:
+    """At the file as soon as it is read, and below the scores."""
+    with visited(chromium, live) as seen:
+        page = seen.page
+        drop(page, {"mine.txt": "It was so.\n\n", "ref.txt": "It is so.\nIt is not.\n"})
+        note = "empty hypotheses of mine: 1 of 2, scored as they are."
+        assert chip(page, "mine.txt").locator(".file-notes").inner_text() == note
+        assert chip(page, "ref.txt").locator(".file-notes").is_hidden()
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert page.inner_text("#single-remarks") == note
+
+
 GERMAN = """Der Gemeinderat stimmt nächste Woche über den neuen Haushalt ab.
 Sie hatte das Meer vor diesem Sommer noch nie gesehen.
 Starker Regen hat im Norden des Landes drei Straßen gesperrt.
