@@ -258,6 +258,11 @@ def workflow_steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from job["steps"]
 
 
+def needed_jobs(job: dict[str, Any]) -> list[str]:
+    needs = job.get("needs", [])
+    return [needs] if isinstance(needs, str) else needs
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_have_the_right_shape(path: Path) -> None:
     workflow = yaml.safe_load(path.read_text("utf-8"))
@@ -265,7 +270,7 @@ def test_workflows_have_the_right_shape(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert job["runs-on"], name
-        assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
+        assert set(needed_jobs(job)) <= set(workflow["jobs"])
     for step in workflow_steps(workflow):
         assert ("uses" in step) != ("run" in step)
         assert "${{" not in step.get("run", "")
@@ -279,11 +284,12 @@ def test_ci_runs_every_check() -> None:
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def test_the_release_is_built_checked_tried_and_only_then_published() -> None:
+def test_the_release_is_tested_built_tried_and_only_then_published() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     assert workflow[True] == {"push": {"tags": ["v*"]}}
     jobs = workflow["jobs"]
-    assert (jobs["try"]["needs"], jobs["publish"]["needs"]) == ("build", "try")
+    assert (jobs["try"]["needs"], jobs["publish"]["needs"]) == ("build", ["test", "try"])
+    assert jobs["test"]["steps"][-1] == {"run": ".ci/run"}
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     assert jobs["publish"]["environment"] == "pypi"
     scripts = "\n".join(step.get("run", "") for step in workflow_steps(workflow))
