@@ -51,6 +51,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.parametrize("width", [1400, 1000, 390])
+def test_differences_on_subsets_are_not_cut_off(
+    chromium: Browser, report: Path, width: int
+) -> None:
+    with opened(chromium, report, viewport={"width": width, "height": 900}) as seen:
+        widths = "cards => cards.map(each => each.scrollWidth - each.clientWidth)"
+        assert set(seen.page.locator("#buckets .card").evaluate_all(widths)) == {0}
+        names = seen.texts("#system-b option:checked, #system-a option:checked")
+        assert sorted(seen.texts("#where-note .system")) == sorted(names)
+
+
 def test_a_reader_finds_a_segment(chromium: Browser, report: Path) -> None:
     with opened(chromium, report, viewport={"width": 1280, "height": 900}) as seen:
         page = seen.page

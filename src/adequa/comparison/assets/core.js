@@ -78,6 +78,16 @@ function systemName(system) {
   );
 }
 
+// The shape of a system where its name stands elsewhere, and is for those who do not see it.
+function systemShape(system) {
+  return element(
+    "span",
+    { class: "system", title: data.systems[system] },
+    svgImage(14, 14, "", marker(system, 7, 7)),
+    element("span", { class: "unseen" }, data.systems[system]),
+  );
+}
+
 // The two selected systems give --system-a and --system-b their colours.
 function colourSelection() {
   const same = selection.a % COLOURS === selection.b % COLOURS;
