@@ -62,6 +62,17 @@ def test_differences_on_subsets_are_not_cut_off(
         assert sorted(seen.texts("#where-note .system")) == sorted(names)
 
 
+def test_every_axis_has_two_numbers(chromium: Browser, report: Path) -> None:
+    with opened(chromium, report) as seen:
+        drawn = "all => all.map(each => each.querySelectorAll('text').length)"
+        assert min(seen.page.locator("#scores thead svg").evaluate_all(drawn)) >= 2
+        script = resources.files("adequa.comparison") / "assets" / "core.js"
+        ranges = [(30.2, 38.4), (0, 1), (0.8123, 0.8124), (-3, 7), (99.9, 100.05), (0, 1e-9)]
+        count = f"({[*map(list, ranges)]}).map(([low, high]) => ticks(low, high, 4).length)"
+        counts = seen.page.evaluate(f"{script.read_text('utf-8')}\n{count}")
+        assert all(2 <= each <= 6 for each in counts), counts
+
+
 def test_a_reader_finds_a_segment(chromium: Browser, report: Path) -> None:
     with opened(chromium, report, viewport={"width": 1280, "height": 900}) as seen:
         page = seen.page
