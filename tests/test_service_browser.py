@@ -635,6 +635,14 @@ def test_compare_and_messages_are_on_the_first_screen(
             assert 0 <= box["y"] <= box["y"] + box["height"] <= size["height"]
 
 
+def test_a_question_on_a_table_fits_a_phone(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, viewport=PHONE) as seen:
+        page = seen.page
+        drop(page, {"wide.csv": "source,reference,engine a,engine b\ns,r,a,b\n"})
+        assert page.locator(".quoting select").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
 def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:
     hostile = [text.replace("\ud800", "").replace("\u2028", " ") for text in NASTY]
     systems = {"<img src=x onerror=alert(1)>": hostile, "2": hostile[::-1], "1": hostile}
