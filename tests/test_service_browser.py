@@ -635,6 +635,29 @@ def test_compare_and_messages_are_on_the_first_screen(
             assert 0 <= box["y"] <= box["y"] + box["height"] <= size["height"]
 
 
+@pytest.mark.parametrize("height", [900, 600])
+def test_compare_stays_on_the_screen(chromium: Browser, height: int) -> None:
+    """With all metrics unfolded and a long message."""
+    metrics = ("chrf", "wer", "bleu", "ter", "per", "cder", "sentbleu", "chrf++", "nist")
+    with (
+        served(ServiceSettings(metrics=metrics, workers=1)) as live,
+        visited(chromium, live, viewport={"width": 1400, "height": height}) as seen,
+    ):
+        page = seen.page
+        page.click("#more-metrics summary")
+        page.click("#example")
+        settle(page)
+        for name in page.locator(".system-name:visible").all():
+            name.fill("long " * 40)
+        page.click("#go")
+        page.locator("#problem").filter(has_text="Two systems are named").wait_for()
+        page.evaluate("scrollTo(0, 0)")
+        for where in ("#go", "#problem"):
+            box = page.locator(where).bounding_box()
+            assert box is not None
+            assert 0 <= box["y"] <= box["y"] + box["height"] <= height
+
+
 def test_a_question_on_a_table_fits_a_phone(chromium: Browser, live: Live) -> None:
     with visited(chromium, live, viewport=PHONE) as seen:
         page = seen.page
