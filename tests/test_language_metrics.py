@@ -264,6 +264,11 @@ def test_the_table_of_the_command_line_marks_every_number(german: Path) -> None:
     assert "plainly not in English" not in shown.stderr  # the table says it
     rows = shown.stdout.splitlines()[1:3]
     assert all(row.endswith("†") for row in rows)
+    assert "*" not in shown.stdout  # nor is one of them the best
+    both = run(
+        "score", "-t", "a.txt", "b.txt", "-r", "ref.txt", "-m", "adequa", "-m", "chrf", cwd=german
+    )
+    assert both.stdout.count("*") == 2  # of chrf, and in the legend
     assert "\n† adequa knows English alone: its scores of German" in shown.stdout
     default = run("score", "-t", "a.txt", "-r", "ref.txt", cwd=german)
     assert default.stdout.splitlines()[0].split() == ["system", "bleu", "↑", "chrf", "↑"]

@@ -87,14 +87,15 @@ def score_column(
 ) -> Column:
     """The column of a metric's scores for readers, whose best score may be marked.
 
-    Numbers of which there is a warning are marked, each of them.
+    Numbers of which there is a warning are marked, each of them, and none of them as the best.
     """
+    has_best = mark and warning is None
     return Column(
         name,
         "number",
         decimals=decimals,
         heading=f"{name} {'↑' if higher_is_better else '↓'}",
-        direction=("higher" if higher_is_better else "lower") if mark else None,
+        direction=("higher" if higher_is_better else "lower") if has_best else None,
         mark="" if warning is None else WARNING,
     )
 

@@ -155,7 +155,8 @@ class ScoringResult(Result):
     def _legend(self) -> str:
         directions = {each.higher_is_better for each in self.metrics}
         marks = []
-        if len(self.metrics[0].systems) > 1 and not self.lists_segments:
+        has_best = any(each.warning is None for each in self.metrics)
+        if has_best and len(self.metrics[0].systems) > 1 and not self.lists_segments:
             marks.append(f"{BEST} best")
         if True in directions:
             marks.append("↑ higher is better")
