@@ -223,8 +223,9 @@ def system_notes(
             f"{identical:,} of {counted(count, 'output')} of {name} are identical to a reference: "
             "is it the reference, and no system?"
         )
-    tokenized = sum(text.rstrip().endswith(" .") for text in sample.hypotheses)
-    if len(sample) >= _FEW_SEGMENTS and 2 * tokenized > len(sample):
+    tokenized = _separate_periods(sample.hypotheses)
+    expected = _separate_periods(texts[0] for texts in sample.references)
+    if len(sample) >= _FEW_SEGMENTS and 2 * (tokenized - expected) > len(sample):
         yield (
             f"{tokenized:,} of {counted(len(sample), 'output')} of {name} end in a separate "
             "period, as tokenized text does; metrics tokenize by themselves and expect plain text."
@@ -232,14 +233,18 @@ def system_notes(
     detected = detect_language(sample.hypotheses)
     if detected.code is None or are_related(detected.code, target.code):
         return
-    expected = target  # or, where the user names another, that of the references
+    language = target  # or, where the user names another, that of the references
     if target.origin in {"given", "unknown"}:
-        expected = detect_language([texts[0] for texts in sample.references])
-    if not are_related(detected.code, expected.code):
+        language = detect_language([texts[0] for texts in sample.references])
+    if not are_related(detected.code, language.code):
         pairs = zip(sample.hypotheses, sample.sources or (), strict=False)
         is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(sample)
         reason = " They are the source text." if is_source else ""
-        yield f"the outputs of {name} look {detected}, and the references are {expected}.{reason}"
+        yield f"the outputs of {name} look {detected}, and the references are {language}.{reason}"
+
+
+def _separate_periods(texts: Iterable[str]) -> int:
+    return sum(text.rstrip().endswith(" .") for text in texts)
 
 
 def identical_outputs(segments: Segments) -> int:
