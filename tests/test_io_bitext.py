@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tracemalloc
 import zipfile
 from typing import Any
 
@@ -309,6 +310,45 @@ def test_workbooks(tmp_path: Any) -> None:
     assert read(f"{path}:Other").hypotheses == ("h",)
     assert refusal(f"{path}:Othr") == (
         f'{path} has no sheet "Othr". Did you mean "Other"? It has: First, Other.'
+    )
+
+
+def with_sheet(rows: str) -> bytes:
+    """A workbook whose first sheet has these `<row>` elements."""
+    plain, written = io.BytesIO(workbook(("S", []))), io.BytesIO()
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.namelist():
+            content = old.read(part).decode()
+            is_sheet = part.endswith("sheet1.xml")
+            new.writestr(part, SHEET.format(rows=rows) if is_sheet else content)
+    return written.getvalue()
+
+
+SHEET = """<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>
+{rows}</sheetData></worksheet>"""
+
+
+def sheet_row(number: int, *cells: str) -> str:
+    inner = "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in cells)
+    return f'<row r="{number}">{inner}</row>'
+
+
+def test_blank_rows_as_wide_as_a_sheet_take_no_memory() -> None:
+    blank = "".join(f'<row r="{n}"><c r="XFD{n}"/></row>' for n in range(2, 400))
+    content = with_sheet(f"{sheet_row(1, 'mt', 'ref')}{blank}{sheet_row(400, 'a', 'b')}")
+    tracemalloc.start()
+    try:
+        message = refusal(MemoryFile("b.xlsx", content))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert message.startswith('b.xlsx, row 2: "ref" is empty')
+    assert peak < 10_000_000  # 398 rows of 16,384 cells have 52 million bytes
+    trailing = with_sheet(f"{sheet_row(1, 'mt', 'ref')}{sheet_row(2, 'a', 'b')}{blank}")
+    assert read(MemoryFile("b.xlsx", trailing)).hypotheses == ("a",)
+    late = with_sheet(sheet_row(2_000, "mt", "ref"))
+    assert refusal(MemoryFile("b.xlsx", late)) == (
+        "b.xlsx has no header in its first 1,000 rows: there is nothing to score."
     )
 
 
