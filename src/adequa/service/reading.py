@@ -212,13 +212,9 @@ def _unpacked_sizes(file: MemoryFile) -> Iterator[int]:
         except (zipfile.BadZipFile, ValueError):
             return  # as its reader will say
     elif suffix == ".parquet":
-        from adequa.io.parquet import parquet_file  # noqa: PLC0415  # an extra
+        from adequa.io.parquet import unpacked_sizes  # noqa: PLC0415  # an extra
 
-        metadata = parquet_file(file.name, lambda: BytesIO(file.content)).metadata
-        # Unpacked pages, which may still repeat a long text by its number in a dictionary.
-        yield from [
-            metadata.row_group(row).total_byte_size for row in range(metadata.num_row_groups)
-        ]
+        yield from unpacked_sizes(file.name, file.content)
     else:
         yield from map(len, byte_blocks(file))
 
