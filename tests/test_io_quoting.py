@@ -176,6 +176,15 @@ def test_backslashes_are_neither() -> None:
     )
     assert "doublequote=True" in refusal('mt\tref\n"He said \\"yes\\"."\tx\n')
     assert rows_of(r, "none")[1] == ['"He said \\"yes\\"."', '"x"']
+    mysql = 'mt,ref\nx,"He said \\"no, never\\" to me, twice."\n'
+    assert refusal(mysql, is_csv=True).startswith('t.tsv, line 2 has \\" for the quotation marks')
+
+
+@pytest.mark.parametrize("cell", ['"' + '\\"' * 200_000 + "x", " " * 200_000 + "b"])
+def test_no_cell_takes_time_by_the_square_of_its_length(cell: str) -> None:
+    """A pattern that tries every mark or space against every other would take minutes here."""
+    assert "line 2" in refusal(f'mt,ref\n{cell},"a"b\n', is_csv=True)
+    assert rows_of(f'mt\tref\n{cell}\tx\n"a"\t"b"\n')[1] == [cell, "x"]
 
 
 def test_lines_are_counted_where_cells_contain_line_breaks() -> None:

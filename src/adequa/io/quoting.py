@@ -27,11 +27,17 @@ _KNOWN = {"score", "better", "worse", "lp", *chain.from_iterable(FIELDS.values()
 _IN_MEMORY = 1 << 23  # bytes of undecided lines; more of them go to a temporary file
 _ROWS_BEFORE = 100  # rows before the first quotation mark whose cells are looked at
 # Cells that show nothing of a writer's habits: numbers and missing values are seldom quoted.
-_NEUTRAL = re.compile(r"\s*(?:[-+]?[\d.,]+(?:[eE][-+]?\d+)?|NA|NaN|nan|NULL|null|None)?\s*")
+_NEUTRAL = re.compile(r"(?:[-+]?[\d.,]+(?:[eE][-+]?\d+)?|NA|NaN|nan|NULL|null|None)?")
 _QUOTED = re.compile(r'"[^"]*"')
 # A row between tabs in which marks stand only where writers put them: around cells, and doubled.
 _STRICT = re.compile(r'(?:(?:"(?:[^"]|"")*"|[^"\t]*)(?:\t|\r?\Z))+')
-_BACKSLASHES = re.compile(r'"(?:[^"\\]|\\.)*\\"(?:[^"\\]|\\.)*"')
+# Quoted cells with \" inside. Each part matches in one way only, so that the time is linear.
+_BACKSLASHES = {
+    separator: re.compile(
+        rf'(?:\A|{separator})"(?:[^"\\]|\\[^"])*\\"(?:[^"\\]|\\.)*"(?:{separator}|\r?\Z)'
+    )
+    for separator in _SEPARATORS
+}
 _SHOWN = 60  # characters of a cell in error sentences
 
 # The number of its first line, its cells, and the row as it was written.
@@ -146,7 +152,7 @@ class DelimitedRows:
 
     def _malformed(self, error: _MalformedRowError) -> AdequaError:
         place = f"{self.name}, line {error.number}"
-        if _has_backslashes(self._cut(error.lines[0])):
+        if _has_backslashes(error.lines[0], self.separator):
             return self._escaped(error.number)
         return AdequaError(
             f"{place}: {error.reason}. Quoted cells end with a quotation mark, and have those of "
@@ -203,7 +209,7 @@ class DelimitedRows:
             raw = [self._cut(line) for line in error.lines]
             if len(raw[0]) != width:
                 raise self._neither(error.number, raw, error.reason) from error
-            if _has_backslashes(raw[0]):
+            if _has_backslashes(error.lines[0], self.separator):
                 raise self._escaped(error.number) from error
             if error.is_return:
                 raise self._uncertain(error.number, raw[0]) from error
@@ -325,9 +331,9 @@ def quoted_rows(lines: Iterator[str], separator: str, number: int) -> Iterator[_
         number += len(feed.taken)
 
 
-def _has_backslashes(cells: Iterable[str]) -> bool:
+def _has_backslashes(line: str, separator: str) -> bool:
     """Whether a cell is quoted with backslashes before the marks inside, as R and MySQL do."""
-    return any(_BACKSLASHES.fullmatch(cell) for cell in cells)
+    return _BACKSLASHES[separator].search(line) is not None
 
 
 class _Spool:
@@ -396,7 +402,7 @@ class _Evidence:
             self._add_unquoted(column, cell)
 
     def _add_unquoted(self, column: int, cell: str) -> None:
-        if _NEUTRAL.fullmatch(cell):
+        if _NEUTRAL.fullmatch(cell.strip()):
             return
         self.unquoted[column] += 1
         self.unquoted_comma = self.unquoted_comma or "," in cell
