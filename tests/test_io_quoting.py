@@ -187,6 +187,19 @@ def test_no_cell_takes_time_by_the_square_of_its_length(cell: str) -> None:
     assert rows_of(f'mt\tref\n{cell}\tx\n"a"\t"b"\n')[1] == [cell, "x"]
 
 
+def test_spaces_before_quoted_cells_of_csv_are_skipped() -> None:
+    content = 'mt, ref\n"a, b", "c, d"\n"e\nf",  "g\nh"\n i,"j"\n" ""k"", ""l""", m\n'
+    assert rows_of(content, is_csv=True) == [
+        ["mt", "ref"],
+        ["a, b", "c, d"],
+        ["e\nf", "g\nh"],
+        [" i", "j"],
+        [' "k", "l"', " m"],
+    ]
+    assert "line 2: there is text after" in refusal('mt,ref\na, "b" c\n', is_csv=True)
+    assert rows_of('mt\tref\na\t "b"\n')[1] == ["a", ' "b"']
+
+
 def test_lines_are_counted_where_cells_contain_line_breaks() -> None:
     content = 'mt\tref\n"a\nb"\tc\nd\te\n\tf\ng\t\n'
     table = MemoryFile("t.tsv", content.encode())

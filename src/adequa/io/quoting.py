@@ -38,6 +38,7 @@ _BACKSLASHES = {
     )
     for separator in _SEPARATORS
 }
+_SPACED = re.compile(' +"')
 _SHOWN = 60  # characters of a cell in error sentences
 
 # The number of its first line, its cells, and the row as it was written.
@@ -73,6 +74,8 @@ class DelimitedRows:
             self._quoting = "rfc4180"
         self.header, self.header_text = [""], first
         self._number = self._read_header(first, number)
+        if self.separator != TAB:
+            self.header = [name.strip(" ") for name in self.header]
 
     @property
     def format(self) -> str:
@@ -296,26 +299,31 @@ class _Feed:
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
-        self._first: str | None = None
+        self._again: list[str] = []
         self.taken: list[str] = []
 
-    def begin(self, line: str) -> None:
-        self._first, self.taken = line, []
+    def begin(self, *lines: str) -> None:
+        """Start a row with these lines, before those that were not read yet."""
+        self._again, self.taken = [*lines], []
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line = next(self._lines) if self._first is None else self._first
-        self._first = None
+        line = self._again.pop(0) if self._again else next(self._lines)
         self.taken.append(line)
         return f"{line}\n"
 
 
 def quoted_rows(lines: Iterator[str], separator: str, number: int) -> Iterator[_QuotedRow]:
-    """Rows as RFC 4180 has them; lines without quotation marks are cut at separators alone."""
+    """Rows as RFC 4180 has them; lines without quotation marks are cut at separators alone.
+
+    Between commas or semicolons, spaces before a quoted cell are skipped, which people write and
+    no writer of unquoted cells does. Between tabs they are text.
+    """
     feed = _Feed(lines)
     reader = csv.reader(feed, delimiter=separator, strict=True)
+    skipping = csv.reader(feed, delimiter=separator, strict=True, skipinitialspace=True)
     for line in lines:
         if '"' not in line:
             cells = line.removesuffix("\r").split(separator)
@@ -325,10 +333,19 @@ def quoted_rows(lines: Iterator[str], separator: str, number: int) -> Iterator[_
         feed.begin(line)
         try:
             cells = next(reader)
+            if separator != TAB and any(map(_SPACED.match, cells)):
+                feed.begin(*feed.taken)
+                cells = _without_spaces(cells, next(skipping))
         except csv.Error as error:
             raise _MalformedRowError(number, feed.taken, error) from error
         yield _QuotedRow(number, cells, tuple(feed.taken), marks=True)
         number += len(feed.taken)
+
+
+def _without_spaces(cells: list[str], skipped: list[str]) -> list[str]:
+    """The cells of a row read without spaces before them, if the marks in the row need that."""
+    differ = [cell.lstrip(" ") for cell in cells] != [cell.lstrip(" ") for cell in skipped]
+    return skipped if differ else cells
 
 
 def _has_backslashes(line: str, separator: str) -> bool:
