@@ -164,6 +164,8 @@ def test_uncertain_tables_are_refused() -> None:
     assert "line 3" in refusal(content)  # doubled marks, and a sentence that needs no quoting
     assert rows_of(content, "rfc4180")[2:4] == [['Say "a" now.', "x y"], ["I agree.", "x y"]]
     assert rows_of(content, "none")[2] == ['"Say ""a"" now."', "x y"]
+    # Quoted for its comma, which the other has too, or for its space, as by PHP.
+    assert "line 2" in refusal('mt\tref\n", "\t,a\n')
     # Doubled marks, and then one in the middle of a cell, as no writer leaves it.
     assert "line 3" in refusal('mt\tref\n"Say ""a""."\tx\nA 5" pipe\ty\n')
 

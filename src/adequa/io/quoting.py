@@ -402,6 +402,7 @@ class _Evidence:
     doubled: int = 0  # quoted cells with quotation marks inside
     spans: int = 0  # cells over several lines, each of which would be a row of raw text
     commas: int = 0  # other quoted cells with a comma
+    commas_without_space: int = 0
     plain: int = 0  # other quoted cells
     plain_without_space: int = 0
     plain_columns: set[int] = field(default_factory=set)
@@ -442,6 +443,7 @@ class _Evidence:
                 self.doubled += 1
             elif "," in text:
                 self.commas += 1
+                self.commas_without_space += " " not in text
             else:
                 self.plain += 1
                 self.plain_without_space += " " not in text
@@ -457,7 +459,8 @@ class _Evidence:
         if self.plain:
             return self._verdict_on_plain()
         if self.commas and self.unquoted_comma:
-            return None if self.doubled else "none"
+            spaces = not self.commas_without_space and not self.unquoted_space
+            return None if self.doubled or spaces else "none"
         if self.commas and not self.doubled:
             return "rfc4180" if self.commas >= _FEW and any(self.unquoted) else None
         return "rfc4180"
