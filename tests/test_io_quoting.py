@@ -202,6 +202,21 @@ def test_spaces_before_quoted_cells_of_csv_are_skipped() -> None:
     assert rows_of('mt\tref\na\t "b"\n')[1] == ["a", ' "b"']
 
 
+def test_empty_columns_and_rows_at_the_end_are_left_out() -> None:
+    """Excel writes them where cells were once filled."""
+
+    def table(content: str) -> list[str]:
+        read = read_table(MemoryFile("t.csv", content.encode()), batch=2)
+        return [text for batch in read for text in batch.hypotheses]
+
+    assert table("sep=;\nmt;ref;;\na;b;;\nc;d;;\n;;;\n;;;\n;;;\n") == ["a", "c"]
+    assert table("mt,,ref,,\na,1,b,,\n") == ["a"]
+    with pytest.raises(AdequaError, match="^t.csv, line 2 has 4 cells, but the header names 2.$"):
+        table("mt,ref,,\na,b,,x\n")
+    with pytest.raises(AdequaError, match='^t.csv, line 3: "ref" is empty'):
+        table("mt,ref\na,b\n,\nc,d\n")
+
+
 def test_lines_are_counted_where_cells_contain_line_breaks() -> None:
     content = 'mt\tref\n"a\nb"\tc\nd\te\n\tf\ng\t\n'
     table = MemoryFile("t.tsv", content.encode())
