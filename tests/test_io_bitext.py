@@ -352,6 +352,19 @@ def test_blank_rows_as_wide_as_a_sheet_take_no_memory() -> None:
     )
 
 
+def test_escaped_characters_of_workbooks() -> None:
+    """As ECMA-376 has them (ST_Xstring): what looks like an escape is escaped itself."""
+
+    def content(cell: str) -> MemoryFile:
+        return MemoryFile("b.xlsx", with_sheet(sheet_row(1, "mt", "ref") + sheet_row(2, cell, "r")))
+
+    text = "a_x000D_\nb _x005F_x000D_ c_x00e9_ d_x00 e"
+    assert read(content(text)).hypotheses == ("a\r\nb _x000D_ cé d_x00 e",)
+    assert refusal(content("_xD800_")) == (
+        'b.xlsx, row 2: "mt" holds half a character (\\ud800), which is no text.'
+    )
+
+
 def test_workbooks_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def message(rows: list[list[object]]) -> str:
         return refusal(MemoryFile("b.xlsx", workbook(("S", rows))))

@@ -229,7 +229,7 @@ def _chunks(
                 cells = [checked(row, selected) for row in part]
                 by_column = dict(zip(names, zip(*cells, strict=True), strict=True))
                 place = partial(_place, name, [number for number, _ in part])
-                yield Chunk({column: by_column[column] for column in selected}, place)
+                yield Chunk({column: by_column[column] for column in selected}, place, escapes=True)
         report()
 
     return chunks
@@ -243,14 +243,22 @@ _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!",
 
 
 def _text(value: Any) -> str:
-    """A cell as text; whole numbers without a decimal point, as spreadsheets show them."""
+    """A cell as text; whole numbers without a decimal point, as spreadsheets show them.
+
+    Characters that XML cannot hold are spelt as _x000D_ in files.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    text = str(value)
+    if "_x" in text:
+        from openpyxl.utils.escape import unescape  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # an extra
+
+        text = str(unescape(text))
+    return text
 
 
 def _formulas(sheet: Any, width: int) -> frozenset[tuple[int, int]]:
