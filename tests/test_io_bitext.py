@@ -269,6 +269,26 @@ def test_broken_xml_has_its_line(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "unit"),
+    [
+        ("1.2", '<trans-unit id="1"><source>s</source><target>{}</target></trans-unit>'),
+        ("2.0", '<unit id="1"><segment><source>s</source><target>{}</target></segment></unit>'),
+    ],
+)
+def test_line_breaks_of_xliff_part_words(version: str, unit: str) -> None:
+    breaks = '<x id="1" ctype="lb"/>' if version == "1.2" else '<ph id="1" subType="xlf:lb"/>'
+    text = f'{breaks}One{breaks} two<ph id="2"/>s <ph id="3"/>three'
+    content = (
+        f'<xliff version="{version}"><file original="a" id="a"><body>{unit.format(text)}</body>'
+        "</file></xliff>"
+    )
+    (batch,) = read_parallel(
+        [MemoryFile("a.xlf", content.encode())], [MemoryFile("b.txt", b"One twos three\n")]
+    )
+    assert batch.hypotheses == ("One twos three",)
+
+
 # Workbooks
 
 
