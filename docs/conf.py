@@ -103,8 +103,32 @@ FENCE = re.compile(r"^(```.*?^```)", flags=re.DOTALL | re.MULTILINE)
 
 def setup(sphinx: Any) -> None:
     """Fill the folder of pages before Sphinx reads it, and read docstrings as they are written."""
-    sphinx.connect("config-inited", lambda started, _: write_pages(Path(started.srcdir)))
+    sphinx.connect("config-inited", lambda started, _: write_pages(_checked(started.srcdir)))
     sphinx.connect("autodoc-process-docstring", _process_docstring)
+
+
+def _checked(source: str) -> Path:
+    """The folder of pages; raise where files that are no pages would be lost in it."""
+    from sphinx.errors import ConfigError  # noqa: PLC0415 - readers of this file may lack Sphinx
+
+    if not is_folder_of_pages(Path(source)):
+        raise ConfigError(
+            f"{source} cannot be the source folder: it is filled with generated pages, and all "
+            "other files in it are deleted. Give a folder below build/: sphinx-build -c docs "
+            "build/pages build/site (make docs)."
+        )
+    return Path(source)
+
+
+def is_folder_of_pages(folder: Path) -> bool:
+    """Whether a folder is outside the repository, or below build/.
+
+    >>> [is_folder_of_pages(each) for each in (DOCUMENTS, ROOT, ROOT.parent, ROOT / "build/pages")]
+    [False, False, False, True]
+    """
+    folder, root = folder.resolve(), ROOT.resolve()
+    is_apart = folder != root and root not in folder.parents and folder not in root.parents
+    return is_apart or root / "build" in folder.parents
 
 
 def _process_docstring(*event: Any) -> None:

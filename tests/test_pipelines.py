@@ -138,6 +138,46 @@ def test_the_action_reports_bad_input(runner: Path) -> None:
     assert outputs(runner)["result"] == "error"
 
 
+def test_an_error_shows_nothing_of_an_earlier_run(runner: Path) -> None:
+    assert run_step(1, inputs("fluent", metrics="chrf"), runner)[0] == 0
+    (runner / "summary").unlink()
+    code, _ = run_step(1, inputs("fluent") | {"candidate": "missing.txt"}, runner)
+    assert code == 2
+    assert not (runner / "summary").exists()
+    assert list((runner / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "new="])
+def test_the_action_deletes_no_input(runner: Path, prefix: str) -> None:
+    candidate = runner / "candidate.txt"
+    candidate.write_bytes((EXAMPLES / "fluent.txt").read_bytes())
+    chosen = inputs("fluent", metrics="chrf", report=str(candidate))
+    code, shown = run_step(1, chosen | {"candidate": f"{prefix}{candidate}"}, runner)
+    assert code == 2, shown
+    assert candidate.read_bytes() == (EXAMPLES / "fluent.txt").read_bytes()
+
+
+def test_the_action_names_the_language(runner: Path) -> None:
+    """Of texts that are too short to detect it: BLEU takes the tokenizer of Chinese."""
+    texts = {
+        "old": "猫坐。\n狗跑。\n",
+        "new": "猫坐了。\n狗跑了。\n",
+        "ref": "猫坐了。\n狗跑了。\n",
+    }
+    for name, text in texts.items():
+        (runner / f"{name}.txt").write_text(text, encoding="utf-8")
+    chosen = {
+        "baseline": str(runner / "old.txt"), "candidate": str(runner / "new.txt"),
+        "references": str(runner / "ref.txt"), "metrics": "bleu", "language": "en-zh",
+    }  # fmt: skip
+    code, shown = run_step(1, chosen, runner)
+    assert code == 0, shown
+    assert "tok:zh" in (runner / "work" / "adequa-gate.html").read_text("utf-8")
+    code, shown = run_step(1, chosen | {"language": "klingon"}, runner)
+    assert code == 2
+    assert "klingon" in shown
+
+
 ATTACK = "\"; touch pwned; $(touch pwned) `touch pwned` *' && touch pwned"
 
 
@@ -218,6 +258,11 @@ def workflow_steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from job["steps"]
 
 
+def needed_jobs(job: dict[str, Any]) -> list[str]:
+    needs = job.get("needs", [])
+    return [needs] if isinstance(needs, str) else needs
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_have_the_right_shape(path: Path) -> None:
     workflow = yaml.safe_load(path.read_text("utf-8"))
@@ -225,7 +270,7 @@ def test_workflows_have_the_right_shape(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert job["runs-on"], name
-        assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
+        assert set(needed_jobs(job)) <= set(workflow["jobs"])
     for step in workflow_steps(workflow):
         assert ("uses" in step) != ("run" in step)
         assert "${{" not in step.get("run", "")
@@ -239,11 +284,12 @@ def test_ci_runs_every_check() -> None:
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def test_the_release_is_built_checked_tried_and_only_then_published() -> None:
+def test_the_release_is_tested_built_tried_and_only_then_published() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     assert workflow[True] == {"push": {"tags": ["v*"]}}
     jobs = workflow["jobs"]
-    assert (jobs["try"]["needs"], jobs["publish"]["needs"]) == ("build", "try")
+    assert (jobs["try"]["needs"], jobs["publish"]["needs"]) == ("build", ["test", "try"])
+    assert jobs["test"]["steps"][-1] == {"run": ".ci/run"}
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     assert jobs["publish"]["environment"] == "pypi"
     scripts = "\n".join(step.get("run", "") for step in workflow_steps(workflow))

@@ -51,6 +51,28 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.parametrize("width", [1400, 1000, 390])
+def test_differences_on_subsets_are_not_cut_off(
+    chromium: Browser, report: Path, width: int
+) -> None:
+    with opened(chromium, report, viewport={"width": width, "height": 900}) as seen:
+        widths = "cards => cards.map(each => each.scrollWidth - each.clientWidth)"
+        assert set(seen.page.locator("#buckets .card").evaluate_all(widths)) == {0}
+        names = seen.texts("#system-b option:checked, #system-a option:checked")
+        assert sorted(seen.texts("#where-note .system")) == sorted(names)
+
+
+def test_every_axis_has_two_numbers(chromium: Browser, report: Path) -> None:
+    with opened(chromium, report) as seen:
+        drawn = "all => all.map(each => each.querySelectorAll('text').length)"
+        assert min(seen.page.locator("#scores thead svg").evaluate_all(drawn)) >= 2
+        script = resources.files("adequa.comparison") / "assets" / "core.js"
+        ranges = [(30.2, 38.4), (0, 1), (0.8123, 0.8124), (-3, 7), (99.9, 100.05), (0, 1e-9)]
+        count = f"({[*map(list, ranges)]}).map(([low, high]) => ticks(low, high, 4).length)"
+        counts = seen.page.evaluate(f"{script.read_text('utf-8')}\n{count}")
+        assert all(2 <= each <= 6 for each in counts), counts
+
+
 def test_a_reader_finds_a_segment(chromium: Browser, report: Path) -> None:
     with opened(chromium, report, viewport={"width": 1280, "height": 900}) as seen:
         page = seen.page

@@ -421,6 +421,19 @@ def test_the_page_shows_language_notes(chromium: Browser) -> None:
         assert note.is_hidden()
 
 
+def test_the_page_shows_empty_hypotheses(chromium: Browser, live: Live) -> None:
+    """At the file as soon as it is read, and below the scores."""
+    with visited(chromium, live) as seen:
+        page = seen.page
+        drop(page, {"mine.txt": "It was so.\n\n", "ref.txt": "It is so.\nIt is not.\n"})
+        note = "empty hypotheses of mine: 1 of 2, scored as they are."
+        assert chip(page, "mine.txt").locator(".file-notes").inner_text() == note
+        assert chip(page, "ref.txt").locator(".file-notes").is_hidden()
+        page.click("#go")
+        page.wait_for_selector("#single:not([hidden])")
+        assert page.inner_text("#single-remarks") == note
+
+
 GERMAN = """Der Gemeinderat stimmt nächste Woche über den neuen Haushalt ab.
 Sie hatte das Meer vor diesem Sommer noch nie gesehen.
 Starker Regen hat im Norden des Landes drei Straßen gesperrt.
@@ -620,6 +633,37 @@ def test_compare_and_messages_are_on_the_first_screen(
             box = page.locator(where).bounding_box()
             assert box is not None
             assert 0 <= box["y"] <= box["y"] + box["height"] <= size["height"]
+
+
+@pytest.mark.parametrize("height", [900, 600])
+def test_compare_stays_on_the_screen(chromium: Browser, height: int) -> None:
+    """With all metrics unfolded and a long message."""
+    metrics = ("chrf", "wer", "bleu", "ter", "per", "cder", "sentbleu", "chrf++", "nist")
+    with (
+        served(ServiceSettings(metrics=metrics, workers=1)) as live,
+        visited(chromium, live, viewport={"width": 1400, "height": height}) as seen,
+    ):
+        page = seen.page
+        page.click("#more-metrics summary")
+        page.click("#example")
+        settle(page)
+        for name in page.locator(".system-name:visible").all():
+            name.fill("long " * 40)
+        page.click("#go")
+        page.locator("#problem").filter(has_text="Two systems are named").wait_for()
+        page.evaluate("scrollTo(0, 0)")
+        for where in ("#go", "#problem"):
+            box = page.locator(where).bounding_box()
+            assert box is not None
+            assert 0 <= box["y"] <= box["y"] + box["height"] <= height
+
+
+def test_a_question_on_a_table_fits_a_phone(chromium: Browser, live: Live) -> None:
+    with visited(chromium, live, viewport=PHONE) as seen:
+        page = seen.page
+        drop(page, {"wide.csv": "source,reference,engine a,engine b\ns,r,a,b\n"})
+        assert page.locator(".quoting select").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
 def test_hostile_texts_stay_texts(chromium: Browser, live: Live) -> None:

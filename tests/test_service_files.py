@@ -224,6 +224,31 @@ def test_files_are_scored_and_compared_as_on_the_command_line(live: Live, tmp_pa
         ]
 
 
+def test_empty_hypotheses_are_noted(live: Live) -> None:
+    """As `adequa score` notes them: once, whether files are read apart, together, or scored."""
+    units = "".join(
+        f"<trans-unit id='{number}'><source>{source}</source>{target}</trans-unit>"
+        for number, (source, target) in enumerate(
+            [("Hund", "<target>A dog.</target>"), ("Katze", ""), ("Maus", "<target> </target>")]
+        )
+    )
+    xliff = (
+        "<xliff version='1.2' xmlns='urn:oasis:names:tc:xliff:document:1.2'><file original='a' "
+        "source-language='de' target-language='en' datatype='plaintext'><body>"
+        f"{units}</body></file></xliff>"
+    )
+    files = [
+        file("part.xlf", xliff, role="hypotheses"),
+        file("ref.txt", "A dog.\nA cat.\nA mouse.\n"),
+    ]
+    note = "empty hypotheses of part: 2 of 3, scored as they are."
+    assert read(live, files[0], texts=False)["notes"] == [note]
+    assert read(live, *files)["notes"] == [note]
+    scores = live.post("/v1/score", {"files": files, "metrics": ["chrf"]})
+    assert json.loads(scores.headers["adequa-notes"]) == [note]
+    assert read(live, files[1])["notes"] == []
+
+
 def test_one_file_is_read_before_the_others_are_there(live: Live) -> None:
     answer = read(live, file("x.ref.de-en.txt", "Ein Haus.\nZwei Häuser.\n"), texts=False)
     assert answer == {

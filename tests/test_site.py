@@ -103,3 +103,24 @@ def test_links_are_those_of_the_site() -> None:
     assert rewrite_links(f"[g](../README.md)\n{code}", "docs/a.md") == f"[g](index.md)\n{code}"
     assert rewrite_links("[h](../plans/x.toml)", "docs/a.md") == "[h](files/plans/x.toml)"
     assert rewrite_links("[i](https://a.b/c)", "docs/a.md") == "[i](https://a.b/c)"
+
+
+def test_folders_of_the_repository_are_never_filled(tmp_path: Path) -> None:
+    """In a copy, since the files that are no pages are deleted from the folder of pages."""
+    from conf import is_folder_of_pages
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "conf.py").write_bytes((ROOT / "docs" / "conf.py").read_bytes())
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "docs", "out"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 2
+    assert "docs cannot be the source folder" in built.stderr
+    folders = (".", "..", "src/adequa", "build", "build/pages", "../elsewhere")
+    shown = {name: is_folder_of_pages(ROOT / name) for name in folders}
+    assert [name for name, fits in shown.items() if fits] == ["build/pages", "../elsewhere"]

@@ -33,6 +33,8 @@ from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.metrics.language import (
     default_metrics,
     default_notes,
+    empty_note,
+    empty_outputs,
     identical_outputs,
     read_language,
     remaining_remarks,
@@ -197,10 +199,7 @@ def _too_few_swaps(outputs: Outputs, settings: ComparisonSettings) -> list[str]:
 
 def _notes(outputs: Outputs, statistics: Sequence[MetricStatistics]) -> list[str]:
     """What a reader of the numbers should know."""
-    notes = [
-        f"empty hypotheses of {name}: {count:,} of {len(outputs):,}, scored as they are."
-        for name, count in outputs.empty_counts.items()
-    ]
+    notes = [empty_note(name, count, len(outputs)) for name, count in outputs.empty_counts.items()]
     for index, name in enumerate(outputs.names):
         earlier = zip(outputs.names[:index], outputs.hypotheses, strict=False)
         same = [other for other, texts in earlier if texts == outputs.hypotheses[index]]
@@ -275,7 +274,7 @@ class Outputs:
     @property
     def empty_counts(self) -> dict[str, int]:
         """Number of empty outputs of each system that has any."""
-        counts = (sum(not text.strip() for text in texts) for texts in self.hypotheses)
+        counts = map(empty_outputs, self.hypotheses)
         return {name: count for name, count in zip(self.names, counts, strict=True) if count}
 
 

@@ -150,7 +150,7 @@ class _Relations:
         """Whether no two systems of a group differ significantly under any metric."""
         return not self.differs[np.ix_(group, group)].any()
 
-    def list(self, group: Sequence[int]) -> str:
+    def listed(self, group: Sequence[int]) -> str:
         """The names of systems in words; of very many systems, the first few."""
         limit = None if len(self.names) <= ALL_NAMED else _LISTED
         return join_names([self.names[index] for index in group], limit)
@@ -231,9 +231,9 @@ def _groups_in_words(relations: _Relations) -> Iterator[str]:
     groups = relations.groups()
     if len(groups) == 1 and relations.tie(groups[0]):
         if all(relations.identical(groups[0][0], other) for other in groups[0]):
-            yield f"{relations.list(groups[0])} are identical"
+            yield f"{relations.listed(groups[0])} are identical"
         else:
-            yield f"No significant difference between {relations.list(groups[0])}"
+            yield f"No significant difference between {relations.listed(groups[0])}"
         return
     if len(groups[0]) > 1:
         yield _group_in_words(relations, groups[0])
@@ -260,13 +260,13 @@ def _below(
     relations: _Relations, above: Sequence[int], group: Sequence[int], *, far: bool, first: bool
 ) -> str:
     """Which systems beat a group, and how its own systems compare."""
-    names = f"{relations.list(group)}{_inside(relations, group)}"
+    names = f"{relations.listed(group)}{_inside(relations, group)}"
     leader = relations.names[above[0]]
     if far and first and len(above) == 1:
         return f"{leader} is far ahead of {names}"
     if far:
         verb = "is" if len(group) == 1 else "are"
-        return f"{relations.list(group)} {verb} far behind{_inside(relations, group)}"
+        return f"{relations.listed(group)} {verb} far behind{_inside(relations, group)}"
     if len(above) == 1:
         return f"{leader} beats {names}"
     return f"{'both' if len(above) == _PAIR else f'these {len(above)}'} beat {names}"
@@ -296,7 +296,7 @@ def _two_in_words(relations: _Relations, one: int, other: int) -> str:
 
 def _group_in_words(relations: _Relations, group: Sequence[int]) -> str:
     """How the systems of the best group compare."""
-    names = relations.list(group)
+    names = relations.listed(group)
     if relations.tie(group):
         same = all(relations.identical(group[0], other) for other in group)
         return f"{names} {'are identical' if same else 'tie'}"
@@ -308,8 +308,8 @@ def _group_in_words(relations: _Relations, group: Sequence[int]) -> str:
         if beaten:
             others = [other for other in group if other not in {better, *beaten}]
             words = (
-                f"{relations.names[better]} beats {relations.list(beaten)}, "
-                f"but not {relations.list(others)}"
+                f"{relations.names[better]} beats {relations.listed(beaten)}, "
+                f"but not {relations.listed(others)}"
             )
             return words if better == group[0] else f"{names} overlap: {words}"
     return f"{names} overlap: only some of the metrics find differences"

@@ -256,6 +256,16 @@ def identical_outputs(segments: Segments) -> int:
     )
 
 
+def empty_outputs(hypotheses: Iterable[str]) -> int:
+    """The number of hypotheses without any text."""
+    return sum(not hypothesis.strip() for hypothesis in hypotheses)
+
+
+def empty_note(name: str, empty: int, count: int) -> str:
+    """The note on a system that has empty hypotheses."""
+    return f"empty hypotheses of {name}: {empty:,} of {count:,}, scored as they are."
+
+
 def is_language_note(note: str) -> bool:
     """Whether a note is on the language of outputs, which a remark of a metric would repeat."""
     return note.startswith("the outputs of ") and " look " in note

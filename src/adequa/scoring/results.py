@@ -16,7 +16,12 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import Metric, score_column, warning_notes
-from adequa.metrics.language import identical_outputs, system_notes
+from adequa.metrics.language import (
+    empty_note,
+    empty_outputs,
+    identical_outputs,
+    system_notes,
+)
 from adequa.segments import UNNAMED, FloatArray, Segments, Signature, concatenate
 from adequa.tables import (
     BEST,
@@ -103,9 +108,12 @@ class ScoringResult(Result):
     def notes(self) -> Iterator[str]:
         """Notes on outputs, empty hypotheses and unequal numbers of segments."""
         yield from self.checks
+        yield from self.count_notes()
+
+    def count_notes(self) -> Iterator[str]:
+        """Notes on empty hypotheses and unequal numbers of segments."""
         for name, empty in self.empty_hypotheses.items():
-            count = self.segment_counts[name]
-            yield f"empty hypotheses of {name}: {empty:,} of {count:,}, scored as they are."
+            yield empty_note(name, empty, self.segment_counts[name])
         if len(set(self.segment_counts.values())) > 1:
             counts = ", ".join(f"{name} {count}" for name, count in self.segment_counts.items())
             yield f"the systems have different numbers of segments ({counts})."
@@ -409,7 +417,7 @@ class _System:
 
     def count(self, segments: Segments) -> None:
         self.segments += len(segments)
-        self.empty += sum(not hypothesis.strip() for hypothesis in segments.hypotheses)
+        self.empty += empty_outputs(segments.hypotheses)
         self.reference_counts.add(segments.reference_count)
         self.identical += identical_outputs(segments)
         if self.segments - len(segments) < _SAMPLE:

@@ -32,7 +32,7 @@ from adequa.io.read import (
 )
 from adequa.io.text import MemoryFile, byte_blocks, ignore, lines
 from adequa.languages import TargetLanguage, target_language
-from adequa.metrics.language import other_notes, read_language
+from adequa.metrics.language import empty_note, empty_outputs, other_notes, read_language
 from adequa.segments import Segments
 from adequa.service.limits import Limits, RequestError
 from adequa.service.schemas import FilesRequest, Quoting, RequestFile
@@ -104,9 +104,17 @@ class ReadTexts:
             "files": [summary.to_dict() for summary in self.summaries],
             "columns": list(self.columns),
             "language": self.language.to_dict(),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self._empty_notes()],
         }
         return {**content, **self._texts()} if texts else content
+
+    def _empty_notes(self) -> Iterator[str]:
+        """A note on each system with empty hypotheses; scoring has it too."""
+        read = {name: part.hypotheses for name, part in self.systems.items()} or self.parts
+        for name, hypotheses in read.items():
+            empty = empty_outputs(hypotheses)
+            if empty:
+                yield empty_note(name, empty, len(hypotheses))
 
     def _texts(self) -> dict[str, Any]:
         if not self.systems:

@@ -111,7 +111,7 @@ async def score_systems(
 def text_notes(
     texts: RequestedTexts, results: ScoringResult, queues: Mapping[str, MetricQueue]
 ) -> list[str]:
-    """Notes on texts: systems that are the reference or of another language, and other remarks."""
+    """Notes on texts: what the command line notes, and remarks of the metrics."""
     notes = list(texts.notes)
     for name, segments in texts.systems.items():
         notes += system_notes(
@@ -121,6 +121,7 @@ def text_notes(
             identical=identical_outputs(segments),
             count=len(segments),
         )
+    notes += results.count_notes()
     hypotheses = [text for segments in texts.systems.values() for text in segments.hypotheses]
     warnings = [metric.warning for metric in results.metrics]
     return [*notes, *remaining_remarks(language_remarks(hypotheses, queues), warnings, notes)]

@@ -110,14 +110,14 @@ function bucketCard(metric, dimension, number) {
     Math.abs(bucketDifference(metric, dimension.buckets[index]).difference);
   if (many) order.sort((x, y) => size(y) - size(x));
   const range = Math.max(...differences) || 1;
-  const systems = [selection.a, selection.b].map(systemName);
+  const systems = [selection.a, selection.b].map(systemShape);
   const names = ["Segments", ...systems, "Difference"];
   const head = [
     element("td", {}),
     ...names.map((name, index) =>
       element(
         "th",
-        { scope: "col", class: index === 1 || index === 2 ? "number aside short" : "number" },
+        { scope: "col", class: index === 1 || index === 2 ? "number aside" : "number" },
         name,
       ),
     ),
@@ -150,15 +150,19 @@ function bucketCard(metric, dimension, number) {
 
 function showBuckets() {
   const metric = selectedMetric();
-  const words =
-    `${metricLabel(metric)} (${direction(metric)}) of ${data.systems[selection.b]} minus ` +
-    `${data.systems[selection.a]} on subsets of the segments. * the ` +
-    `${formatLevel(data.settings.confidence)} interval of the difference excludes zero; of so ` +
-    "many subsets, some do by chance. Intervals are computed against the baseline only. ";
+  const words = [
+    `${metricLabel(metric)} (${direction(metric)}) of `,
+    systemName(selection.b),
+    " minus ",
+    systemName(selection.a),
+    ` on subsets of the segments. * the ${formatLevel(data.settings.confidence)} interval of the ` +
+      "difference excludes zero; of so many subsets, some do by chance. Intervals are computed " +
+      "against the baseline only. ",
+  ];
   replace(
     byId("where-note"),
     metric.has_segments
-      ? [words, forScreens("Choose a subset to see its segments.")]
+      ? [...words, forScreens("Choose a subset to see its segments.")]
       : `${metric.name} has no segment scores.`,
   );
   replace(

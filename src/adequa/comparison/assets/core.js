@@ -78,6 +78,16 @@ function systemName(system) {
   );
 }
 
+// The shape of a system where its name stands elsewhere, and is for those who do not see it.
+function systemShape(system) {
+  return element(
+    "span",
+    { class: "system", title: data.systems[system] },
+    svgImage(14, 14, "", marker(system, 7, 7)),
+    element("span", { class: "unseen" }, data.systems[system]),
+  );
+}
+
 // The two selected systems give --system-a and --system-b their colours.
 function colourSelection() {
   const same = selection.a % COLOURS === selection.b % COLOURS;
@@ -207,7 +217,9 @@ function extent(values) {
   return low > high ? [0, 1] : [low, high];
 }
 
-// Round numbers across a range, about so many of them.
+const MOST_TICKS = 64; // where a range is too narrow for distinct numbers, or has no end
+
+// Round numbers across a range, about so many of them, and two at least.
 function ticks(low, high, about) {
   const rough = (high - low) / about || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -216,7 +228,8 @@ function ticks(low, high, about) {
   for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index += 1) {
     values.push(index * step);
   }
-  return values;
+  const few = values.length < 2 && high > low && about < MOST_TICKS;
+  return few ? ticks(low, high, 2 * about) : values;
 }
 
 // Numbers under a line, at round values.

@@ -62,6 +62,7 @@ function addItem({ name, file = null, text = null, role = "", system = "" }) {
     payload: null, // content as it is sent
     summary: null, // what the server read
     language: null,
+    notes: [], // of the server on what it read
     error: "",
     question: null,
     version: 0, // of the current reading; answers to earlier ones are dropped
@@ -74,6 +75,7 @@ function addItem({ name, file = null, text = null, role = "", system = "" }) {
   item.badge = element("span", { class: "badge", "aria-hidden": "true" });
   item.title = element("strong", { class: "file-name", dir: "auto" });
   item.facts = element("span", { class: "file-facts" });
+  item.remarks = element("span", { class: "file-notes" });
   item.problem = element("p", { class: "file-problem", id: `${id}-problem` });
   item.offer = element("div", { class: "row offer" });
   item.table = element("details", { class: "table-options" });
@@ -100,7 +102,7 @@ function addItem({ name, file = null, text = null, role = "", system = "" }) {
     "li",
     { class: "file card", id },
     item.badge,
-    element("div", { class: "file-words" }, item.title, item.facts),
+    element("div", { class: "file-words" }, item.title, item.facts, item.remarks),
     element("div", { class: "file-fields" }, item.select, item.systemPart),
     item.remove,
     item.area,
@@ -164,6 +166,8 @@ function showItem(item) {
   if (item.busy) facts = "Reading …";
   if (item.error) facts = "";
   item.facts.textContent = facts || (isBlank(item) ? "empty" : "");
+  item.remarks.hidden = !summary || item.busy || !item.notes.length;
+  item.remarks.textContent = item.notes.join(" ");
   showOffer(item);
   showTableOptions(item);
   showOverview();
@@ -352,8 +356,8 @@ async function readNow(item) {
     refuseTable(item);
     const file = await requestFile(item);
     const content = { files: [file], texts: false, ...columnChoices(item), ...languageChoice() };
-    const { files, columns, language } = await (await callApi("/v1/read", postOptions(content))).json();
-    changes = { summary: files[0], role: files[0].role, columns, language };
+    const { files, columns, language, notes } = await (await callApi("/v1/read", postOptions(content))).json();
+    changes = { summary: files[0], role: files[0].role, columns, language, notes };
   } catch (error) {
     changes = { summary: null, language: null, error: sentenceOf(error, item), question: error.question ?? null };
     changes.columns = error.question?.columns ?? item.columns;
