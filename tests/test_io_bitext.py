@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tracemalloc
 import zipfile
 from typing import Any
 
@@ -268,6 +269,26 @@ def test_broken_xml_has_its_line(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "unit"),
+    [
+        ("1.2", '<trans-unit id="1"><source>s</source><target>{}</target></trans-unit>'),
+        ("2.0", '<unit id="1"><segment><source>s</source><target>{}</target></segment></unit>'),
+    ],
+)
+def test_line_breaks_of_xliff_part_words(version: str, unit: str) -> None:
+    breaks = '<x id="1" ctype="lb"/>' if version == "1.2" else '<ph id="1" subType="xlf:lb"/>'
+    text = f'{breaks}One{breaks} two<ph id="2"/>s <ph id="3"/>three'
+    content = (
+        f'<xliff version="{version}"><file original="a" id="a"><body>{unit.format(text)}</body>'
+        "</file></xliff>"
+    )
+    (batch,) = read_parallel(
+        [MemoryFile("a.xlf", content.encode())], [MemoryFile("b.txt", b"One twos three\n")]
+    )
+    assert batch.hypotheses == ("One twos three",)
+
+
 # Workbooks
 
 
@@ -309,6 +330,58 @@ def test_workbooks(tmp_path: Any) -> None:
     assert read(f"{path}:Other").hypotheses == ("h",)
     assert refusal(f"{path}:Othr") == (
         f'{path} has no sheet "Othr". Did you mean "Other"? It has: First, Other.'
+    )
+
+
+def with_sheet(rows: str) -> bytes:
+    """A workbook whose first sheet has these `<row>` elements."""
+    plain, written = io.BytesIO(workbook(("S", []))), io.BytesIO()
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.namelist():
+            content = old.read(part).decode()
+            is_sheet = part.endswith("sheet1.xml")
+            new.writestr(part, SHEET.format(rows=rows) if is_sheet else content)
+    return written.getvalue()
+
+
+SHEET = """<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>
+{rows}</sheetData></worksheet>"""
+
+
+def sheet_row(number: int, *cells: str) -> str:
+    inner = "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in cells)
+    return f'<row r="{number}">{inner}</row>'
+
+
+def test_blank_rows_as_wide_as_a_sheet_take_no_memory() -> None:
+    blank = "".join(f'<row r="{n}"><c r="XFD{n}"/></row>' for n in range(2, 400))
+    content = with_sheet(f"{sheet_row(1, 'mt', 'ref')}{blank}{sheet_row(400, 'a', 'b')}")
+    tracemalloc.start()
+    try:
+        message = refusal(MemoryFile("b.xlsx", content))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert message.startswith('b.xlsx, row 2: "ref" is empty')
+    assert peak < 10_000_000  # 398 rows of 16,384 cells have 52 million bytes
+    trailing = with_sheet(f"{sheet_row(1, 'mt', 'ref')}{sheet_row(2, 'a', 'b')}{blank}")
+    assert read(MemoryFile("b.xlsx", trailing)).hypotheses == ("a",)
+    late = with_sheet(sheet_row(2_000, "mt", "ref"))
+    assert refusal(MemoryFile("b.xlsx", late)) == (
+        "b.xlsx has no header in its first 1,000 rows: there is nothing to score."
+    )
+
+
+def test_escaped_characters_of_workbooks() -> None:
+    """As ECMA-376 has them (ST_Xstring): what looks like an escape is escaped itself."""
+
+    def content(cell: str) -> MemoryFile:
+        return MemoryFile("b.xlsx", with_sheet(sheet_row(1, "mt", "ref") + sheet_row(2, cell, "r")))
+
+    text = "a_x000D_\nb _x005F_x000D_ c_x00e9_ d_x00 e"
+    assert read(content(text)).hypotheses == ("a\r\nb _x000D_ cé d_x00 e",)
+    assert refusal(content("_xD800_")) == (
+        'b.xlsx, row 2: "mt" holds half a character (\\ud800), which is no text.'
     )
 
 

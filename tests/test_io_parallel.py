@@ -137,6 +137,35 @@ def test_files_given_badly() -> None:
     assert len(list(read_parallel([a], [a], a))) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "what", "ending"),
+    [
+        ('<refset setid="a">', "<doc>", "mark-up", ".sgm"),
+        ('<?xml version="1.0"?>', "<tmx>", "mark-up", ".tmx"),
+        ('{"mt": "a"}', '{"mt": "b"}', "a table", ".jsonl"),
+        ("[", '{"mt": "a"}]', "a table", ".json"),
+        ("id\tmt\tref", "1\ta\tb", "a table", ".tsv"),
+        ('"source","reference"', "a,b", "a table", ".csv"),
+    ],
+)
+def test_mark_up_and_tables_are_no_plain_text(
+    first: str, second: str, what: str, ending: str
+) -> None:
+    disguised, text = write("a.txt", "", first, second), write("b.txt", "x", "y", "z")
+    sentence = (
+        f"a.txt is plain text by its name, and {what} by its content; its name should end in "
+        f"{ending}."
+    )
+    assert error([disguised], [text]) == error([text], [disguised]) == sentence
+    assert error([text], [write("c.txt", "x", "y", "z")], disguised) == sentence
+
+
+def test_text_that_resembles_mark_up_or_tables_is_read() -> None:
+    texts = ("<b>Bold</b> text", '<refset setid="a">', "a\tb", "c\td", '{"a": 1}', "[", "mt, yes")
+    (batch,) = read_parallel([write("a.txt", *texts)], [write("b.txt", *texts)])
+    assert batch.hypotheses == texts
+
+
 def test_standard_input_and_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"h1\nh2\n")))
     os.mkfifo("pipe")

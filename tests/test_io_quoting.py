@@ -164,6 +164,8 @@ def test_uncertain_tables_are_refused() -> None:
     assert "line 3" in refusal(content)  # doubled marks, and a sentence that needs no quoting
     assert rows_of(content, "rfc4180")[2:4] == [['Say "a" now.', "x y"], ["I agree.", "x y"]]
     assert rows_of(content, "none")[2] == ['"Say ""a"" now."', "x y"]
+    # Quoted for its comma, which the other has too, or for its space, as by PHP.
+    assert "line 2" in refusal('mt\tref\n", "\t,a\n')
     # Doubled marks, and then one in the middle of a cell, as no writer leaves it.
     assert "line 3" in refusal('mt\tref\n"Say ""a""."\tx\nA 5" pipe\ty\n')
 
@@ -176,6 +178,43 @@ def test_backslashes_are_neither() -> None:
     )
     assert "doublequote=True" in refusal('mt\tref\n"He said \\"yes\\"."\tx\n')
     assert rows_of(r, "none")[1] == ['"He said \\"yes\\"."', '"x"']
+    mysql = 'mt,ref\nx,"He said \\"no, never\\" to me, twice."\n'
+    assert refusal(mysql, is_csv=True).startswith('t.tsv, line 2 has \\" for the quotation marks')
+
+
+@pytest.mark.parametrize("cell", ['"' + '\\"' * 200_000 + "x", " " * 200_000 + "b"])
+def test_no_cell_takes_time_by_the_square_of_its_length(cell: str) -> None:
+    """A pattern that tries every mark or space against every other would take minutes here."""
+    assert "line 2" in refusal(f'mt,ref\n{cell},"a"b\n', is_csv=True)
+    assert rows_of(f'mt\tref\n{cell}\tx\n"a"\t"b"\n')[1] == [cell, "x"]
+
+
+def test_spaces_before_quoted_cells_of_csv_are_skipped() -> None:
+    content = 'mt, ref\n"a, b", "c, d"\n"e\nf",  "g\nh"\n i,"j"\n" ""k"", ""l""", m\n'
+    assert rows_of(content, is_csv=True) == [
+        ["mt", "ref"],
+        ["a, b", "c, d"],
+        ["e\nf", "g\nh"],
+        [" i", "j"],
+        [' "k", "l"', " m"],
+    ]
+    assert "line 2: there is text after" in refusal('mt,ref\na, "b" c\n', is_csv=True)
+    assert rows_of('mt\tref\na\t "b"\n')[1] == ["a", ' "b"']
+
+
+def test_empty_columns_and_rows_at_the_end_are_left_out() -> None:
+    """Excel writes them where cells were once filled."""
+
+    def table(content: str) -> list[str]:
+        read = read_table(MemoryFile("t.csv", content.encode()), batch=2)
+        return [text for batch in read for text in batch.hypotheses]
+
+    assert table("sep=;\nmt;ref;;\na;b;;\nc;d;;\n;;;\n;;;\n;;;\n") == ["a", "c"]
+    assert table("mt,,ref,,\na,1,b,,\n") == ["a"]
+    with pytest.raises(AdequaError, match="^t.csv, line 2 has 4 cells, but the header names 2.$"):
+        table("mt,ref,,\na,b,,x\n")
+    with pytest.raises(AdequaError, match='^t.csv, line 3: "ref" is empty'):
+        table("mt,ref\na,b\n,\nc,d\n")
 
 
 def test_lines_are_counted_where_cells_contain_line_breaks() -> None:

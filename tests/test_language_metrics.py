@@ -355,3 +355,23 @@ def test_rows_of_another_language_have_no_score(tmp_path: Path) -> None:
     assert scored.results.system["chrf"] == pytest.approx(
         adequa.score(worse(GERMAN), GERMAN, "chrf").system
     )
+
+
+def test_metric_objects_detect_the_language_too() -> None:
+    scores = BLEU().score(worse(CHINESE), CHINESE)
+    expected = sacrebleu.corpus_bleu(worse(CHINESE), [CHINESE], tokenize="zh").score
+    assert scores.system == pytest.approx(expected, abs=1e-9)
+    assert scores.language.code == "zh"
+    with pytest.warns(LanguageWarning, match="bleu finds words by the spaces"):
+        assert BLEU(tokenize="13a").score(worse(CHINESE), CHINESE).warning
+    with pytest.warns(LanguageWarning, match="wer finds words by the spaces"):
+        WER().corpus_score(worse(CHINESE), [CHINESE])
+    with pytest.raises(AdequaError, match="English alone"):
+        METEOR().score(worse(GERMAN), GERMAN)
+    assert METEOR().score(worse(GERMAN), GERMAN, language="en").warning is None
+
+
+def test_tokenized_outputs_are_reported() -> None:
+    tokenized = [f"{text.rstrip('.')} ." for text in ENGLISH]
+    with pytest.warns(AdequaWarning, match="of the system end in a separate period"):
+        adequa.score(tokenized, ENGLISH, metric="chrf")

@@ -73,7 +73,7 @@ def best(metric: Metric) -> float:
 @given(texts=st.lists(TEXT, min_size=1, max_size=5))
 def test_identical_text_gets_the_best_segment_score(name: str, texts: list[str]) -> None:
     metric = METRIC[name]
-    scores = metric.score(Segments(tuple(texts), tuple((text,) for text in texts)))
+    scores = metric.compute_scores(Segments(tuple(texts), tuple((text,) for text in texts)))
     np.testing.assert_allclose(scores.segments, best(metric), atol=1e-9)
 
 
@@ -83,7 +83,7 @@ def test_identical_text_gets_the_best_segment_score(name: str, texts: list[str])
 def test_identical_text_gets_the_best_system_score(name: str, texts: list[str]) -> None:
     """Corpus BLEU needs four words in a row for its highest order, hence the longer text."""
     metric = METRIC[name]
-    system = metric.score(Segments(tuple(texts), tuple((text,) for text in texts))).system
+    system = metric.compute_scores(Segments(tuple(texts), tuple((text,) for text in texts))).system
     assert system == pytest.approx(best(metric), abs=1e-9)
 
 
@@ -96,7 +96,10 @@ def test_order_of_segments_does_not_matter(
     metric = METRIC[name]
     segments = usable(metric, segments)
     order = data.draw(st.permutations(range(len(segments))))
-    scores, shuffled = metric.score(segments), metric.score(segments.select(order))
+    scores, shuffled = (
+        metric.compute_scores(segments),
+        metric.compute_scores(segments.select(order)),
+    )
     np.testing.assert_allclose(shuffled.segments, scores.segments[order], atol=1e-9)
     assert shuffled.system == pytest.approx(scores.system, abs=1e-9)
 
@@ -107,8 +110,8 @@ def test_order_of_segments_does_not_matter(
 def test_a_batch_equals_one_by_one(name: str, segments: Segments) -> None:
     metric = METRIC[name]
     segments = usable(metric, segments)
-    together = metric.score(segments)
-    alone = [metric.score(segments.select([row])) for row in range(len(segments))]
+    together = metric.compute_scores(segments)
+    alone = [metric.compute_scores(segments.select([row])) for row in range(len(segments))]
     np.testing.assert_allclose([one.segments[0] for one in alone], together.segments, atol=1e-9)
     np.testing.assert_allclose(
         sum(one.statistics[0] for one in alone), together.statistics.sum(axis=0), atol=1e-9
@@ -120,7 +123,7 @@ def test_a_batch_equals_one_by_one(name: str, segments: Segments) -> None:
 @given(segments=corpora())
 def test_scores_are_finite_and_in_range(name: str, segments: Segments) -> None:
     metric = METRIC[name]
-    scores = metric.score(usable(metric, segments))
+    scores = metric.compute_scores(usable(metric, segments))
     low, high = metric.range
     for score in (*scores.segments.tolist(), scores.system):
         assert math.isfinite(score)
@@ -134,13 +137,13 @@ def test_statistics_add_up_to_any_selection(name: str, segments: Segments) -> No
     """Resampling is a matrix product: rows of weights times statistics."""
     metric = METRIC[name]
     segments = usable(metric, segments)
-    scores = metric.score(segments)
+    scores = metric.compute_scores(segments)
     everything = np.ones((1, len(segments)))
     assert metric.system_scores(everything @ scores.statistics)[0] == pytest.approx(scores.system)
     if name not in WHOLE_CORPUS:
         first = np.zeros((1, len(segments)))
         first[0, 0] = 1
-        alone = metric.score(segments.select([0])).system
+        alone = metric.compute_scores(segments.select([0])).system
         assert metric.system_scores(first @ scores.statistics)[0] == pytest.approx(alone)
 
 

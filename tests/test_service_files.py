@@ -375,6 +375,19 @@ def test_files_have_limits(live: Live) -> None:
     assert "There are 201 files" in refusal(live, *crowd, status=413)["error"]
 
 
+def test_texts_that_a_dictionary_repeats_count_as_often(live: Live) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for repeated in (["x" * 900] * 150, [["x" * 900] * 15] * 10):
+        stream = io.BytesIO()
+        columns = {"mt": ["a"] * len(repeated), "ref": repeated}
+        parquet.write_table(pyarrow.table(columns), stream)
+        assert len(stream.getvalue()) < 5_000
+        bomb = file("a.parquet", stream.getvalue())
+        assert "more than 100,000 bytes when" in refusal(live, bomb, status=413)["error"]
+
+
 def test_no_file_of_the_server_is_read(live: Live, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("secret\n")

@@ -390,7 +390,11 @@ def _by_ngrams(texts: Sequence[str], script: str, letters: int) -> str | None:
         return None
     if len(languages) > 1 and model.margin(scores, {best}) < _CLOSE_MARGIN * count:
         best = parent  # the answer for its languages together
-    return None if best not in _names() or _is_mixed(texts, scores, script) else best
+    return (
+        None
+        if best in _UNANSWERED or best not in _names() or _is_mixed(texts, scores, script)
+        else best
+    )
 
 
 def _is_mixed(texts: Sequence[str], scores: FloatArray, script: str) -> bool:
@@ -414,6 +418,7 @@ _MACROLANGUAGES = {
     "nb": "no", "nn": "no",
     "id": "ms", "ms": "ms",
 }  # fmt: skip
+_UNANSWERED = {"pcm", "sco"}  # English of an odd kind is likelier than these
 _UNSPACED_SCRIPTS = {"TIBETAN", "MYANMAR", "KHMER", "LAO", "THAI", "TAI", "JAVANESE"}
 ORDER = 4  # of the longest n-grams
 

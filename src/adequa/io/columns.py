@@ -172,7 +172,7 @@ class Chunk:
 
     columns: Mapping[str, Sequence[object]]
     place: Callable[[int], str]
-    escapes: bool = False  # in JSON, text may be spelt as \u and four digits
+    escapes: bool = False  # in JSON and XLSX, any code may be spelt in four digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +417,7 @@ def _refuse_surrogates(chunk: Chunk, name: str, texts: Sequence[str]) -> None:
 
 
 def refuse_half_characters(texts: Sequence[str], place: Callable[[int], str]) -> None:
-    """JSON may spell half a character, which would fail much later, when results are written."""
+    """Raise for half a character, which would fail much later, when results are written."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:

@@ -20,6 +20,7 @@ from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text
 Columns: TypeAlias = tuple[str, ...] | None  # to read; None for all
 Place: TypeAlias = Callable[[int], str]  # the file and the line of a row
 Row = TypeVar("Row")
+Batch: TypeAlias = tuple[Sequence[int], Sequence[list[str]]]  # numbers of lines, and cells
 
 
 @contextmanager
@@ -53,13 +54,18 @@ def open_text_table(
 
 
 def delimited_table(rows: DelimitedRows) -> OpenTable:
-    """A TSV or CSV table."""
+    """A TSV or CSV table, without columns at the end that have neither a name nor a cell.
+
+    Spreadsheets write them, and rows of separators alone at the end, where cells were once filled.
+    """
     name = rows.name
-    column_names = tuple(rows.header)
+    column_names = _column_names(rows.header)
     width = len(column_names)
 
     def chunks(columns: Columns, size: int) -> Iterator[Chunk]:
-        for numbers, cells in rows.batches(size):
+        for numbers, written in _without_blank_end(rows.batches(size)):
+            whole = len(rows.header)
+            cells = written if whole == width else [_cut(row, width, whole) for row in written]
             if set(map(len, cells)) != {width}:
                 row = next(row for row, each in enumerate(cells) if len(each) != width)
                 raise AdequaError(
@@ -71,6 +77,40 @@ def delimited_table(rows: DelimitedRows) -> OpenTable:
             yield Chunk({column: by_column[column] for column in columns or column_names}, place)
 
     return OpenTable(name, column_names, chunks, format=rows.format, quoting=lambda: rows.used)
+
+
+def _column_names(header: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns; where several have none, they are numbered, less those at the end.
+
+    >>> _column_names(["", "mt", "ref"]), _column_names(["mt", "", "ref", "", ""])
+    (('', 'mt', 'ref'), ('mt', 'column 2', 'ref'))
+    """
+    if header.count("") < 2 or not any(header):  # noqa: PLR2004  # one, as of the index in pandas
+        return tuple(header)
+    width = max(number for number, name in enumerate(header, 1) if name)
+    return tuple(name or f"column {number}" for number, name in enumerate(header[:width], 1))
+
+
+def _cut(cells: list[str], width: int, whole: int) -> list[str]:
+    """The named cells of a row that has all cells, if the others are empty; else the row."""
+    return cells[:width] if len(cells) == whole and not any(cells[width:]) else cells
+
+
+def _without_blank_end(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The same rows, less those at the end that consist of empty cells."""
+    blank_numbers: list[int] = []
+    blank_rows: list[list[str]] = []
+    for numbers, cells in batches:
+        filled = len(cells)
+        while filled and not any(cells[filled - 1]) and len(cells[filled - 1]) > 1:
+            filled -= 1
+        if filled and blank_rows:
+            yield blank_numbers, blank_rows
+            blank_numbers, blank_rows = [], []
+        if filled:
+            yield numbers[:filled], cells[:filled]
+        blank_numbers += numbers[filled:]
+        blank_rows += cells[filled:]
 
 
 def _line(name: str, numbers: Sequence[int], row: int) -> str:

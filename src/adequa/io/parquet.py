@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,9 @@ from adequa.io.text import (
     uncompressed_name,
     unreadable,
 )
+
+_NUMBER_BYTES = 8  # of a value that is no text, or of the number of a text
+_SIZED_ROWS = 1 << 10
 
 
 @contextmanager
@@ -38,12 +42,54 @@ def open_parquet(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
         )
 
 
-def parquet_file(name: str, stream: Callable[[], BinaryIO]) -> Any:
-    """A Parquet file that is open for reading."""
+def parquet_file(
+    name: str, stream: Callable[[], BinaryIO], dictionaries: Sequence[str] = ()
+) -> Any:
+    """A Parquet file that is open for reading; columns of `dictionaries` hold equal texts once."""
     parquet = imported_parquet(name)
     with failures_in_words(name):
         # Without the buffer size, and with pre_buffer, whole row groups would be held.
-        return parquet.ParquetFile(stream(), buffer_size=1 << 20, pre_buffer=False)
+        return parquet.ParquetFile(
+            stream(), buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(dictionaries)
+        )
+
+
+def unpacked_sizes(name: str, content: bytes) -> Iterator[int]:
+    """Bytes of all values of a file, in parts, before any of them is a Python object.
+
+    Pages may repeat a long text by its number in a dictionary, so that a small file holds gigabytes
+    of texts. Pages and numbers are counted as the file states them, and texts as often as they are
+    repeated; equal ones are in memory once.
+    """
+    metadata = parquet_file(name, lambda: BytesIO(content)).metadata
+    chunks = [
+        metadata.row_group(group).column(column)
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    ]
+    for chunk in chunks:
+        yield max(chunk.total_uncompressed_size, 0) + _NUMBER_BYTES * max(chunk.num_values, 0)
+    texts = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
+    file = parquet_file(name, lambda: BytesIO(content), sorted(texts))
+    with failures_in_words(name):
+        for batch in file.iter_batches(batch_size=_SIZED_ROWS, columns=sorted(texts)):
+            yield from map(_text_bytes, batch.columns)
+
+
+def _text_bytes(array: Any) -> int:
+    """The bytes of all texts in an array, each counted as often as it is there."""
+    from pyarrow import compute, types  # noqa: PLC0415  # installed, as the file is open
+
+    if types.is_dictionary(array.type):
+        lengths = compute.binary_length(array.dictionary)
+        return compute.sum(lengths.take(array.indices)).as_py() or 0
+    if types.is_struct(array.type):
+        return sum(map(_text_bytes, array.flatten()))
+    if types.is_map(array.type):
+        return _text_bytes(array.keys) + _text_bytes(array.items)
+    if _is_list(array.type):
+        return _text_bytes(array.flatten())
+    return int(array.nbytes)
 
 
 def imported_parquet(name: str) -> Any:

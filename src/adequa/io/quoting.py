@@ -27,11 +27,18 @@ _KNOWN = {"score", "better", "worse", "lp", *chain.from_iterable(FIELDS.values()
 _IN_MEMORY = 1 << 23  # bytes of undecided lines; more of them go to a temporary file
 _ROWS_BEFORE = 100  # rows before the first quotation mark whose cells are looked at
 # Cells that show nothing of a writer's habits: numbers and missing values are seldom quoted.
-_NEUTRAL = re.compile(r"\s*(?:[-+]?[\d.,]+(?:[eE][-+]?\d+)?|NA|NaN|nan|NULL|null|None)?\s*")
+_NEUTRAL = re.compile(r"(?:[-+]?[\d.,]+(?:[eE][-+]?\d+)?|NA|NaN|nan|NULL|null|None)?")
 _QUOTED = re.compile(r'"[^"]*"')
 # A row between tabs in which marks stand only where writers put them: around cells, and doubled.
 _STRICT = re.compile(r'(?:(?:"(?:[^"]|"")*"|[^"\t]*)(?:\t|\r?\Z))+')
-_BACKSLASHES = re.compile(r'"(?:[^"\\]|\\.)*\\"(?:[^"\\]|\\.)*"')
+# Quoted cells with \" inside. Each part matches in one way only, so that the time is linear.
+_BACKSLASHES = {
+    separator: re.compile(
+        rf'(?:\A|{separator})"(?:[^"\\]|\\[^"])*\\"(?:[^"\\]|\\.)*"(?:{separator}|\r?\Z)'
+    )
+    for separator in _SEPARATORS
+}
+_SPACED = re.compile(' +"')
 _SHOWN = 60  # characters of a cell in error sentences
 
 # The number of its first line, its cells, and the row as it was written.
@@ -67,6 +74,8 @@ class DelimitedRows:
             self._quoting = "rfc4180"
         self.header, self.header_text = [""], first
         self._number = self._read_header(first, number)
+        if self.separator != TAB:
+            self.header = [name.strip(" ") for name in self.header]
 
     @property
     def format(self) -> str:
@@ -146,7 +155,7 @@ class DelimitedRows:
 
     def _malformed(self, error: _MalformedRowError) -> AdequaError:
         place = f"{self.name}, line {error.number}"
-        if _has_backslashes(self._cut(error.lines[0])):
+        if _has_backslashes(error.lines[0], self.separator):
             return self._escaped(error.number)
         return AdequaError(
             f"{place}: {error.reason}. Quoted cells end with a quotation mark, and have those of "
@@ -203,7 +212,7 @@ class DelimitedRows:
             raw = [self._cut(line) for line in error.lines]
             if len(raw[0]) != width:
                 raise self._neither(error.number, raw, error.reason) from error
-            if _has_backslashes(raw[0]):
+            if _has_backslashes(error.lines[0], self.separator):
                 raise self._escaped(error.number) from error
             if error.is_return:
                 raise self._uncertain(error.number, raw[0]) from error
@@ -290,26 +299,31 @@ class _Feed:
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
-        self._first: str | None = None
+        self._again: list[str] = []
         self.taken: list[str] = []
 
-    def begin(self, line: str) -> None:
-        self._first, self.taken = line, []
+    def begin(self, *lines: str) -> None:
+        """Start a row with these lines, before those that were not read yet."""
+        self._again, self.taken = [*lines], []
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line = next(self._lines) if self._first is None else self._first
-        self._first = None
+        line = self._again.pop(0) if self._again else next(self._lines)
         self.taken.append(line)
         return f"{line}\n"
 
 
 def quoted_rows(lines: Iterator[str], separator: str, number: int) -> Iterator[_QuotedRow]:
-    """Rows as RFC 4180 has them; lines without quotation marks are cut at separators alone."""
+    """Rows as RFC 4180 has them; lines without quotation marks are cut at separators alone.
+
+    Between commas or semicolons, spaces before a quoted cell are skipped, which people write and
+    no writer of unquoted cells does. Between tabs they are text.
+    """
     feed = _Feed(lines)
     reader = csv.reader(feed, delimiter=separator, strict=True)
+    skipping = csv.reader(feed, delimiter=separator, strict=True, skipinitialspace=True)
     for line in lines:
         if '"' not in line:
             cells = line.removesuffix("\r").split(separator)
@@ -319,15 +333,24 @@ def quoted_rows(lines: Iterator[str], separator: str, number: int) -> Iterator[_
         feed.begin(line)
         try:
             cells = next(reader)
+            if separator != TAB and any(map(_SPACED.match, cells)):
+                feed.begin(*feed.taken)
+                cells = _without_spaces(cells, next(skipping))
         except csv.Error as error:
             raise _MalformedRowError(number, feed.taken, error) from error
         yield _QuotedRow(number, cells, tuple(feed.taken), marks=True)
         number += len(feed.taken)
 
 
-def _has_backslashes(cells: Iterable[str]) -> bool:
+def _without_spaces(cells: list[str], skipped: list[str]) -> list[str]:
+    """The cells of a row read without spaces before them, if the marks in the row need that."""
+    differ = [cell.lstrip(" ") for cell in cells] != [cell.lstrip(" ") for cell in skipped]
+    return skipped if differ else cells
+
+
+def _has_backslashes(line: str, separator: str) -> bool:
     """Whether a cell is quoted with backslashes before the marks inside, as R and MySQL do."""
-    return any(_BACKSLASHES.fullmatch(cell) for cell in cells)
+    return _BACKSLASHES[separator].search(line) is not None
 
 
 class _Spool:
@@ -379,6 +402,7 @@ class _Evidence:
     doubled: int = 0  # quoted cells with quotation marks inside
     spans: int = 0  # cells over several lines, each of which would be a row of raw text
     commas: int = 0  # other quoted cells with a comma
+    commas_without_space: int = 0
     plain: int = 0  # other quoted cells
     plain_without_space: int = 0
     plain_columns: set[int] = field(default_factory=set)
@@ -396,7 +420,7 @@ class _Evidence:
             self._add_unquoted(column, cell)
 
     def _add_unquoted(self, column: int, cell: str) -> None:
-        if _NEUTRAL.fullmatch(cell):
+        if _NEUTRAL.fullmatch(cell.strip()):
             return
         self.unquoted[column] += 1
         self.unquoted_comma = self.unquoted_comma or "," in cell
@@ -419,6 +443,7 @@ class _Evidence:
                 self.doubled += 1
             elif "," in text:
                 self.commas += 1
+                self.commas_without_space += " " not in text
             else:
                 self.plain += 1
                 self.plain_without_space += " " not in text
@@ -434,7 +459,8 @@ class _Evidence:
         if self.plain:
             return self._verdict_on_plain()
         if self.commas and self.unquoted_comma:
-            return None if self.doubled else "none"
+            spaces = not self.commas_without_space and not self.unquoted_space
+            return None if self.doubled or spaces else "none"
         if self.commas and not self.doubled:
             return "rfc4180" if self.commas >= _FEW and any(self.unquoted) else None
         return "rfc4180"

@@ -427,7 +427,10 @@ def _plain_track(path: FilePath, advance: Advance) -> Track[str]:
             f"{display_name(path)} is a table by its name, and -t, -r and -s take plain text;"
             " give it with -i."
         )
-    return Track(display_name(path), lines(path, advance=advance))
+    from adequa.io.disguise import plain_lines  # noqa: PLC0415  # plain text only
+
+    name = display_name(path)
+    return Track(name, plain_lines(name, lines(path, advance=advance)))
 
 
 def _marked_up(

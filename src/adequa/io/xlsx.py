@@ -36,6 +36,9 @@ from adequa.io.xml import prolog_guard
 
 _LARGEST = 1 << 30  # bytes of a workbook when unpacked
 _BLOCK = 1 << 12
+_HEADER_WITHIN = 1_000  # rows
+_MOST_ROWS = 1 << 20  # of a sheet in Excel
+_MARGIN = 50  # cells to the right of the header, which are refused where one is filled
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"  # .xls, and workbooks with a password
 _SHEET = re.compile(r"(.+\.xlsx):(.+)", re.IGNORECASE | re.DOTALL)
 _FAILURES = (
@@ -60,16 +63,17 @@ def open_xlsx(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
             with _failures_in_words(name):
                 book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
                 sheet = _sheet(book, sheet_name, name)
-                rows = _rows(sheet)
-                _, header = next(rows, (0, ()))
+                row, header = _header(sheet)
             names = _column_names(header)
             if not names:
-                raise AdequaError(f"{name} is empty: there is nothing to score.")
+                raise _without_header(sheet, name)
+            rows = _rows(sheet, row + 1, len(names) + _MARGIN)
 
             @cache
             def formulas() -> frozenset[tuple[int, int]]:
                 stream.seek(0)
-                return _formulas(openpyxl.load_workbook(stream, read_only=True)[sheet.title])
+                book = openpyxl.load_workbook(stream, read_only=True)
+                return _formulas(book[sheet.title], len(names))
 
             def report() -> None:  # openpyxl does not tell how far it is
                 advance(file_size(path) or 0)
@@ -148,19 +152,37 @@ def _sheet(book: Any, sheet_name: str | None, name: str) -> Any:
     return sheets[sheet_name]
 
 
-def _rows(sheet: Any) -> Iterator[NumberedCells]:
-    """Rows by their numbers, without empty ones at the beginning and at the end."""
+def _header(sheet: Any) -> NumberedCells:
+    """The first row that is not empty, and its number."""
     sheet.reset_dimensions()  # which some writers get wrong
-    blanks: list[NumberedCells] = []
-    started = False
-    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-        if all(cell is None or cell == "" for cell in cells):
-            blanks += [(number, cells)] if started else []
-            continue
-        yield from blanks
-        blanks.clear()
-        started = True
-        yield number, cells
+    rows = enumerate(sheet.iter_rows(values_only=True), 1)
+    filled = (row for row in islice(rows, _HEADER_WITHIN) if not _is_blank(row[1]))
+    return next(filled, (0, ()))
+
+
+def _without_header(sheet: Any, name: str) -> AdequaError:
+    with _failures_in_words(name):
+        is_late = any(cells for _, cells in _rows(sheet, _HEADER_WITHIN + 1, _MARGIN))
+    what = f"has no header in its first {_HEADER_WITHIN:,} rows" if is_late else "is empty"
+    return AdequaError(f"{name} {what}: there is nothing to score.")
+
+
+def _rows(sheet: Any, first: int, width: int) -> Iterator[NumberedCells]:
+    """Rows by their numbers up to the last that is not empty, cut to a number of cells.
+
+    Blank rows hold no cells here: formatting can make each of them as wide as a sheet can be.
+    """
+    following = first
+    rows = sheet.iter_rows(min_row=first, max_col=width, values_only=True)
+    for number, cells in enumerate(islice(rows, _MOST_ROWS), first):
+        if not _is_blank(cells):
+            yield from ((blank, ()) for blank in range(following, number))
+            yield number, cells
+            following = number + 1
+
+
+def _is_blank(cells: Sequence[Any]) -> bool:
+    return all(cell is None or cell == "" for cell in cells)
 
 
 def _column_names(header: Sequence[Any]) -> tuple[str, ...]:
@@ -207,7 +229,7 @@ def _chunks(
                 cells = [checked(row, selected) for row in part]
                 by_column = dict(zip(names, zip(*cells, strict=True), strict=True))
                 place = partial(_place, name, [number for number, _ in part])
-                yield Chunk({column: by_column[column] for column in selected}, place)
+                yield Chunk({column: by_column[column] for column in selected}, place, escapes=True)
         report()
 
     return chunks
@@ -221,22 +243,30 @@ _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!",
 
 
 def _text(value: Any) -> str:
-    """A cell as text; whole numbers without a decimal point, as spreadsheets show them."""
+    """A cell as text; whole numbers without a decimal point, as spreadsheets show them.
+
+    Characters that XML cannot hold are spelt as _x000D_ in files.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    text = str(value)
+    if "_x" in text:
+        from openpyxl.utils.escape import unescape  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # an extra
+
+        text = str(unescape(text))
+    return text
 
 
-def _formulas(sheet: Any) -> frozenset[tuple[int, int]]:
-    """The rows, from 1, and columns, from 0, of all formulas."""
+def _formulas(sheet: Any, width: int) -> frozenset[tuple[int, int]]:
+    """The rows, from 1, and columns, from 0, of all formulas in the first columns."""
     sheet.reset_dimensions()
     return frozenset(
         (number, column)
-        for number, row in enumerate(sheet.iter_rows(values_only=True), 1)
+        for number, row in enumerate(sheet.iter_rows(max_col=width, values_only=True), 1)
         for column, cell in enumerate(row)
         if isinstance(cell, str) and cell.startswith("=")
     )

@@ -17,6 +17,7 @@ from adequa.io.text import Advance, FilePath, byte_blocks, display_name
 
 _DEEPEST = 200  # elements within each other; real files have some twenty
 _CODES = frozenset(("bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "cp", "sm", "em"))
+_BREAKS = frozenset(("lb", "x-lb", "xlf:lb"))  # codes of XLIFF 1.2 and 2.x for a line break
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -99,8 +100,8 @@ def local_name(element: ET.Element) -> str:
 def inline_text(element: ET.Element, *, preserve: bool = False) -> str:
     """The text of an element of TMX or XLIFF: codes of other formats go, what they enclose stays.
 
-    Line ends and the spaces around them become one space, as editors put them into files; with
-    `preserve`, or where the element says xml:space="preserve", they stay.
+    Line ends, also those that are codes, and the spaces around them become one space, as editors
+    put them into files; with `preserve`, or where the element says xml:space="preserve", they stay.
     """
     text = "".join(_pieces(element))
     if preserve or element.get(_SPACE) == "preserve":
@@ -113,6 +114,8 @@ def _pieces(element: ET.Element) -> Iterator[str]:
     for child in element:
         if local_name(child) not in _CODES:
             yield from _pieces(child)
+        elif _BREAKS.intersection((child.get("ctype"), child.get("subType"))):
+            yield "\n"
         yield child.tail or ""
 
 

@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adequa.errors import AdequaError, check_fields, nearest
-from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_name
+from adequa.errors import AdequaError, LanguageWarning, check_fields, nearest, warn
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_name, target_language
 from adequa.segments import FloatArray, Frame, ReferenceLayout, Segments, Signature, as_segments
 from adequa.tables import WARNING, Column, Result, Table
 from adequa.version import __version__
@@ -163,13 +163,25 @@ class Metric(ABC):
         *,
         sources: Iterable[str] | None = None,
         layout: ReferenceLayout | None = None,
+        language: str | TargetLanguage | None = None,
     ) -> Scores:
         """Score segments, each by itself and all together.
 
         Takes lists of strings, `Segments`, or a data frame with the columns mt and ref; see
-        `adequa.segments.as_segments`.
+        `adequa.segments.as_segments`. The target language is `language`, or else detected: it
+        decides the tokenizer where none is chosen, and whether there is a warning.
         """
         segments = as_segments(hypotheses, references, sources, layout=layout)
+        first_references = [texts[0] for texts in segments.references]
+        target = target_language(language, first_references, segments.ids.get("lp", ()))
+        metric = self.for_language(target.code)
+        warning = metric.language_warning(target)
+        if warning is not None:
+            warn(warning, LanguageWarning)
+        return replace(metric.compute_scores(segments), language=target, warning=warning)
+
+    def compute_scores(self, segments: Segments) -> Scores:
+        """Scores with the settings as they are, whatever the language is."""
         before = self.counted_remarks()
         statistics = self.checked_statistics(segments)
         return Scores(
@@ -183,10 +195,14 @@ class Metric(ABC):
         )
 
     def corpus_score(
-        self, hypotheses: Iterable[str], references: Iterable[Sequence[str]]
+        self,
+        hypotheses: Iterable[str],
+        references: Iterable[Sequence[str]],
+        *,
+        language: str | TargetLanguage | None = None,
     ) -> Scores:
         """Score with the arguments of sacreBLEU's method: one list for each reference."""
-        return self.score(hypotheses, references, layout="streams")
+        return self.score(hypotheses, references, layout="streams", language=language)
 
     def checked_statistics(self, segments: Segments) -> FloatArray:
         """`statistics`, after a check that this metric can take these segments."""

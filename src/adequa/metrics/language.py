@@ -29,7 +29,7 @@ from adequa.segments import Segments
 
 ANY_LANGUAGE_METRICS = ("bleu", "chrf")  # the default metrics of languages other than English
 _BUFFERED = 2000  # segments of a stream that are read before its language is decided
-_FEW_SEGMENTS = 10  # too few for a system to be suspected of being the reference
+_FEW_SEGMENTS = 10  # too few for a system to be suspected of anything
 _NEARLY_ALL = 0.9  # fraction of segments
 PAIR = "lp"  # the id that names a language pair
 
@@ -214,7 +214,7 @@ def system_notes(
     identical: int,
     count: int,
 ) -> Iterator[str]:
-    """Notes on a system that is the reference, or that is not of the language of the references.
+    """Notes on a system that is the reference, is tokenized, or is of another language.
 
     `sample` are some of its segments, or all; `identical` of `count` outputs equal a reference.
     """
@@ -223,17 +223,28 @@ def system_notes(
             f"{identical:,} of {counted(count, 'output')} of {name} are identical to a reference: "
             "is it the reference, and no system?"
         )
+    tokenized = _separate_periods(sample.hypotheses)
+    expected = _separate_periods(texts[0] for texts in sample.references)
+    if len(sample) >= _FEW_SEGMENTS and 2 * (tokenized - expected) > len(sample):
+        yield (
+            f"{tokenized:,} of {counted(len(sample), 'output')} of {name} end in a separate "
+            "period, as tokenized text does; metrics tokenize by themselves and expect plain text."
+        )
     detected = detect_language(sample.hypotheses)
     if detected.code is None or are_related(detected.code, target.code):
         return
-    expected = target  # or, where the user names another, that of the references
+    language = target  # or, where the user names another, that of the references
     if target.origin in {"given", "unknown"}:
-        expected = detect_language([texts[0] for texts in sample.references])
-    if not are_related(detected.code, expected.code):
+        language = detect_language([texts[0] for texts in sample.references])
+    if not are_related(detected.code, language.code):
         pairs = zip(sample.hypotheses, sample.sources or (), strict=False)
         is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(sample)
         reason = " They are the source text." if is_source else ""
-        yield f"the outputs of {name} look {detected}, and the references are {expected}.{reason}"
+        yield f"the outputs of {name} look {detected}, and the references are {language}.{reason}"
+
+
+def _separate_periods(texts: Iterable[str]) -> int:
+    return sum(text.rstrip().endswith(" .") for text in texts)
 
 
 def identical_outputs(segments: Segments) -> int:
@@ -275,5 +286,5 @@ def warn_of_languages(warnings: Iterable[str | None], notes: Iterable[str]) -> N
     for note in dict.fromkeys(notes):
         if is_language_note(note) or note.startswith("the references look "):
             warn(note, LanguageWarning)
-        elif "identical to a reference" in note:
+        elif "identical to a reference" in note or "end in a separate period" in note:
             warn(note)

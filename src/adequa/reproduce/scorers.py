@@ -224,7 +224,7 @@ def _score_by_pair(metric: LearnedMetric, ratings: Ratings) -> FloatArray:
     scores = np.empty(len(ratings))
     for pair in np.unique(by_pair):
         rows = np.flatnonzero(by_pair == pair)
-        scores[rows] = metric.score(ratings.segments.select(rows.tolist())).segments
+        scores[rows] = metric.compute_scores(ratings.segments.select(rows.tolist())).segments
     return scores
 
 

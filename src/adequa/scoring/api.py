@@ -114,7 +114,7 @@ def _score_one(segments: Segments, metric: str | Metric | None, stream: Language
         )
     with ExitStack() as stack:
         scorer = stack.enter_context(shared_metric(chosen)).for_language(stream.target.code)
-        scores = scorer.score(segments)
+        scores = scorer.compute_scores(segments)
     notes = [*stream.notes, *_notes(segments, stream.target)]
     warning = scorer.language_warning(stream.target)
     warn_of_languages([warning], notes)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from typing import Any
 
 from adequa.comparison.compare import check_same_segments, segments_from_batches
 from adequa.errors import AdequaError
-from adequa.io.columns import FIELDS
+from adequa.io.disguise import TESTED_LINES, DisguisedFileError, refuse_disguised
 from adequa.io.read import (
     READERS,
     TABLES,
@@ -31,7 +30,7 @@ from adequa.io.read import (
     read_part,
     read_table,
 )
-from adequa.io.text import MemoryFile, byte_blocks, ignore, line_blocks
+from adequa.io.text import MemoryFile, byte_blocks, ignore, lines
 from adequa.languages import TargetLanguage, target_language
 from adequa.metrics.language import empty_note, empty_outputs, other_notes, read_language
 from adequa.segments import Segments
@@ -39,9 +38,6 @@ from adequa.service.limits import Limits, RequestError
 from adequa.service.schemas import FilesRequest, Quoting, RequestFile
 
 _BATCH = 64  # segments; few, so that limits are checked before much is in memory
-_TESTED_LINES = 50  # of a text, to tell whether it is a table or mark-up
-_MARK_UP = re.compile(r"\s*<(\?xml|!doctype|srcset|refset|tstset|dataset|tmx|xliff)\b", re.I)
-_ENDINGS = {"srcset": ".sgm", "refset": ".sgm", "tstset": ".sgm", "tmx": ".tmx", "xliff": ".xlf"}
 _REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|gold|human)(?![a-z])|^ref", re.I)
 _SOURCE = re.compile(r"(?<![a-z])(srcs?|sources?)(?![a-z])|^(src|source)", re.I)
 _ROLE_OF_PART: Mapping[str, Role] = {
@@ -181,7 +177,7 @@ def _uploaded_files(requests: Sequence[RequestFile], limits: Limits) -> list[Upl
 def _upload(request: RequestFile, file: MemoryFile) -> UploadedFile:
     suffix = format_suffix(file)
     if suffix not in READERS and request.role != "table":
-        _refuse_disguised(file, is_sure=request.role is not None)
+        _refuse_disguised(file, tabs=request.role is None)
     return UploadedFile(file, request.role or _guessed_role(file, suffix), request.system or "")
 
 
@@ -220,13 +216,9 @@ def _unpacked_sizes(file: MemoryFile) -> Iterator[int]:
         except (zipfile.BadZipFile, ValueError):
             return  # as its reader will say
     elif suffix == ".parquet":
-        from adequa.io.parquet import parquet_file  # noqa: PLC0415  # an extra
+        from adequa.io.parquet import unpacked_sizes  # noqa: PLC0415  # an extra
 
-        metadata = parquet_file(file.name, lambda: BytesIO(file.content)).metadata
-        # Unpacked pages, which may still repeat a long text by its number in a dictionary.
-        yield from [
-            metadata.row_group(row).total_byte_size for row in range(metadata.num_row_groups)
-        ]
+        yield from unpacked_sizes(file.name, file.content)
     else:
         yield from map(len, byte_blocks(file))
 
@@ -269,70 +261,10 @@ def _role_of_xliff(file: MemoryFile) -> Role:
     return "table"
 
 
-def _refuse_disguised(file: MemoryFile, *, is_sure: bool) -> None:
-    """Raise if a file that is plain text by its name is plainly something else.
-
-    Lines with the same number of tabs are a table too, unless somebody `is_sure` of its role.
-    """
-    if b"\x00" in file.content[:1000]:
-        return  # no text at all, as its reader will say
-    lines = list(islice(_lines(file), _TESTED_LINES))
-    ending = _disguised_ending(lines) or (".tsv" if _is_table(lines) and not is_sure else "")
-    if ending:
-        what = "mark-up" if ending in {".sgm", ".xml", ".tmx", ".xlf"} else "a table"
-        raise RequestError(
-            422,
-            f"{file.name} is plain text by its name, and {what} by its content; its name should "
-            f"end in {ending}.",
-            question={
-                "kind": "format",
-                "file": file.name,
-                "ending": ending,
-                "role": _role_in_name(file.name) or "hypotheses",
-            },
-        )
-
-
-def _lines(file: MemoryFile) -> Iterator[str]:
-    for block in line_blocks(file):
-        yield from (line for line in block if line.strip())
-
-
-def _disguised_ending(lines: Sequence[str]) -> str:
-    """The ending that a text should have that is mark-up or a table; empty for plain text.
-
-    >>> [_disguised_ending([line, "x"]) for line in ('<refset setid="a">', "mt\\tref", "A cat.")]
-    ['.sgm', '.tsv', '']
-    """
-    if not lines:
-        return ""
-    match = _MARK_UP.match(lines[0])
-    if match:
-        inner = next((found[1].lower() for found in map(_MARK_UP.match, lines[1:3]) if found), "")
-        return _ENDINGS.get(match[1].lower()) or _ENDINGS.get(inner, ".xml")
-    if all(map(_is_object, lines[:3])):
-        return ".jsonl"
-    if lines[0].strip() == "[" or (lines[0].startswith("[{") and len(lines) == 1):
-        return ".json"
-    known = {name for names in FIELDS.values() for name in names}
-    for separator, ending in (("\t", ".tsv"), (",", ".csv")):
-        cells = [cell.strip().strip('"').lower() for cell in lines[0].split(separator)]
-        if len(known.intersection(cells)) > 1:
-            return ending
-    return ""
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _is_table(lines: Sequence[str]) -> bool:
-    """Whether all of several lines have the same number of tabs."""
-    tabs = {line.count("\t") for line in lines}
-    return len(lines) > 1 and len(tabs) == 1 and 0 not in tabs
+def _refuse_disguised(file: MemoryFile, *, tabs: bool) -> None:
+    """Raise if a file that is plain text by its name is plainly something else."""
+    if b"\x00" not in file.content[:1000]:  # no text at all, as its reader will say
+        refuse_disguised(file.name, list(islice(lines(file), TESTED_LINES)), tabs=tabs)
 
 
 # Reading
@@ -477,7 +409,10 @@ def _refusal(error: AdequaError, table: MemoryFile | None = None) -> RequestErro
     """The error of a reader as a request's: fields in place of options, and what can be decided."""
     sentence = str(error)
     question: dict[str, Any] | None = None
-    if table is not None and "--quoting" in sentence:
+    if isinstance(error, DisguisedFileError):
+        role = _role_in_name(error.name) or "hypotheses"
+        question = {"kind": "format", "file": error.name, "ending": error.ending, "role": role}
+    elif table is not None and "--quoting" in sentence:
         question = {"kind": "quoting", "file": table.name}
     elif table is not None and ("--column" in sentence or "column" in sentence):
         columns = _column_names(table, "auto")

@@ -61,7 +61,7 @@ class Teachers:
 
         def score(rows: IntArray) -> FloatArray:
             self.progress.stage(f"{metric.name} scores {len(rows):,} texts to teach")
-            return metric.score(segments.select(rows.tolist())).segments
+            return metric.compute_scores(segments.select(rows.tolist())).segments
 
         # Written whole or not at all, under a name that tells teacher and texts.
         cached = np.load(path, allow_pickle=False) if path is not None and path.is_file() else None
