@@ -190,6 +190,7 @@ class OpenTable:
     chunks: Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]
     ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
     format: str = "TSV"
+    selection: str = ""  # the sheet, of a workbook that has several
     quoting: Callable[[], UsedQuoting | None] = lambda: None  # once all rows are read
 
 
