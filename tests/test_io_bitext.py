@@ -145,6 +145,37 @@ def test_tmx_of_several_languages() -> None:
     )
 
 
+def test_the_source_language_of_tmx_is_not_guessed() -> None:
+    any_language = TMX.replace('srclang="en"', 'srclang="*all*"')
+    texts = file("out.txt", "a\nb\n")
+    sentence = (
+        "m.tmx has no source language (srclang): its languages are en, de-DE. Say which one to "
+        "read with -l, such as -l en-de."
+    )
+    assert refusal(hypotheses=texts, references=file("m.tmx", any_language)) == sentence
+    summaries: list[InputSummary] = []
+    segments = read(
+        hypotheses=texts,
+        references=file("m.tmx", any_language),
+        language="en",
+        describe=summaries.append,
+    )
+    assert segments.references == (("The cat.",), ("A dog barks.",))
+    assert segments.sources == ("Die Katze.", "Ein Hund & mehr.")
+    assert str(summaries[1]) == "m.tmx: 2 segments, 1 reference, de-DE to en"
+    by_unit = any_language.replace("<tu ", '<tu srclang="en" ')
+    assert read(hypotheses=texts, references=file("m.tmx", by_unit)).sources == (
+        "The cat.",
+        "A dog barks.",
+    )
+    third = any_language.replace("</tu>", '<tuv xml:lang="fr"><seg>x</seg></tuv></tu>')
+    options: dict[str, Any] = {"hypotheses": texts, "language": "de"}
+    assert read(references=file("m.tmx", third), **options).sources is None
+    assert "no source language (srclang)" in refusal(
+        references=texts, source=file("m.tmx", third), **options
+    )
+
+
 def test_tmx_without_ids_is_matched_by_position() -> None:
     numbered = TMX.replace(' tuid="a"', "").replace(' tuid="b"', "")
     marked = (
@@ -326,7 +357,7 @@ def test_workbooks(tmp_path: Any) -> None:
             ids={"system": ("b",) * 3, "id": ("7", "8", "9")},
         )
     ]
-    assert str(summaries[0]) == f"{path}: 3 segments, 1 system, 1 reference"
+    assert str(summaries[0]) == (f'{path}: 3 segments, 1 system, 1 reference, sheet "First" of 2')
     assert read(f"{path}:Other").hypotheses == ("h",)
     assert refusal(f"{path}:Othr") == (
         f'{path} has no sheet "Othr". Did you mean "Other"? It has: First, Other.'
@@ -370,6 +401,20 @@ def test_blank_rows_as_wide_as_a_sheet_take_no_memory() -> None:
     assert refusal(MemoryFile("b.xlsx", late)) == (
         "b.xlsx has no header in its first 1,000 rows: there is nothing to score."
     )
+
+
+def test_hidden_sheets_are_not_the_first() -> None:
+    book = openpyxl.load_workbook(
+        io.BytesIO(workbook(("Old", [["mt", "ref"], ["x", "y"]]), ("New", ROWS)))
+    )
+    book["Old"].sheet_state = "hidden"
+    book.active = 1
+    written = io.BytesIO()
+    book.save(written)
+    summaries: list[InputSummary] = []
+    segments = read(MemoryFile("b.xlsx", written.getvalue()), describe=summaries.append)
+    assert len(segments) == 3
+    assert str(summaries[0]).endswith('sheet "New" of 2')
 
 
 def test_escaped_characters_of_workbooks() -> None:

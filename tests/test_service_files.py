@@ -304,6 +304,12 @@ REFUSED = {
         'a.tsv has no column "mt"',
         {"kind": "columns", "file": "a.tsv", "columns": ["output", "gold"]},
     ),
+    "a column for each system": (
+        [file("a.csv", 'ref,eng a,"eng,b"\nx,y,z\n')],
+        'It has: ref, eng a, eng,b. Say which one to read by "columns": {"mt": NAME}. Where each '
+        'system has a column, name them all in "systems".',
+        {"kind": "columns", "file": "a.csv", "columns": ["ref", "eng a", "eng,b"]},
+    ),
     "two tables": ([TABLES["tsv"], TABLES["jsonl"]], "all.tsv is a table, which holds all", None),
     "two sources": (
         [*PARALLEL["text"], file("src.txt", "a"), file("source.txt", "b")],
@@ -357,6 +363,10 @@ def test_quoting_and_columns_can_be_chosen(live: Live) -> None:
     wide = file("w.tsv", "a\tb\tgold\n1\t2\t3\n4\t5\t6\n")
     answer = read(live, wide, systems=["a", "b"], columns={"ref": "gold"})
     assert answer["systems"] == {"a": ["1", "4"], "b": ["2", "5"]}
+    twice = refusal(live, wide, systems=["a", "a"], columns={"ref": "gold"})
+    assert twice["error"] == '"systems" names the column "a" twice.'
+    absent = refusal(live, wide, systems=["a", "x"], columns={"ref": "gold"})
+    assert absent["error"].endswith('"systems" takes a list of names of columns.')
     scores = live.post(
         "/v1/score",
         {"files": [wide], "systems": ["a", "b"], "columns": {"ref": "gold"}, "metrics": ["chrf"]},

@@ -9,7 +9,7 @@ stands inside a code and is left out with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree as ET
 
 from adequa.errors import AdequaError, counted
@@ -19,6 +19,7 @@ from adequa.io.xml import LANGUAGE, inline_text, local_name, preserves_space, xm
 from adequa.languages import known_language
 
 _ANY_LANGUAGE = "*all*"
+_NO_SOURCE = "no source language (srclang)"
 _UNNAMED = "alternative"  # the system of alternative translations without an origin
 
 
@@ -60,6 +61,8 @@ def _read_tmx(
     if not languages:
         raise AdequaError(f"{name} holds no translation units: <tu> with a <tuv> and <seg> each.")
     source, target = _tmx_languages(name, languages, header_language, language)
+    if part == "sources" and not source and len(languages) > 1:
+        raise _ambiguous(name, _NO_SOURCE, languages)
     ids = [unit.id for unit in units]
     is_numbered = None in ids or len(set(ids)) < len(ids)
     texts = []
@@ -69,7 +72,8 @@ def _read_tmx(
             texts.append(MarkedText("sources", "", key, unit.texts[source][0]))
         if part != "sources":
             texts += _tmx_translations(name, part, key, unit.texts.get(target, []), target)
-    marked_up = collected(name, texts, "TMX")
+    selection = f"{source} to {target}" if source else target
+    marked_up = replace(collected(name, texts, "TMX"), selection=selection)
     if is_numbered:
         marked_up = marked_up.without_keys()
     return marked_up
@@ -90,8 +94,9 @@ def _tmx_translations(
 
 
 def _tmx_units(path: FilePath, advance: Advance) -> tuple[str, list[_Unit]]:
-    """The source language of the header, and all units."""
+    """The source language of the header, or else that of all units, and the units."""
     header = ""
+    of_units: set[str] = set()
     units: list[_Unit] = []
     stack: list[ET.Element] = []
     for event, element in xml_events(path, advance=advance):
@@ -104,8 +109,11 @@ def _tmx_units(path: FilePath, advance: Advance) -> tuple[str, list[_Unit]]:
             header = element.get("srclang", "")
         if tag == "tu":
             units.append(_tmx_unit(element))
+            of_units.add(element.get("srclang", ""))
             stack[-1].remove(element) if stack else None
-    return ("" if header == _ANY_LANGUAGE else header), units
+    common = of_units.pop() if len(of_units) == 1 else ""
+    candidates = (each for each in (header, common) if each and each != _ANY_LANGUAGE)
+    return next(candidates, ""), units
 
 
 def _tmx_unit(element: ET.Element) -> _Unit:
@@ -121,24 +129,28 @@ def _tmx_unit(element: ET.Element) -> _Unit:
 def _tmx_languages(
     name: str, languages: Sequence[str], header: str, wanted: str | None
 ) -> tuple[str, str]:
-    """The languages of sources and translations, as the file writes them."""
+    """The languages of sources, empty where it is not certain, and of translations."""
     pair = None if wanted is None else _matching_pair(languages, wanted)
     source, target = pair or (None, None)
     source = source or _matching(languages, header)
     if target is None and wanted is None:
         others = [each for each in languages if each != source]
-        if source is None and len(languages) == 2:  # noqa: PLR2004  # the first is the source
-            source, others = languages[0], list(languages[1:])
         target = others[0] if len(others) == 1 else None
     if target is None:
         what = f"no translation into {wanted}" if wanted else counted(len(languages), "language")
-        raise AdequaError(
-            f"{name} has {what}: its languages are {', '.join(languages)}. Say which one "
-            "to read with -l, such as -l en-de."
-        )
+        what = what if header or wanted else _NO_SOURCE
+        raise _ambiguous(name, what, languages)
     if source is None:
-        source = next((each for each in languages if each != target), "")
+        others = [each for each in languages if each != target]
+        source = others[0] if len(others) == 1 else ""
     return source, target
+
+
+def _ambiguous(name: str, what: str, languages: Sequence[str]) -> AdequaError:
+    return AdequaError(
+        f"{name} has {what}: its languages are {', '.join(languages)}. Say which one "
+        "to read with -l, such as -l en-de."
+    )
 
 
 def _matching_pair(languages: Sequence[str], wanted: str) -> tuple[str | None, str] | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from shlex import quote
 from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
@@ -122,8 +123,10 @@ def _check_column(table: str, names: Sequence[str], name: str, field: str = "") 
     advice = f" Say which one to read with --column {field}=NAME." if field else ""
     others = [each for each in names if each and each not in _FIELD_OF]
     if field == "mt" and len(others) > 1 and any(each in names for each in FIELDS["ref"]):
-        example = ",".join(others[:2])
-        advice += f" Where each system has a column, name them all: --systems {example}"
+        plain = [each for each in others if "," not in each]
+        example = plain[:2] if len(plain) > 1 else ["NAME", "NAME"]
+        option = f"--systems {quote(','.join(example))}"
+        advice += f" Where each system has a column, name them all: {option}"
     raise AdequaError(
         f'{table} has no column "{name}".{nearest(name, names)} It has: {listed(names)}.{advice}'
     )
@@ -187,6 +190,7 @@ class OpenTable:
     chunks: Callable[[tuple[str, ...] | None, int], Iterator[Chunk]]
     ragged: bool = False  # in JSON, later rows may have more or fewer columns than the first
     format: str = "TSV"
+    selection: str = ""  # the sheet, of a workbook that has several
     quoting: Callable[[], UsedQuoting | None] = lambda: None  # once all rows are read
 
 
@@ -228,8 +232,8 @@ def table_segments(table: OpenTable, options: ReadOptions, system: str) -> Itera
     has_documents = "doc" in options.columns or "doc" in table.column_names
     documents = ("doc",) if options.documents and has_documents else ()
     pairs = ("lp",) if "lp" in options.columns or "lp" in table.column_names else ()
-    kept = dict.fromkeys((*options.keep_ids, *documents, *pairs))
-    layout = table_layout(table, options.columns, tuple(kept), options.systems)
+    id_names = tuple(dict.fromkeys((*options.keep_ids, *documents, *pairs)))
+    layout = table_layout(table, options.columns, id_names, options.systems)
     late_names = _late_names(table, layout, options)
     columns = (*layout.columns, *options.systems, *late_names)
     empty = True

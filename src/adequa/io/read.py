@@ -61,6 +61,7 @@ class InputSummary:
     systems: tuple[str, ...] = ()
     sources: bool = False  # whether there are sources
     quoting: UsedQuoting | None = None  # None where no cell could be quoted
+    selection: str = ""  # what was read of a file that has more: a sheet, or two languages
 
     def __str__(self) -> str:
         parts = [counted(self.segments, "segment")]
@@ -70,11 +71,13 @@ class InputSummary:
             parts.append(counted(self.references, "reference"))
         if self.quoting is not None:
             parts.append("quoted cells" if self.quoting == "rfc4180" else "quotation marks as text")
-        return f"{self.name}: {', '.join(parts)}"
+        return f"{self.name}: {', '.join([*parts, *filter(None, [self.selection])])}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, and the summary as a sentence."""
-        return {**asdict(self), "systems": list(self.systems), "text": str(self)}
+        """The fields, and the summary as a sentence, which says what was selected."""
+        fields = {**asdict(self), "systems": list(self.systems), "text": str(self)}
+        del fields["selection"]
+        return fields
 
 
 # Called with the summary of each file once everything is read.
@@ -138,7 +141,8 @@ def _table_segments(
             tally.add(segments)
         yield segments
     if describe is not None:
-        describe(tally.summary(table.name, table.format, table.quoting()))
+        summary = tally.summary(table.name, table.format, table.quoting())
+        describe(replace(summary, selection=table.selection))
 
 
 @dataclass(slots=True)
@@ -465,12 +469,17 @@ def _source_track(
 ) -> Track[str]:
     marked_up = _marked_up(path, "source", language, advance)
     track = _plain_track(path, advance) if marked_up is None else marked_up.source_track()
-    opened.append(InputSummary(track.name, _format(marked_up), "source", 0, sources=True))
+    summary = InputSummary(track.name, _format(marked_up), "source", 0, sources=True)
+    opened.append(replace(summary, selection=_selection(marked_up)))
     return track
 
 
 def _format(marked_up: MarkedUp | None) -> str:
     return PLAIN_TEXT if marked_up is None else marked_up.format
+
+
+def _selection(marked_up: MarkedUp | None) -> str:
+    return "" if marked_up is None else marked_up.selection
 
 
 def _reference_track(
@@ -488,7 +497,8 @@ def _reference_track(
         track, count = Track(plain.name, zip(plain.cells)), 1
     else:
         track, count = marked_up.reference_track(), len(marked_up.texts["references"])
-    opened.append(InputSummary(track.name, _format(marked_up), "references", 0, count))
+    summary = InputSummary(track.name, _format(marked_up), "references", 0, count)
+    opened.append(replace(summary, selection=_selection(marked_up)))
     return track
 
 
@@ -503,7 +513,7 @@ def _system_tracks(  # noqa: PLR0917
     unnamed: list[tuple[FilePath, str]] = []
     chosen: list[list[str]] = []  # names by file, empty for systems that have none yet
     tracks: list[Track[str]] = []
-    formats: list[str] = []
+    formats: list[tuple[str, str]] = []
     for path, name in zip(paths, names, strict=True):
         inner = [""]
         marked_up = _marked_up(path, "hypotheses", language, advance)
@@ -523,12 +533,12 @@ def _system_tracks(  # noqa: PLR0917
             tracks.append(_plain_track(path, advance))
         unnamed += [(path, each) for each in inner if not name]
         chosen.append([name] * len(inner))
-        formats.append(_format(marked_up))
+        formats.append((_format(marked_up), _selection(marked_up)))
     others = iter(system_names(unnamed))
     resolved = [[each or next(others) for each in of_file] for of_file in chosen]
-    for path, format_, of_file in zip(paths, formats, resolved, strict=True):
-        name = display_name(path)
-        opened.append(InputSummary(name, format_, "hypotheses", 0, systems=tuple(of_file)))
+    for path, (format_, selection), of_file in zip(paths, formats, resolved, strict=True):
+        summary = InputSummary(display_name(path), format_, "hypotheses", 0, systems=tuple(of_file))
+        opened.append(replace(summary, selection=selection))
     by_name: dict[str, Track[str]] = {}
     for name, track in zip(chain.from_iterable(resolved), tracks, strict=True):
         if name in by_name:

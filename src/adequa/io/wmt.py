@@ -43,6 +43,7 @@ class MarkedUp:
     texts: Mapping[TextKind, Mapping[str, Mapping[SegmentKey, str]]]
     format: str
     has_ids: bool = True  # otherwise segments have numbers, and are matched by position alone
+    selection: str = ""  # the languages that were read, where a file names them
 
     def without_keys(self) -> MarkedUp:
         """The same segments, by their numbers."""

@@ -1,8 +1,8 @@
 """Sheets of Excel workbooks, by way of openpyxl (the `[xlsx]` extra), as tables.
 
 openpyxl and not a faster reader, because it needs no compiled code and streams the rows of a sheet.
-A sheet is `book.xlsx:Name`; without a name it is the first. Cells are read as text, formulas as the
-values that were stored with them.
+A sheet is `book.xlsx:Name`; without a name it is the first that is not hidden. Cells are read as
+text, formulas as the values that were stored with them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,11 @@ def open_xlsx(path: FilePath, advance: Advance) -> Iterator[OpenTable]:
                 advance(file_size(path) or 0)
 
             yield OpenTable(
-                name, names, _chunks(rows, name, names, formulas, report), format="XLSX"
+                name,
+                names,
+                _chunks(rows, name, names, formulas, report),
+                format="XLSX",
+                selection=_selection(book, sheet),
             )
             book.close()
     except OSError as error:
@@ -143,13 +147,20 @@ def _sheet(book: Any, sheet_name: str | None, name: str) -> Any:
     if not sheets:
         raise AdequaError(f"{name} has no sheet of cells.")
     if sheet_name is None:
-        return next(iter(sheets.values()))
+        visible = [each for each in sheets.values() if each.sheet_state == "visible"]
+        return next(iter(visible or sheets.values()))
     if sheet_name not in sheets:
         raise AdequaError(
             f'{name} has no sheet "{sheet_name}".{nearest(sheet_name, sheets)} '
             f"It has: {', '.join(sheets)}."
         )
     return sheets[sheet_name]
+
+
+def _selection(book: Any, sheet: Any) -> str:
+    """The sheet that is read, where there are others."""
+    sheets = len(book.worksheets)
+    return f'sheet "{sheet.title}" of {sheets}' if sheets > 1 else ""
 
 
 def _header(sheet: Any) -> NumberedCells:

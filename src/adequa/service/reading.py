@@ -53,7 +53,12 @@ _FIELDS_OF_OPTIONS = (
     (re.compile(r"with --column (\w+)=NAME"), r'by "columns": {"\1": NAME}'),
     (re.compile(r"--column (\w+)"), r'"\1" of "columns"'),
     (re.compile(r"--column"), '"columns"'),
-    (re.compile(r"--systems(?: [a-zA-Z,]+)?"), '"systems"'),
+    (re.compile(r"name them all: --systems .*", re.DOTALL), 'name them all in "systems".'),
+    (
+        re.compile(r"--systems takes names of columns, with commas in between"),
+        '"systems" takes a list of names of columns',
+    ),
+    (re.compile(r"--systems"), '"systems"'),
     (re.compile(r"--quoting (rfc4180|none)"), r'"quoting": "\1"'),
     (re.compile(r"--quoting"), '"quoting"'),
     (re.compile(r"plain text goes in by -t and -r"), 'plain text has another role than "table"'),
