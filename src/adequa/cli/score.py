@@ -236,8 +236,8 @@ def _score(
         )
     remarks = [remark for each in scorers.values() for remark in each.remarks()]
     warnings = [each.warning for each in result.metrics]
-    said = (*notes, *result.notes())
-    return result, (*said, *remaining_remarks(remarks, warnings, said))
+    input_notes = (*notes, *result.notes())
+    return result, (*input_notes, *remaining_remarks(remarks, warnings, input_notes))
 
 
 def _report_progress(
