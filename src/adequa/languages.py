@@ -418,7 +418,7 @@ _MACROLANGUAGES = {
     "nb": "no", "nn": "no",
     "id": "ms", "ms": "ms",
 }  # fmt: skip
-_UNANSWERED = {"pcm", "sco"}  # English of an odd kind is likelier than these
+_UNANSWERED = {"sco"}  # English of an odd kind is likelier than Scots
 _UNSPACED_SCRIPTS = {"TIBETAN", "MYANMAR", "KHMER", "LAO", "THAI", "TAI", "JAVANESE"}
 ORDER = 4  # of the longest n-grams
 
