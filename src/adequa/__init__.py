@@ -22,6 +22,7 @@ __all__ = [
     "DifferenceSettings",
     "EmbeddingRegressor",
     "Ensemble",
+    "Explanation",
     "GateRules",
     "LanguageWarning",
     "Metric",
@@ -47,6 +48,7 @@ __all__ = [
     "detect_language",
     "differences",
     "evaluate",
+    "explain",
     "gate",
     "load_dataset",
     "load_encoder",
@@ -80,6 +82,8 @@ if TYPE_CHECKING:
     from adequa.encoders.registry import load_encoder
     from adequa.encoders.token_vectors import load_token_vectors
     from adequa.errors import AdequaError, AdequaWarning, LanguageWarning
+    from adequa.explanation.explain import explain
+    from adequa.explanation.results import Explanation
     from adequa.io.read import read
     from adequa.io.score_files import ScoreFile
     from adequa.judgements import Preferences, RatedSystems, Ratings
@@ -114,6 +118,7 @@ _MODULES = {
     "DifferenceSettings": "adequa.agreement.score_differences",
     "EmbeddingRegressor": "adequa.learned.embedding.metric",
     "Ensemble": "adequa.learned.ensemble",
+    "Explanation": "adequa.explanation.results",
     "GateRules": "adequa.comparison.gate",
     "LanguageWarning": "adequa.errors",
     "Metric": "adequa.metrics.base",
@@ -138,6 +143,7 @@ _MODULES = {
     "detect_language": "adequa.languages",
     "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
+    "explain": "adequa.explanation.explain",
     "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",
     "load_encoder": "adequa.encoders.registry",

@@ -1,0 +1,1 @@
+"""Explanations of scores: what each difference from the reference costs."""

@@ -1,0 +1,511 @@
+"""Word alignment of a hypothesis and its reference, and the differences that it leaves.
+
+Words are aligned by their form: equal words, words that differ in case, and similar words, such as
+"warned" and "warning". Dynamic programming finds the alignment with the largest sum of similarities
+in which no two links cross. Words that remain on both sides, in the same order but elsewhere, are
+joined as moves.
+
+What is not equal is cut into the smallest differences that can be repaired by themselves: replaced
+by the words of the reference, with the rest as it is. To repair all of them gives the reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import count, groupby
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Indel, Levenshtein
+
+from adequa.damage.base import FUNCTION_WORDS
+from adequa.segments import FloatArray
+
+# Letters and digits with what joins them, single characters of scripts without spaces, and other
+# characters one by one; marks belong to the character before them.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e4e"
+    "\u200d\ufe0f"
+)
+_TOKEN = re.compile(
+    rf"[{_UNSPACED}][{_MARKS}]*"
+    rf"|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+(?:[-'’.,:/@](?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+)*"
+    rf"|\S[{_MARKS}]*"
+)
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+
+_WORD, _FUNCTION_WORD, _PUNCTUATION = 1.0, 0.6, 0.4  # of a link between equal tokens
+_OTHER_CASE = 0.05  # less for another case
+_NEIGHBOUR = 0.15  # more for each neighbour that is equal too
+_SIMILAR = 0.55  # similarity of characters from which on two words are linked
+_SHORTEST = 4  # characters of similar words: shorter ones are alike by chance
+_LEAST_LINK = 0.1  # of a link between similar words; it grows with the similarity up to one half
+_MAX_CELLS = 16_000_000  # of the table of the alignment: 4,000 words a side
+_MAX_MOVE = 40  # columns between the two places of a word that was moved
+_MAX_PAIRED = 3  # words that are replaced one by one, where as many stand in their place
+
+
+class Token(NamedTuple):
+    """A word or another sign of a text."""
+
+    start: int
+    end: int
+    text: str
+    form: str  # without case
+    is_word: bool
+    space: str | None  # whether a space is before it; None at the beginning of the text
+
+
+Sides: TypeAlias = tuple[Sequence[Token], Sequence[Token]]  # hypothesis and reference
+
+
+class Column(NamedTuple):
+    """A token of the hypothesis, of the reference, or two that are linked; indices of tokens."""
+
+    hypothesis: int | None
+    reference: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Columns of an alignment that are repaired together."""
+
+    columns: tuple[int, ...]
+    is_move: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """The tokens of two texts in columns, and the differences between them."""
+
+    hypothesis: tuple[Token, ...]
+    reference: tuple[Token, ...]
+    columns: tuple[Column, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def words(self) -> int:
+        """The number of words of the reference."""
+        return sum(token.is_word for token in self.reference)
+
+    def tokens(self, difference: Difference) -> tuple[list[Token], list[Token]]:
+        """The tokens of a difference in the hypothesis and in the reference."""
+        columns = [self.columns[index] for index in difference.columns]
+        return (
+            [self.hypothesis[each.hypothesis] for each in columns if each.hypothesis is not None],
+            [self.reference[each.reference] for each in columns if each.reference is not None],
+        )
+
+    def spans(self, difference: Difference) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The characters of a difference in both texts; an empty span is the place between words.
+
+        >>> alignment = align("a cat ran", "a black cat ran")
+        >>> alignment.spans(alignment.differences[0])
+        ((1, 1), (2, 7))
+        """
+        first = difference.columns[0]
+        hypothesis, reference = self.tokens(difference)
+        return (
+            _span(hypothesis) or self._place(first, 0),
+            _span(reference) or self._place(first, 1),
+        )
+
+    def _place(self, column: int, side: int) -> tuple[int, int]:
+        """The end of the token before this column on one side."""
+        tokens = (self.hypothesis, self.reference)[side]
+        before = (each[side] for each in reversed(self.columns[:column]))
+        index = next((index for index in before if index is not None), None)
+        position = 0 if index is None else tokens[index].end
+        return position, position
+
+    def repair(self, repaired: Set[int]) -> str:
+        """The hypothesis with the differences of these indices repaired.
+
+        >>> alignment = align("a cat ran, today", "the cat ran today")
+        >>> alignment.repair({0})
+        'the cat ran, today'
+        >>> alignment.repair({0, 1})
+        'the cat ran today'
+        """
+        owner = {
+            column: index for index, each in enumerate(self.differences) for column in each.columns
+        }
+        parts: list[str] = []
+        from_reference = False  # whether the last token is one of the reference
+        for index, column in enumerate(self.columns):
+            difference = owner.get(index)
+            if difference is None:
+                # Equal on both sides: the space before it is as on the side of the last token.
+                side = from_reference
+            else:
+                side = from_reference = difference in repaired
+            position = column.reference if side else column.hypothesis
+            if position is None:
+                continue
+            token = (self.reference if side else self.hypothesis)[position]
+            parts += [_space_between(parts[-1] if parts else "", token), token.text]
+        return "".join(parts)
+
+
+def _span(tokens: Sequence[Token]) -> tuple[int, int] | None:
+    return (tokens[0].start, tokens[-1].end) if tokens else None
+
+
+def _space_between(before: str, token: Token) -> str:
+    if not before:
+        return ""
+    if token.space is None:
+        return "" if _IS_UNSPACED.match(token.text) else " "
+    joins_words = token.is_word and before[-1].isalnum() and not _IS_UNSPACED.match(token.text)
+    return " " if joins_words else token.space
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """The tokens of a text.
+
+    >>> [token.text for token in tokenize("It's 3,500 m, 中文.")]
+    ["It's", '3,500', 'm', ',', '中', '文', '.']
+    """
+    tokens: list[Token] = []
+    end = 0
+    for match in _TOKEN.finditer(text):
+        word = match[0]
+        space = None if not tokens else " " if match.start() > end else ""
+        end = match.end()
+        tokens.append(Token(match.start(), end, word, word.casefold(), word[0].isalnum(), space))
+    return tuple(tokens)
+
+
+def align(hypothesis: str, reference: str, *, moves: bool = True) -> Alignment:
+    """Align two texts by words; without `moves`, a moved word is missing here and added there.
+
+    >>> alignment = align("In 2012 the firm grew", "The firm grew by 2012")
+    >>> for each in alignment.differences:
+    ...     print(*([token.text for token in side] for side in alignment.tokens(each)))
+    ['In'] []
+    ['2012'] ['2012']
+    ['the'] ['The']
+    [] ['by']
+    """
+    sides = tokenize(hypothesis), tokenize(reference)
+    path = _path(*sides)
+    path = _without_weak_links(sides, path)
+    moved = _moves(sides, path) if moves else []
+    columns = tuple(_ordered(sides, path, moved))
+    return Alignment(*sides, columns, tuple(_differences(sides, columns, moved)))
+
+
+# Columns: which tokens are linked
+
+
+def _path(hypothesis: Sequence[Token], reference: Sequence[Token]) -> list[Column]:
+    """The tokens of both texts in their order, linked where they correspond."""
+    if not hypothesis or not reference:
+        return [
+            *(Column(index, None) for index in range(len(hypothesis))),
+            *(Column(None, index) for index in range(len(reference))),
+        ]
+    if len(hypothesis) * len(reference) > _MAX_CELLS:
+        return list(_equal_columns(hypothesis, reference))
+    return list(_best_path(_link_gains(hypothesis, reference)))
+
+
+def _link_gains(hypothesis: Sequence[Token], reference: Sequence[Token]) -> FloatArray:
+    """The gain of a link between any two tokens, zero or less where there is none."""
+    forms: dict[str, int] = {}
+    rows, columns = (
+        np.array([forms.setdefault(token.form, len(forms)) for token in side])
+        for side in (hypothesis, reference)
+    )
+    equal = rows[:, None] == columns
+    weights = np.array([_weight(token) for token in reference])
+    other_case = np.array([token.text for token in hypothesis], dtype=object)[:, None] != np.array(
+        [token.text for token in reference], dtype=object
+    )
+    neighbours = np.zeros(equal.shape)
+    neighbours[1:, 1:] += equal[:-1, :-1]
+    neighbours[:-1, :-1] += equal[1:, 1:]
+    gains = equal * (weights + _NEIGHBOUR * neighbours - _OTHER_CASE * other_case)
+    return np.where(equal, gains, _similarity_gains(hypothesis, reference))
+
+
+def _weight(token: Token) -> float:
+    if not token.is_word:
+        return _PUNCTUATION
+    return _FUNCTION_WORD if token.form in FUNCTION_WORDS else _WORD
+
+
+def _similarity_gains(hypothesis: Sequence[Token], reference: Sequence[Token]) -> FloatArray:
+    """The gain of a link between similar words, or two numbers, or two signs."""
+    similarity = process.cdist(
+        [token.form for token in hypothesis],
+        [token.form for token in reference],
+        scorer=Levenshtein.normalized_similarity,
+        score_cutoff=_SIMILAR,
+        dtype=np.float32,
+    ).astype(np.float64)
+    words, signs = (
+        np.array([token.is_word for token in side])[:, None] for side in (hypothesis, reference)
+    )
+    numbers, others = (
+        np.array([has_digit(token.text) for token in side])[:, None]
+        for side in (hypothesis, reference)
+    )
+    long, also_long = (
+        np.array([len(token.text) >= _SHORTEST for token in side])[:, None]
+        for side in (hypothesis, reference)
+    )
+    similar = (similarity >= _SIMILAR) & long & also_long.T
+    same_kind = (words == signs.T) & (numbers == others.T)
+    linked = same_kind & (similar | numbers | ~words)
+    return np.where(linked, _LEAST_LINK + (0.5 - _LEAST_LINK) * similarity, 0.0)
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has a digit."""
+    return any(map(str.isdigit, text))
+
+
+def _best_path(gains: FloatArray) -> Iterator[Column]:
+    """Columns whose links have the largest sum of gains, without crossing."""
+    rows, columns = gains.shape
+    best = np.zeros((rows + 1, columns + 1))
+    for row in range(rows):
+        np.maximum(best[row, 1:], best[row, :-1] + gains[row], out=best[row + 1, 1:])
+        np.maximum.accumulate(best[row + 1], out=best[row + 1])
+    path: list[Column] = []
+    row, column = rows, columns
+    while row and column:
+        value = best[row, column]
+        if value == best[row, column - 1]:
+            column -= 1
+            path.append(Column(None, column))
+        elif value == best[row - 1, column]:
+            row -= 1
+            path.append(Column(row, None))
+        else:
+            row, column = row - 1, column - 1
+            path.append(Column(row, column))
+    path += (Column(None, index) for index in reversed(range(column)))
+    path += (Column(index, None) for index in reversed(range(row)))
+    return reversed(path)
+
+
+def _equal_columns(hypothesis: Sequence[Token], reference: Sequence[Token]) -> Iterator[Column]:
+    """Columns of very long texts: equal tokens alone are linked."""
+    forms = [[token.form for token in side] for side in (hypothesis, reference)]
+    for each in Indel.opcodes(*forms):
+        rows = range(each.src_start, each.src_end)
+        columns = range(each.dest_start, each.dest_end)
+        if each.tag == "equal":
+            yield from map(Column, rows, columns)
+        else:
+            yield from (Column(index, None) for index in rows)
+            yield from (Column(None, index) for index in columns)
+
+
+# Links that only function words have
+
+
+def _without_weak_links(sides: Sides, path: Sequence[Column]) -> list[Column]:
+    """The path without single function words that are linked between two replaced phrases.
+
+    "held this post" and "served in this capacity" are one difference and not two that cannot be
+    repaired by themselves.
+    """
+    groups = [
+        (is_gap, list(group)) for is_gap, group in groupby(path, key=lambda each: None in each)
+    ]
+    replaced = [is_gap and _has_words_on_both_sides(sides, group) for is_gap, group in groups]
+    columns: list[Column] = []
+    for place, (_, group) in enumerate(groups):
+        between = 0 < place < len(groups) - 1 and replaced[place - 1] and replaced[place + 1]
+        if between and len(group) == 1 and _is_function_word(sides, group[0]):
+            hypothesis, reference = group[0]
+            columns += [Column(hypothesis, None), Column(None, reference)]
+        else:
+            columns += group
+    return columns
+
+
+def _has_words_on_both_sides(sides: Sides, group: Sequence[Column]) -> bool:
+    return all(
+        any(each[side] is not None and sides[side][each[side]].is_word for each in group)  # type: ignore[index]
+        for side in (0, 1)
+    )
+
+
+def _is_function_word(sides: Sides, column: Column) -> bool:
+    hypothesis, reference = column
+    if hypothesis is None or reference is None:
+        return False
+    one, other = sides[0][hypothesis], sides[1][reference]
+    return one.form == other.form and one.is_word and not _is_content(one)
+
+
+# Moves: words that stand in both texts, but elsewhere
+
+
+class Move(NamedTuple):
+    """Equal tokens that stand elsewhere in the reference: first tokens, and how many."""
+
+    hypothesis: int
+    reference: int
+    length: int
+
+
+def _moves(sides: Sides, path: Sequence[Column]) -> list[Move]:
+    """Runs of equal tokens without a link, with a content word among them."""
+    # The place in the path of each token without a link, by side.
+    unlinked: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for place, column in enumerate(path):
+        if column.reference is None and column.hypothesis is not None:
+            unlinked[0][column.hypothesis] = place
+        if column.hypothesis is None and column.reference is not None:
+            unlinked[1][column.reference] = place
+    candidates = defaultdict(list)
+    for token in unlinked[1]:
+        if _is_content(sides[1][token]):
+            candidates[sides[1][token].form].append(token)
+    moves: list[Move] = []
+    for token in list(unlinked[0]):
+        start = unlinked[0].get(token)  # those of a move are removed
+        if start is None or not _is_content(sides[0][token]):
+            continue
+        near = (
+            other
+            for other in candidates[sides[0][token].form]
+            if abs(start - unlinked[1].get(other, start + 2 * _MAX_MOVE)) <= _MAX_MOVE
+        )
+        blocks = [_common_block(sides, unlinked, token, other) for other in near]
+        if blocks:
+            move = max(blocks, key=lambda block: block.length)
+            moves.append(move)
+            for step in range(move.length):
+                del unlinked[0][move.hypothesis + step], unlinked[1][move.reference + step]
+    return moves
+
+
+def _is_content(token: Token) -> bool:
+    return token.is_word and token.form not in FUNCTION_WORDS
+
+
+def _common_block(
+    sides: Sides, unlinked: tuple[Mapping[int, int], Mapping[int, int]], one: int, other: int
+) -> Move:
+    """The longest run of equal tokens without a link around these two."""
+
+    def is_equal(step: int) -> bool:
+        return (
+            one + step in unlinked[0]
+            and other + step in unlinked[1]
+            and sides[0][one + step].form == sides[1][other + step].form
+        )
+
+    before = next(step for step in count(1) if not is_equal(-step)) - 1
+    after = next(step for step in count(1) if not is_equal(step)) - 1
+    return Move(one - before, other - before, before + 1 + after)
+
+
+# Columns in the order in which they are read, and the differences among them
+
+
+def _ordered(sides: Sides, path: Sequence[Column], moves: Sequence[Move]) -> Iterator[Column]:
+    """The path with the tokens between two links in the order in which they are repaired.
+
+    Signs before words, words, and signs after them, each first those of the hypothesis. Where as
+    many words stand in the place of others, they are linked one by one.
+    """
+    moved = _moved_tokens(moves)
+
+    def is_gap(column: Column) -> bool:
+        return None in column and not any(token in moved[side] for side, token in enumerate(column))
+
+    for in_gap, group in groupby(path, key=is_gap):
+        columns = list(group)
+        if not in_gap:
+            yield from columns
+            continue
+        indices = (
+            [each.hypothesis for each in columns if each.hypothesis is not None],
+            [each.reference for each in columns if each.reference is not None],
+        )
+        parts = [_split_signs(*each) for each in zip(sides, indices, strict=True)]
+        for hypothesis, reference in zip(*parts, strict=True):
+            yield from _paired(sides, hypothesis, reference)
+
+
+def _moved_tokens(moves: Sequence[Move]) -> tuple[dict[int, int], dict[int, int]]:
+    """The number of the move of each moved token, by side."""
+    return (
+        {each.hypothesis + step: i for i, each in enumerate(moves) for step in range(each.length)},
+        {each.reference + step: i for i, each in enumerate(moves) for step in range(each.length)},
+    )
+
+
+def _split_signs(tokens: Sequence[Token], indices: list[int]) -> tuple[list[int], ...]:
+    """Signs before the words, everything between, and signs after the words."""
+    words = [place for place, index in enumerate(indices) if tokens[index].is_word]
+    if not words:
+        return indices, [], []
+    first, after = words[0], words[-1] + 1
+    return indices[:first], indices[first:after], indices[after:]
+
+
+def _paired(sides: Sides, hypothesis: list[int], reference: list[int]) -> Iterator[Column]:
+    weights = [
+        [_weight(tokens[index]) for index in part]
+        for tokens, part in zip(sides, (hypothesis, reference), strict=True)
+    ]
+    if len(hypothesis) <= _MAX_PAIRED and weights[0] == weights[1]:
+        yield from map(Column, hypothesis, reference)
+    else:
+        yield from (Column(index, None) for index in hypothesis)
+        yield from (Column(None, index) for index in reference)
+
+
+def _differences(
+    sides: Sides, columns: Sequence[Column], moves: Sequence[Move]
+) -> list[Difference]:
+    """The differences in the order of their first columns."""
+    moved = _moved_tokens(moves)
+    parts: list[list[int]] = [[] for _ in moves]
+
+    def kind(index: int) -> str:
+        """What joins a column to its neighbours."""
+        hypothesis, reference = columns[index]
+        for side, token in enumerate(columns[index]):
+            if token in moved[side]:
+                parts[moved[side][token]].append(index)
+                return "moved"
+        if hypothesis is None or reference is None:
+            return "gap"
+        one, other = sides[0][hypothesis], sides[1][reference]
+        if one.form == other.form and one.text != other.text:
+            return "case"
+        if one.text != other.text:
+            return f"linked {index}"
+        # Where the words before it differ, too, their difference has the space.
+        after_link = index > 0 and None not in columns[index - 1]
+        spaces = {one.space, other.space}
+        return f"spaced {index}" if after_link and spaces == {"", " "} else "equal"
+
+    kinds = [kind(index) for index in range(len(columns))]
+    for index, name in enumerate(kinds):
+        if name == "case":
+            near = kinds[max(index - 1, 0) : index + 2]
+            kinds[index] = "gap" if "gap" in near else f"linked {index}"
+    differences = []
+    for name, group in groupby(range(len(columns)), key=kinds.__getitem__):
+        if name == "gap":
+            gap = list(group)
+            differences.append(Difference(tuple(gap)))
+        elif name not in {"moved", "equal"}:
+            differences.append(Difference(tuple(group)))
+    differences += (Difference(tuple(part), is_move=True) for part in parts)
+    return sorted(differences, key=lambda each: each.columns)

@@ -1,0 +1,222 @@
+"""Explanations to look at: text with marks or colours, and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from adequa.errors import counted, printable
+from adequa.explanation.pieces import Piece, Severity
+from adequa.explanation.results import ExplainedSegment, Explanation
+from adequa.tables import decimal, html_lines, html_page, html_text, text_lines
+
+_SHOWN = 6  # pieces listed below a segment in text, besides critical and major ones
+_LONGEST = 60  # characters of a piece in the list
+# Codes of terminals: background red, red, yellow, and none.
+_COLOURS: dict[Severity, str] = {"critical": "1;37;41", "major": "1;31", "minor": "33", "none": "2"}
+
+
+class Part(NamedTuple):
+    """A part of a hypothesis: plain, or a piece, whose text is empty where words are missing."""
+
+    text: str
+    piece: Piece | None = None
+
+
+def parts(segment: ExplainedSegment) -> Iterator[Part]:
+    """The hypothesis in parts that add up to it, with the places of omissions.
+
+    >>> piece = Piece("cat", "dog", "substitution", 0.1, "major", (2, 5), (2, 5))
+    >>> each = ExplainedSegment("a", 1, 0.9, 1.0, "a cat ran", "a dog ran", 1, 1, (piece,))
+    >>> [part.text for part in parts(each)]
+    ['a ', 'cat', ' ran']
+    """
+    position = 0
+    for piece in segment.in_order:
+        start, end = piece.hypothesis_span
+        if start > position:
+            yield Part(segment.hypothesis[position:start])
+        yield Part(segment.hypothesis[start:end], piece)
+        position = end
+    if position < len(segment.hypothesis):
+        yield Part(segment.hypothesis[position:])
+
+
+# Text
+
+
+def text(explanation: Explanation, *, colour: bool) -> Iterator[str]:
+    """Segments with their pieces, and where systems lose their scores."""
+    for number, segment in enumerate(explanation.segments):
+        yield "\n" if number else ""
+        yield from _segment_lines(segment, explanation, colour=colour)
+    for table in explanation.loss_tables():
+        yield "\n"
+        yield from text_lines(table)
+    yield "\n"
+    yield from (f"{line}\n" for line in _legend(explanation, colour=colour))
+
+
+def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
+    if any(segment.pieces for segment in explanation.segments):
+        if colour:
+            names = (_coloured(severity, severity) for severity in _COLOURS)
+            yield f"severity: {', '.join(names)}; {{+missing+}}"
+        else:
+            yield "[-in the translation-] {+in the reference+} [~elsewhere in the reference~]"
+    yield from map(printable, explanation.legend())
+
+
+def _segment_lines(
+    segment: ExplainedSegment, explanation: Explanation, *, colour: bool
+) -> Iterator[str]:
+    score = decimal(segment.score, explanation.decimals)
+    reference = ""
+    if segment.reference_count > 1:
+        reference = f", reference {segment.reference_number} of {segment.reference_count}"
+    name = f"{printable(segment.system)}, segment {segment.segment}"
+    yield f"{name}: {explanation.metric} {score}{reference}\n"
+    if not segment.hypothesis.strip():
+        yield "  (empty)\n"
+    else:
+        show = _in_colour if colour else _in_marks
+        yield f"  {''.join(map(show, parts(segment)))}\n"
+    listed = [
+        piece
+        for number, piece in enumerate(segment.pieces)
+        if number < _SHOWN or piece.severity in {"critical", "major"}
+    ]
+    if not segment.pieces:
+        yield "  no differences from the reference\n"
+    rows = [_piece_cells(piece, explanation.decimals) for piece in listed]
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
+    for piece, cells in zip(listed, rows, strict=True):
+        severity, kind, cost, words = (
+            cell if index == len(cells) - 1 else cell.rjust(width) if index == 2  # noqa: PLR2004 - the cost
+            else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )  # fmt: skip
+        severity = _coloured(severity, piece.severity) if colour else severity
+        yield f"    {severity}  {kind}  {cost}  {words}\n"
+    rest = segment.pieces[len(listed) :] if len(listed) < len(segment.pieces) else ()
+    if rest:
+        cost = decimal(sum(piece.cost for piece in segment.pieces if piece not in listed),
+                       explanation.decimals)  # fmt: skip
+        yield f"    and {counted(len(segment.pieces) - len(listed), 'smaller piece')}: {cost}\n"
+
+
+def _piece_cells(piece: Piece, decimals: int) -> tuple[str, str, str, str]:
+    return piece.severity, piece.kind, decimal(piece.cost, decimals), _change(piece)
+
+
+def _change(piece: Piece) -> str:
+    """What is replaced by what, in a line."""
+    if piece.kind == "move":
+        return f"{_quoted(piece.hypothesis)}, elsewhere in the reference"
+    if not piece.hypothesis:
+        return f"missing: {_quoted(piece.reference)}"
+    if not piece.reference:
+        return f"added: {_quoted(piece.hypothesis)}"
+    return f"{_quoted(piece.hypothesis)} → {_quoted(piece.reference)}"
+
+
+def _quoted(words: str) -> str:
+    words = printable(words)
+    if len(words) > _LONGEST:
+        half = _LONGEST // 2
+        words = f"{words[:half].rstrip()} … {words[-half:].lstrip()}"
+    return f'"{words}"'
+
+
+def _in_marks(part: Part) -> str:
+    piece, words = part.piece, printable(part.text)
+    if piece is None or piece.severity == "none":
+        return words
+    if piece.kind == "move":
+        return f"[~{words}~]"
+    removed = f"[-{words}-]" if words else ""
+    added = f"{{+{printable(piece.reference)}+}}" if piece.reference else ""
+    return removed + added if words else f" {added}"
+
+
+def _in_colour(part: Part) -> str:
+    piece, words = part.piece, printable(part.text)
+    if piece is None or (piece.severity == "none" and not words):
+        return words
+    if not words:
+        return " " + _coloured(f"{{+{printable(piece.reference)}+}}", piece.severity)
+    return _coloured(words, piece.severity)
+
+
+def _coloured(words: str, severity: Severity | str) -> str:
+    return f"\x1b[{_COLOURS[severity.strip()]}m{words}\x1b[0m"  # type: ignore[index]
+
+
+# HTML
+
+_STYLE = """\
+<style>
+.adequa-explained { margin: 1rem 0 1.5rem; font: 1rem/1.7 system-ui, sans-serif; }
+.adequa-explained p { margin: 0.2rem 0; }
+.adequa-explained mark { color: #1a1a1a; border-radius: 3px; padding: 0 0.15em; }
+.adequa-explained mark.critical { background: #d9483b; color: #fff; font-weight: 600; }
+.adequa-explained mark.major { background: #f5a397; }
+.adequa-explained mark.minor { background: #fce8a6; }
+.adequa-explained mark.none { background: #ececec; }
+.adequa-explained mark.missing { background: none; border: 1px dashed #b3261e; color: inherit; }
+.adequa-explained .of { color: #5a5a5a; }
+.adequa-explained table { border-collapse: collapse; margin: 0.4rem 0; font-size: 0.9rem; }
+.adequa-explained th, .adequa-explained td { padding: 0.1rem 0.7rem; text-align: left; }
+.adequa-explained td.cost { text-align: right; font-variant-numeric: tabular-nums; }
+</style>
+"""
+
+
+def page(explanation: Explanation) -> Iterator[str]:
+    """One HTML file that runs no script and loads nothing."""
+    before, after = "".join(html_page(explanation.loss_tables())).split("</html>")
+    yield before
+    yield from fragment(explanation, tables=False)
+    yield f"</html>{after}"
+
+
+def fragment(explanation: Explanation, *, tables: bool = True) -> Iterator[str]:
+    """The segments as elements of a page, for a notebook with the tables."""
+    yield _STYLE
+    for table in explanation.loss_tables() if tables else ():
+        yield from html_lines(table)
+    for segment in explanation.segments:
+        yield from _segment_html(segment, explanation)
+    yield '<p class="adequa"><small>'
+    yield "<br>".join(map(html_text, explanation.legend()))
+    yield "</small></p>\n"
+
+
+def _segment_html(segment: ExplainedSegment, explanation: Explanation) -> Iterator[str]:
+    score = decimal(segment.score, explanation.decimals)
+    yield '<section class="adequa-explained">\n'
+    yield f"<p><b>{html_text(segment.system)}</b>, segment {segment.segment}: "
+    yield f"{html_text(explanation.metric)} {score}</p>\n"
+    yield f'<p dir="auto">{"".join(map(_part_html, parts(segment))) or "<i>(empty)</i>"}</p>\n'
+    yield f'<p dir="auto" class="of">{html_text(segment.reference)}</p>\n'
+    if segment.pieces:
+        yield "<table><thead><tr><th>severity</th><th>kind</th><th>cost</th>"
+        yield "<th>translation</th><th>reference</th></tr></thead><tbody>\n"
+        for piece in segment.pieces:
+            yield f"<tr><td>{piece.severity}</td><td>{piece.kind}</td>"
+            yield f'<td class="cost">{decimal(piece.cost, explanation.decimals)}</td>'
+            yield f"<td>{html_text(piece.hypothesis)}</td>"
+            yield f"<td>{html_text(piece.reference)}</td></tr>\n"
+        yield "</tbody></table>\n"
+    yield "</section>\n"
+
+
+def _part_html(part: Part) -> str:
+    piece, words = part.piece, html_text(part.text)
+    if piece is None:
+        return words
+    title = html_text(f"{piece.severity}, {piece.kind}: {_change(piece)}")
+    if not part.text:
+        missing = html_text(piece.reference)
+        return f' <mark class="{piece.severity} missing" title="{title}">+{missing}</mark>'
+    return f'<mark class="{piece.severity}" title="{title}">{words}</mark>'

@@ -1,0 +1,243 @@
+"""Explain scores: segments and a metric in, what each difference from the reference costs out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from math import isfinite
+
+import numpy as np
+
+from adequa.errors import AdequaError, counted
+from adequa.explanation.alignment import Alignment
+from adequa.explanation.costs import (
+    MAX_DIFFERENCES,
+    RepairCosts,
+    align_to_repair,
+    repair_costs,
+)
+from adequa.explanation.pieces import SEVERITY_THRESHOLDS, KindRules, Piece, kind_of
+from adequa.explanation.results import ExplainedSegment, Explanation
+from adequa.languages import TargetLanguage
+from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.metrics.language import read_language, warn_of_languages
+from adequa.metrics.registry import shared_metric
+from adequa.progress import NO_PROGRESS, Progress
+from adequa.runtime.batching import distinct
+from adequa.scoring.api import default_metric
+from adequa.segments import (
+    UNNAMED,
+    Frame,
+    IntArray,
+    ReferenceLayout,
+    Segments,
+    as_segments,
+    concatenate,
+)
+
+_CHUNK = 64  # segments that are explained at a time, so that progress shows
+_SAMPLED = 100  # segments that the range of a metric without bounds is estimated from
+
+
+def explain(
+    hypotheses: Iterable[str] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    metric: str | Metric | None = None,
+    *,
+    sources: Iterable[str] | None = None,
+    layout: ReferenceLayout | None = None,
+    language: str | TargetLanguage | None = None,
+    worst: int | None = None,
+    thorough: bool = False,
+) -> Explanation:
+    """Say what each difference of translations from their references costs under a metric.
+
+    `hypotheses`, `references`, `layout` and `language` are those of `adequa.score`; the metric is
+    by default the one that ships. With `worst`, only so many segments are explained, those with the
+    worst scores. `thorough` takes several times as long, for costs closer to Shapley values.
+
+    >>> result = explain(["It cost 300 euros."], ["It cost 500 euros."], "chrf")
+    >>> piece = result.segments[0].pieces[0]
+    >>> piece.hypothesis, piece.reference, piece.kind, round(piece.cost, 1)
+    ('300', '500', 'number', 30.5)
+    """
+    segments = as_segments(hypotheses, references, sources, layout=layout)
+    stream = read_language([segments], language)
+    segments = concatenate(list(stream.batches))
+    with ExitStack() as stack:
+        chosen = default_metric(stream.target) if metric is None else metric
+        scorer = stack.enter_context(shared_metric(chosen)).for_language(stream.target.code)
+        result = explain_segments(
+            segments, scorer, language=stream.target, worst=worst, thorough=thorough
+        )
+    warn_of_languages([result.warning], stream.notes)
+    return replace(result, notes=(*stream.notes, *result.notes))
+
+
+def explain_segments(
+    segments: Segments,
+    metric: Metric,
+    *,
+    language: TargetLanguage,
+    worst: int | None = None,
+    thorough: bool = False,
+    progress: Progress = NO_PROGRESS,
+    compute: ComputeStatistics = Metric.checked_statistics,
+) -> Explanation:
+    """The explanation of segments, of one system or of several, with the metric as it is."""
+    if not len(segments):
+        raise AdequaError("There are no segments to explain.")
+    if worst is not None and worst < 1:
+        raise AdequaError(f"The number of worst segments is 1 or more, not {worst}.")
+    systems = segments.ids.get("system", (UNNAMED,) * len(segments))
+    numbers = _numbers(systems)
+    rows = _worst_rows(segments, metric, worst, compute)
+    scale = _scale(segments.select(rows[:_SAMPLED]), metric, compute)
+    progress.expect(len(rows))
+    explain_part = partial(
+        _explain_part, metric=metric, language=language.code, scale=scale, thorough=thorough,
+        compute=compute,
+    )  # fmt: skip
+    explained: list[ExplainedSegment] = []
+    size = len(rows) if metric.needs_whole_corpus else _CHUNK
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        names = [(systems[row], numbers[row]) for row in part]
+        explained += explain_part(segments.select(part), names)
+        progress.texts_scored(len(part))
+    return Explanation(
+        metric=metric.name,
+        signature=str(metric.segment_signature(segments.reference_count)),
+        higher_is_better=metric.higher_is_better,
+        decimals=metric.decimals,
+        segments=tuple(explained),
+        total=len(segments),
+        language=language,
+        warning=metric.language_warning(language),
+        notes=tuple(_notes(explained)),
+    )
+
+
+def _numbers(systems: Sequence[str]) -> list[int]:
+    """The number of each segment within its system, from 1."""
+    counts: dict[str, int] = {}
+    numbers = []
+    for name in systems:
+        counts[name] = counts.get(name, 0) + 1
+        numbers.append(counts[name])
+    return numbers
+
+
+def _worst_rows(
+    segments: Segments, metric: Metric, worst: int | None, compute: ComputeStatistics
+) -> list[int]:
+    """The rows to explain: all, or those with the worst scores, the worst first."""
+    if worst is None:
+        return list(range(len(segments)))
+    scores = metric.segment_scores(compute(metric, segments))
+    sign = 1.0 if metric.higher_is_better else -1.0
+    order = np.argsort(sign * scores, kind="stable")
+    return [int(row) for row in order[:worst]]
+
+
+def _scale(segments: Segments, metric: Metric, compute: ComputeStatistics) -> float:
+    """The range of a metric's scores; for one without bounds, from no text to the reference."""
+    low, high = metric.range
+    if isfinite(low) and isfinite(high):
+        return high - low
+    ends = [
+        replace(segments, hypotheses=texts)
+        for texts in (tuple(each[0] for each in segments.references), ("",) * len(segments))
+    ]
+    best, least = (metric.segment_scores(compute(metric, each)) for each in ends)
+    return float(np.abs(best - least).mean()) or 1.0
+
+
+def _explain_part(
+    segments: Segments,
+    names: Sequence[tuple[str, int]],
+    *,
+    metric: Metric,
+    language: str | None,
+    scale: float,
+    thorough: bool,
+    compute: ComputeStatistics,
+) -> list[ExplainedSegment]:
+    closest = _closest_references(segments, metric, compute)
+    references = [
+        texts[index] for texts, index in zip(segments.references, closest.tolist(), strict=True)
+    ]
+    pairs, inverse = distinct(list(zip(segments.hypotheses, references, strict=True)))
+    aligned = [align_to_repair(*pair) for pair in pairs]
+    alignments = [aligned[index] for index in inverse]
+    costs = repair_costs(metric, segments, alignments, thorough=thorough, compute=compute)
+    return [
+        ExplainedSegment(
+            system=names[row][0],
+            segment=names[row][1],
+            score=costs[row].score,
+            repaired=costs[row].repaired,
+            hypothesis=segments.hypotheses[row],
+            reference=references[row],
+            reference_number=int(closest[row]) + 1,
+            reference_count=len(segments.references[row]),
+            pieces=_pieces(
+                alignments[row], (segments.hypotheses[row], references[row]), costs[row], language,
+                scale,
+            ),
+        )
+        for row in range(len(segments))
+    ]  # fmt: skip
+
+
+def _closest_references(segments: Segments, metric: Metric, compute: ComputeStatistics) -> IntArray:
+    """The index of the reference of each segment under which it has the best score."""
+    closest = np.zeros(len(segments), dtype=np.intp)
+    several = [row for row, texts in enumerate(segments.references) if len(texts) > 1]
+    if not several:
+        return closest
+    sign = 1.0 if metric.higher_is_better else -1.0
+    most = max(len(segments.references[row]) for row in several)
+    scores = np.full((len(segments), most), -np.inf)
+    for number in range(most):
+        one = replace(
+            segments,
+            references=tuple(
+                (texts[min(number, len(texts) - 1)],) for texts in segments.references
+            ),
+        )
+        scores[:, number] = sign * metric.segment_scores(compute(metric, one))
+    return np.asarray(scores.argmax(axis=1))
+
+
+def _pieces(
+    alignment: Alignment,
+    texts: tuple[str, str],
+    costs: RepairCosts,
+    language: str | None,
+    scale: float,
+) -> tuple[Piece, ...]:
+    """The pieces of a segment, the costliest first."""
+    rules = KindRules.of(alignment, texts, language)
+    pieces = []
+    for difference, cost in zip(alignment.differences, costs.costs.tolist(), strict=True):
+        spans = alignment.spans(difference)
+        kind = kind_of(alignment, difference, rules)
+        words, other_words = (
+            text[start:end] for text, (start, end) in zip(texts, spans, strict=True)
+        )
+        severity = SEVERITY_THRESHOLDS.severity(cost / scale, alignment.words, kind)
+        pieces.append(Piece(words, other_words, kind, cost, severity, *spans))
+    return tuple(sorted(pieces, key=lambda each: (-each.cost, each.hypothesis_span)))
+
+
+def _notes(segments: Sequence[ExplainedSegment]) -> list[str]:
+    bounded = sum(len(each.pieces) >= MAX_DIFFERENCES for each in segments)
+    if not bounded:
+        return []
+    return [
+        f"{counted(bounded, 'segment')} with many differences: neighbouring ones are joined until "
+        f"there are {MAX_DIFFERENCES}."
+    ]

@@ -1,0 +1,363 @@
+"""Explanations: segments with their pieces, and where each system loses its score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from adequa.explanation.pieces import PENALTIES, SEVERITIES, Kind, Piece
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
+from adequa.metrics.base import warning_notes
+from adequa.segments import FloatArray, IntArray
+from adequa.statistics.paired import randomisation
+from adequa.statistics.significance import holm
+from adequa.tables import Column, Format, LazyRows, Result, Row, Table
+
+# Kinds that are summed up together.
+GROUPS: dict[str, tuple[Kind, ...]] = {
+    "numbers and names": ("number", "name"),
+    "negation": ("negation",),
+    "omissions": ("omission",),
+    "additions": ("addition",),
+    "other words": ("substitution",),
+    "word order": ("move",),
+    "case and punctuation": ("case", "punctuation"),
+}
+_GROUP_OF = {kind: index for index, kinds in enumerate(GROUPS.values()) for kind in kinds}
+
+_SWAPS = 10_000  # of the test whether two systems lose differently
+_SEED = 12345
+_ALPHA = 0.05
+_FEW_SEGMENTS = 5  # with fewer no difference can be significant
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedSegment:
+    """A translation with its score, and what each of its differences from the reference costs."""
+
+    system: str
+    segment: int  # numbered from 1 within the system
+    score: float
+    repaired: float  # score with all pieces repaired
+    hypothesis: str
+    reference: str  # the closest
+    reference_number: int  # of that reference among all of the segment, from 1
+    reference_count: int
+    pieces: tuple[Piece, ...]  # the costliest first
+
+    @property
+    def penalty(self) -> float:
+        """The sum of the severities as MQM weights them: critical 10, major 5, minor 1."""
+        return sum(PENALTIES[piece.severity] for piece in self.pieces)
+
+    @property
+    def in_order(self) -> list[Piece]:
+        """The pieces in the order of the text."""
+        return sorted(self.pieces, key=lambda each: (each.hypothesis_span, each.reference_span))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The segment as JSON has it."""
+        references = {"reference": self.reference_number} if self.reference_count > 1 else {}
+        return {
+            "system": self.system,
+            "segment": self.segment,
+            "score": self.score,
+            "repaired": self.repaired,
+            "penalty": self.penalty,
+            **references,
+            "pieces": [piece.to_dict() for piece in self.pieces],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDifference:
+    """Whether two systems lose differently by pieces of a group."""
+
+    first: int
+    second: int
+    group: int
+    difference: float  # mean loss of a segment of the second less that of the first
+    p: float  # approximate randomisation, two-sided
+    p_adjusted: float  # by Holm, over all pairs of systems and groups
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is unlikely to be chance."""
+        return self.p_adjusted <= _ALPHA
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Losses:
+    """Where systems lose their scores: by group of kinds, and by severity."""
+
+    systems: tuple[str, ...]
+    segments: IntArray  # by system
+    groups: FloatArray  # (systems, groups): mean loss of a segment
+    severities: FloatArray  # (systems, severities): mean number of pieces in a segment
+    differences: tuple[GroupDifference, ...]  # of systems with the same segments
+
+    def fractions(self, system: int) -> FloatArray:
+        """The fraction of each group in the loss of a system."""
+        total = self.groups[system].sum()
+        return self.groups[system] / total if total else np.zeros(len(GROUPS))
+
+    def sentence(self, system: int, most: int = 3) -> str:
+        """The groups that cost a system most, in words."""
+        fractions = self.fractions(system)
+        order = [int(index) for index in np.argsort(-fractions, kind="stable")[:most]]
+        names = list(GROUPS)
+        parts = [f"{fractions[index]:.0%} {names[index]}" for index in order if fractions[index]]
+        return ", ".join(parts) if parts else "nothing"
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One object for each system."""
+        return [
+            {
+                "system": name,
+                "segments": int(self.segments[index]),
+                "loss": float(self.groups[index].sum()),
+                "groups": {
+                    group: {"loss": float(loss), "fraction": float(fraction)}
+                    for group, loss, fraction in zip(
+                        GROUPS, self.groups[index], self.fractions(index), strict=True
+                    )
+                },
+                "severities": dict(zip(SEVERITIES, self.severities[index].tolist(), strict=True)),
+            }
+            for index, name in enumerate(self.systems)
+        ]
+
+
+def losses_of(segments: Sequence[ExplainedSegment]) -> Losses:
+    """Sum up the pieces of explained segments by system."""
+    by_system: dict[str, list[ExplainedSegment]] = {}
+    for each in segments:
+        by_system.setdefault(each.system, []).append(each)
+    rows = {
+        name: np.array([_group_losses(each.pieces) for each in part])
+        for name, part in by_system.items()
+    }
+    return Losses(
+        systems=tuple(by_system),
+        segments=np.array([len(part) for part in by_system.values()], dtype=np.intp),
+        groups=np.array([part.mean(axis=0) for part in rows.values()]),
+        severities=np.array(
+            [
+                np.mean([_severity_counts(each.pieces) for each in part], axis=0)
+                for part in by_system.values()
+            ]
+        ),
+        differences=_differences(by_system, rows),
+    )
+
+
+def _group_losses(pieces: Iterable[Piece]) -> FloatArray:
+    """What the pieces of each group cost; pieces that improve the score do not count."""
+    losses = np.zeros(len(GROUPS))
+    for piece in pieces:
+        losses[_GROUP_OF[piece.kind]] += max(piece.cost, 0.0)
+    return losses
+
+
+def _severity_counts(pieces: Iterable[Piece]) -> FloatArray:
+    counts = np.zeros(len(SEVERITIES))
+    for piece in pieces:
+        counts[SEVERITIES.index(piece.severity)] += 1
+    return counts
+
+
+def _differences(
+    by_system: Mapping[str, Sequence[ExplainedSegment]], rows: Mapping[str, FloatArray]
+) -> tuple[GroupDifference, ...]:
+    """Tests of all pairs of systems and groups, if all systems have the same segments."""
+    numbers = [[each.segment for each in part] for part in by_system.values()]
+    if len(numbers) < 2 or numbers[0] != numbers[-1] or any(n != numbers[0] for n in numbers):  # noqa: PLR2004 - a pair
+        return ()
+    if len(numbers[0]) < _FEW_SEGMENTS:
+        return ()
+    losses = np.stack(list(rows.values()))  # (systems, segments, groups)
+    by_group = [losses[:, :, [group]] for group in range(len(GROUPS))]
+    tests = randomisation(by_group, [_gain] * len(GROUPS), _SWAPS, _SEED)
+    pairs = list(combinations(range(len(losses)), 2))
+    keys = [(pair, group) for pair in pairs for group in range(len(GROUPS))]
+    p = np.array([tests[group].two_sided[pair] for pair, group in keys])
+    means = losses.mean(axis=1)
+    return tuple(
+        GroupDifference(
+            *pair, group, float(means[pair[1], group] - means[pair[0], group]), float(one), adjusted
+        )
+        for (pair, group), one, adjusted in zip(keys, p, holm(p).tolist(), strict=True)
+    )
+
+
+def _gain(totals: FloatArray) -> FloatArray:
+    """Minus the loss, since higher is better in tests."""
+    return np.asarray(-totals[..., 0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
+    """What each difference from the reference costs, segment by segment."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool
+    decimals: int
+    segments: tuple[ExplainedSegment, ...]
+    total: int  # segments that were scored; the explained ones may be the worst of them
+    language: TargetLanguage = UNKNOWN_LANGUAGE
+    warning: str | None = None  # why the scores mean little for the target language
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def losses(self) -> Losses:
+        """Where each system loses its score; computed at first use."""
+        return losses_of(self.segments)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Where systems lose their scores, and the pieces of all segments."""
+        return (*self.loss_tables(), self._piece_table())
+
+    def long_table(self) -> Table:
+        """A row for each piece."""
+        columns = (
+            Column("system"),
+            *(Column(name, "integer") for name in ("segment", "piece")),
+            *map(Column, ("kind", "severity")),
+            Column("cost", "number"),
+            *map(Column, ("hypothesis", "reference")),
+            *(
+                Column(f"{side}_{end}", "integer")
+                for side in ("hypothesis", "reference")
+                for end in ("start", "end")
+            ),
+            Column("score", "number"),
+        )
+        return Table(columns, LazyRows(self._piece_rows))
+
+    def _piece_rows(self) -> Iterator[Row]:
+        for each in self.segments:
+            for number, piece in enumerate(each.pieces, 1):
+                yield (
+                    each.system, each.segment, number, piece.kind, piece.severity, piece.cost,
+                    piece.hypothesis, piece.reference,
+                    *piece.hypothesis_span, *piece.reference_span, each.score,
+                )  # fmt: skip
+
+    def _piece_table(self) -> Table:
+        columns = (
+            *map(Column, ("system", "segment", "severity", "kind")),
+            Column("cost", "number", self.decimals),
+            *map(Column, ("hypothesis", "reference")),
+        )
+        rows = [
+            (each.system, str(each.segment), piece.severity, piece.kind, piece.cost,
+             piece.hypothesis, piece.reference)
+            for each in self.segments
+            for piece in each.pieces
+        ]  # fmt: skip
+        return Table(columns, rows, notes=self.legend())
+
+    def loss_tables(self) -> tuple[Table, ...]:
+        """Where the score is lost, by system; and how two systems differ."""
+        if len(self.segments) == 1:
+            return ()
+        losses = self.losses
+        columns = (
+            Column("system"),
+            Column("loss", "number", self.decimals),
+            *(Column(group, align="right") for group in GROUPS),
+            *(Column(severity, "number", 2) for severity in SEVERITIES[:-1]),
+        )
+        rows: list[Row] = [
+            (
+                name,
+                float(losses.groups[index].sum()),
+                *(f"{fraction:.0%}" for fraction in losses.fractions(index)),
+                *map(float, losses.severities[index, :-1]),
+            )
+            for index, name in enumerate(losses.systems)
+        ]
+        title = "Where the score is lost, per segment"
+        first = Table(columns, rows, title)
+        if not losses.differences:
+            return (first,)
+        return first, self._difference_table(losses)
+
+    def _difference_table(self, losses: Losses) -> Table:
+        columns = (
+            *map(Column, ("system", "compared with", "loses more by")),
+            Column("difference", "number", self.decimals),
+            Column("p", "number", 4),
+        )
+        names = list(GROUPS)
+        rows: list[Row] = []
+        for each in losses.differences:
+            if each.is_significant:
+                more, less = (
+                    (each.second, each.first) if each.difference > 0 else (each.first, each.second)
+                )
+                rows.append(
+                    (losses.systems[more], losses.systems[less], names[each.group],
+                     abs(each.difference), each.p_adjusted)
+                )  # fmt: skip
+        note = (
+            f"p: approximate randomisation, {_SWAPS:,} swaps, corrected by Holm; significant at "
+            f"{_ALPHA:g}"
+        )
+        title = "Significant differences between systems"
+        return Table(columns, rows, title if rows else f"{title}: none", notes=(note,))
+
+    def legend(self) -> tuple[str, ...]:
+        return (
+            *warning_notes([self.warning]),
+            "cost: points of the metric; severity by cost and length; the costliest pieces first",
+            self.signature,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Segments with their pieces, and where each system loses its score."""
+        return {
+            "metric": self.metric,
+            "signature": self.signature,
+            "higher_is_better": self.higher_is_better,
+            "language": self.language.to_dict(),
+            **({} if self.warning is None else {"warning": self.warning}),
+            "scored": self.total,
+            "systems": self.losses.to_dict(),
+            "differences": [self._difference_dict(each) for each in self.losses.differences],
+            "segments": [each.to_dict() for each in self.segments],
+            "notes": list(self.notes),
+        }
+
+    def _difference_dict(self, each: GroupDifference) -> dict[str, Any]:
+        return {
+            "first": self.losses.systems[each.first],
+            "second": self.losses.systems[each.second],
+            "group": list(GROUPS)[each.group],
+            "difference": each.difference,
+            "p": each.p,
+            "p_adjusted": each.p_adjusted,
+            "significant": each.is_significant,
+        }
+
+    def lines(self, format_: Format, *, colour: bool = False) -> Iterator[str]:
+        """The explanation in a format; text shows every segment with its pieces marked."""
+        from adequa.explanation import display  # noqa: PLC0415 - it imports this file
+
+        if format_ is Format.text:
+            yield from display.text(self, colour=colour)
+        elif format_ is Format.html:
+            yield from display.page(self)
+        else:
+            yield from super().lines(format_)
+
+    def _repr_html_(self) -> str:
+        from adequa.explanation import display  # noqa: PLC0415 - it imports this file
+
+        return "".join(display.fragment(self))
