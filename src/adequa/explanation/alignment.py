@@ -45,7 +45,7 @@ _NEIGHBOUR = 0.15  # more for each neighbour that is equal too
 _SIMILAR = 0.55  # similarity of characters from which on two words are linked
 _SHORTEST = 4  # characters of similar words: shorter ones are alike by chance
 _LEAST_LINK = 0.1  # of a link between similar words; it grows with the similarity up to one half
-_MAX_CELLS = 16_000_000  # of the table of the alignment: 4,000 words a side
+_MAX_CELLS = 1_000_000  # of the table of the alignment: 1,000 words a side take 40 MB
 _MAX_MOVE = 40  # columns between the two places of a word that was moved
 _MAX_PAIRED = 3  # words that are replaced one by one, where as many stand in their place
 
