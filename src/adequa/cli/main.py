@@ -26,6 +26,7 @@ from adequa.version import __version__
 VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "Score": {
         "score": ("score:score", "Score translations against references."),
+        "explain": ("explain:explain", "Show what each difference from the reference costs."),
     },
     "Compare": {
         "compare": ("compare:compare", "Compare systems by scores, significance tests and ranks."),
