@@ -1,0 +1,632 @@
+"""Fitting the confidence of segment scores to human ratings, and how many ratings it covers.
+
+The file of `fit_confidence` rests on ratings that the metric was not trained on. Every segment is
+predicted by a model that was fitted without it: the ratings are split into folds by reference, so
+that no two outputs of a segment stand on both sides, and the conformal quantiles are those of all
+held-out ratings (cross-conformal prediction, Vovk 2015).
+
+Such intervals hold for ratings like those. Whether they hold for others is a question to other
+ratings: `measure_coverage` counts how many of them are in their intervals, and `fit_confidence`
+does so for each language pair with what it fits on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import nan
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.agreement.groups import ALL, column_names, rows_by
+from adequa.agreement.protocol import Protocol, settings_or_default
+from adequa.agreement.selection import Selection, selected
+from adequa.datasets.load import JudgementData, load_dataset
+from adequa.errors import AdequaError, counted
+from adequa.judgements import Ratings, without_repeats
+from adequa.learned.folds import grouped_folds
+from adequa.learned.packed.metric import ScoreMap
+from adequa.metrics.base import Metric, batched_statistics
+from adequa.metrics.registry import shared_metric
+from adequa.progress import NO_PROGRESS, Progress
+from adequa.scoring.confidence import (
+    BANDS,
+    DEFAULT_LEVEL,
+    LEVELS,
+    PEOPLE,
+    QUANTILES,
+    RATERS,
+    BandRule,
+    ConfidenceModel,
+    Estimator,
+    ExpectedDistance,
+    Raters,
+    RatingModel,
+    TextFeatures,
+    check_level,
+    packed_metric,
+)
+from adequa.segments import FloatArray, IntArray
+from adequa.statistics.significance import wilson_intervals
+from adequa.tables import MISSING, Cell, Column, Result, Table, plain
+
+FOLDS: Final = 10
+FEWEST: Final = 200  # ratings to fit on: with fewer, wide intervals rest on a handful of them
+_FEWEST_REST: Final = 50  # ratings of a language pair for a coverage to be reported
+_LEAST: Final = 0.25  # of the mean distance: no segment is expected to have less
+_DECIMALS: Final = 6  # of stored numbers
+_ITERATIONS: Final = 100
+
+# Standardised ratings have a mean of about 0 and a standard deviation of about 1, or less where
+# several raters are averaged. Other scales are far outside these limits.
+_LARGEST_MEAN: Final = 1.0
+_STANDARD_DEVIATIONS: Final = (0.2, 2.0)
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedScores:
+    """Scores, texts and ratings of segments, row by row."""
+
+    scores: FloatArray
+    texts: TextFeatures
+    ratings: FloatArray  # on the scale of the metric, from 0 to 1
+    pairs: tuple[str, ...]  # language pair of each
+    groups: tuple[str, ...]  # rows of one reference are a group
+    data: str
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def features(self) -> FloatArray:
+        """The columns of `FEATURES`."""
+        return self.texts.with_scores(self.scores)
+
+    def select(self, rows: IntArray | Mask) -> RatedScores:
+        """Return some of the rows."""
+        chosen = np.arange(len(self))[rows].tolist()
+        texts = TextFeatures(
+            self.texts.length[rows], self.texts.overlap[rows], self.texts.foreign[rows]
+        )
+        return RatedScores(
+            scores=self.scores[rows],
+            texts=texts,
+            ratings=self.ratings[rows],
+            pairs=tuple(self.pairs[row] for row in chosen),
+            groups=tuple(self.groups[row] for row in chosen),
+            data=self.data,
+        )
+
+
+def rated_scores(
+    metric: Metric, ratings: Ratings, raters: Raters, progress: Progress = NO_PROGRESS
+) -> RatedScores:
+    """Score what was rated, and put the ratings on the scale of the metric.
+
+    Ratings of a panel are averaged where an output is rated again; those of one rater are not.
+    """
+    packed = packed_metric(metric)
+    if raters == "panel":
+        ratings = without_repeats(ratings)
+    if ratings.segments is None:
+        raise AdequaError(f"{ratings.name or 'The file'} has no texts to score.")
+    check_standardised(ratings)
+    statistics = batched_statistics(metric, ratings.segments, progress.texts_scored)
+    references = ratings.segments.references
+    return RatedScores(
+        scores=metric.segment_scores(statistics),
+        texts=TextFeatures.of(ratings.segments, packed.references),
+        ratings=on_scale(ratings.scores, packed.score_map),
+        pairs=column_names(ratings.ids, len(ratings)),
+        groups=tuple(texts[0].strip() for texts in references),
+        data=ratings.name,
+    )
+
+
+def on_scale(ratings: FloatArray, score_map: ScoreMap) -> FloatArray:
+    """Put standardised ratings on the line of the metric's scores, cut off at its ends.
+
+    >>> on_scale(np.array([-2.0, 0.0, 0.5, 3.0]), ScoreMap(unrelated=-1.0, reference=1.0))
+    array([0.  , 0.5 , 0.75, 1.  ])
+    """
+    line = (ratings - score_map.unrelated) / (score_map.reference - score_map.unrelated)
+    return np.clip(line, 0, 1)
+
+
+def check_standardised(ratings: Ratings) -> None:
+    """Raise where ratings are plainly not standardised by rater, as DA's z scores are."""
+    mean, deviation = float(ratings.scores.mean()), float(ratings.scores.std())
+    least, most = _STANDARD_DEVIATIONS
+    if abs(mean) > _LARGEST_MEAN or not least <= deviation <= most:
+        raise AdequaError(
+            f"The ratings of {ratings.name or 'the file'} have a mean of {mean:.3g} and a standard "
+            f"deviation of {deviation:.3g}, so that they are not standardised; subtract the mean "
+            "of each rater and divide by the standard deviation."
+        )
+
+
+def fit_model(rated: RatedScores, seed: int = 0) -> RatingModel:
+    """Fit the distribution of ratings; see the module for how."""
+    if len(rated) < FEWEST:
+        raise AdequaError(
+            f"Confidence is fitted on {FEWEST} ratings or more, and {rated.data or 'the file'} has "
+            f"{len(rated)}."
+        )
+    folds = grouped_folds(rated.groups, FOLDS, seed)
+    residuals, distances = np.empty(len(rated)), np.empty(len(rated))
+    for fold in range(FOLDS):
+        held_out = folds == fold
+        model = _fit_parts(rated.select(~held_out))
+        rest = rated.select(held_out)
+        residuals[held_out] = rest.ratings - model.medians(rest.scores)
+        distances[held_out] = model.distances(rest.features)
+    relative = residuals / distances
+    equally_likely = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    return replace(
+        _fit_parts(rated),
+        quantiles=np.quantile(relative, equally_likely).round(_DECIMALS),
+        radii=conformal_quantiles(np.abs(relative), LEVELS).round(_DECIMALS),
+        constant_radii=conformal_quantiles(np.abs(residuals), LEVELS).round(_DECIMALS),
+    )
+
+
+def _fit_parts(rated: RatedScores) -> RatingModel:
+    """Fit median and expected distances; quantiles are still to come."""
+    intercept, slope = median_line(rated.scores, rated.ratings)
+    medians = np.clip(intercept + slope * rated.scores, 0, 1)
+    none = np.zeros(len(LEVELS))
+    return RatingModel(
+        data=rated.data,
+        ratings=len(rated),
+        median=(round(intercept, _DECIMALS), round(slope, _DECIMALS)),
+        distance=_expected(rated.features, np.abs(rated.ratings - medians)),
+        error=_expected(rated.features, np.abs(rated.ratings - rated.scores)),
+        longest=round(float(rated.texts.length.max()), _DECIMALS),
+        quantiles=np.zeros(QUANTILES),
+        radii=none,
+        constant_radii=none,
+    )
+
+
+def _expected(features: FloatArray, distances: FloatArray) -> ExpectedDistance:
+    """Fit distances by least squares, which predicts their mean."""
+    design = np.column_stack([features, np.ones(len(features))])
+    solution = np.linalg.lstsq(design, distances, rcond=None)[0].round(_DECIMALS)
+    return ExpectedDistance(
+        weights=solution[:-1],
+        offset=float(solution[-1]),
+        least=round(_LEAST * float(distances.mean()), _DECIMALS),
+    )
+
+
+def median_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Return intercept and slope of the line with the least sum of absolute distances.
+
+    By iteratively reweighted least squares: the weight of a point is 1 over its distance.
+
+    >>> x = np.arange(7.0)
+    >>> intercept, slope = median_line(x, np.where(x == 3, 100.0, 2 * x + 1))
+    >>> round(intercept, 3), round(slope, 3)
+    (1.0, 2.0)
+    """
+    design = np.column_stack([np.ones_like(x), x])
+    weights = np.ones_like(x)
+    line = np.zeros(2)
+    for _ in range(_ITERATIONS):
+        root = np.sqrt(weights)
+        line = np.linalg.lstsq(design * root[:, np.newaxis], y * root, rcond=None)[0]
+        weights = 1 / np.maximum(np.abs(y - design @ line), 1e-4)
+    return float(line[0]), float(line[1])
+
+
+def conformal_quantiles(values: FloatArray, levels: FloatArray) -> FloatArray:
+    """Return the conformal quantile of each level: of n values, the ⌈level (n + 1)⌉-th smallest.
+
+    Of a further value that is exchangeable with these, the probability of being at most as large
+    is `level` or more. Where n is too small for a level, it is the largest value.
+
+    >>> conformal_quantiles(np.array([3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0, 8.0, 9.0]),
+    ...     np.array([0.5, 0.9, 0.99]))
+    array([5., 9., 9.])
+    """
+    ordered = np.sort(values)
+    # Rounding: 0.9 times 10 is 9, whatever a computer makes of it.
+    ranks = np.ceil(np.round(levels * (len(ordered) + 1), 9)).astype(np.intp)
+    return np.asarray(ordered[np.minimum(ranks, len(ordered)) - 1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTransfer:
+    """A language pair, and how many of its ratings are in intervals fitted on the other pairs."""
+
+    raters: Raters
+    name: str
+    ratings: int
+    covered: float  # NaN where the other pairs have too few ratings
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FittedConfidence(Result):
+    """A fitted model, and the coverage for each language pair when it is left out."""
+
+    model: ConfidenceModel
+    transfers: tuple[PairTransfer, ...]
+    metric: str
+
+    def tables(self) -> tuple[Table, ...]:
+        return self._models_table(), self._transfer_table()
+
+    def _models_table(self) -> Table:
+        shown = (0.5, 0.8, 0.9)
+        columns = (
+            Column("raters"),
+            Column("ratings", "integer"),
+            Column("median rating", align="right"),
+            *(Column(f"radius {level:.0%}", "number", decimals=3) for level in shown),
+        )
+        rows: list[list[Cell]] = []
+        for raters, model in self.model.models.items():
+            intercept, slope = model.median
+            line = f"{intercept:.3f} + {slope:.3f} score"
+            radii = np.interp(shown, LEVELS, model.radii).tolist()
+            rows.append([raters, model.ratings, line, *radii])
+        notes = ("radius: half the width of an interval, in expected distances from the median",)
+        return Table(columns, rows, f"{self.metric}: confidence of segment scores", notes)
+
+    def _transfer_table(self) -> Table:
+        columns = (
+            Column("raters"),
+            Column("pair"),
+            Column("ratings", "integer"),
+            Column("in the interval", align="right"),
+        )
+        rows: list[list[Cell]] = [
+            [each.raters, each.name, each.ratings, _percent(each.covered)]
+            for each in self.transfers
+        ]
+        notes = (
+            f"in the interval: ratings of a language pair in {DEFAULT_LEVEL:.0%} intervals that "
+            "were fitted on the other pairs",
+        )
+        return Table(columns, rows, "without the pair", notes)
+
+    def long_table(self) -> Table:
+        columns = (
+            Column("raters"),
+            Column("lp"),
+            Column("ratings", "integer"),
+            Column("covered", "number"),
+        )
+        return Table(
+            columns,
+            [[each.raters, each.name, each.ratings, each.covered] for each in self.transfers],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "weights": self.model.weights,
+            "bands": plain(self.model.rule),
+            "raters": {name: model.to_dict() for name, model in self.model.models.items()},
+            "without_pair": plain(self.transfers),
+        }
+
+
+def fit_confidence(
+    ratings: Mapping[Raters, Ratings],
+    metric: str | Metric = "adequa",
+    *,
+    rule: BandRule | None = None,
+    seed: int = 0,
+    progress: Progress = NO_PROGRESS,
+) -> FittedConfidence:
+    """Fit the confidence of a metric on ratings of one rater each, of panels, or on both.
+
+    The ratings are standardised (DA's z scores), higher is better, and not those that the metric
+    was trained on. `FittedConfidence.model.to_json()` is the content of confidence.json.
+    """
+    if not ratings:
+        raise AdequaError("Confidence is fitted on ratings; give those of one rater, or of panels.")
+    models: dict[Raters, RatingModel] = {}
+    transfers: list[PairTransfer] = []
+    with shared_metric(metric) as loaded:
+        packed = packed_metric(loaded)
+        progress.expect(sum(map(len, ratings.values())))
+        for raters in RATERS:
+            if raters in ratings:
+                rated = rated_scores(loaded, ratings[raters], raters, progress)
+                models[raters] = fit_model(rated, seed)
+                transfers += _transfers(rated, raters, seed)
+        model = ConfidenceModel(packed.digest_, models, rule or BandRule())
+        return FittedConfidence(model, tuple(transfers), loaded.name)
+
+
+def _transfers(rated: RatedScores, raters: Raters, seed: int) -> Iterator[PairTransfer]:
+    """Measure coverage on each language pair with what is fitted on the others."""
+    names = np.array(rated.pairs)
+    for pair, rows in rows_by(rated.pairs).items():
+        others = rated.select(names != pair)
+        covered = nan
+        if len(rows) >= _FEWEST_REST and len(others) >= FEWEST:
+            part = rated.select(rows)
+            low, high = fit_model(others, seed).interval(part.scores, part.features, DEFAULT_LEVEL)
+            covered = float(_inside(part.ratings, low, high).mean())
+        yield PairTransfer(raters, pair, len(rows), covered)
+
+
+def _inside(ratings: FloatArray, low: FloatArray, high: FloatArray) -> Mask:
+    # Ends are sums of rounded numbers; a rating at the end of the scale is in an interval up to it.
+    return (ratings >= low - 1e-9) & (ratings <= high + 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class BandFigures:
+    """What people said of the segments of one band."""
+
+    band: str  # or "all"
+    segments: int
+    fraction: float
+    good: float  # fraction of ratings that are good
+    good_low: float  # bounds of its 95% Wilson interval
+    good_high: float
+    poor: float  # fraction of ratings that are poor
+    poor_low: float
+    poor_high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairCoverage:
+    """Intervals, expected errors and bands on the ratings of one language pair, or of all."""
+
+    name: str
+    ratings: int
+    covered: float  # fraction of ratings in their intervals
+    covered_low: float  # bounds of its 95% Wilson interval
+    covered_high: float
+    width: float  # mean width of the intervals
+    constant_covered: float  # the same for intervals that all have one width before clipping
+    constant_width: float
+    expected_error: float  # mean
+    error: float  # mean distance of score and rating
+    correlation: float  # of expected and measured errors, Pearson; NaN where it is undefined
+    bands: tuple[BandFigures, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage(Result):
+    """How many ratings are in their intervals, and what people said of each band."""
+
+    dataset: str
+    raters: Raters
+    level: float
+    rule: BandRule
+    pairs: tuple[PairCoverage, ...]
+    total: PairCoverage
+    signature: str
+    selection: str = ""
+    notes: tuple[str, ...] = ()
+
+    def tables(self) -> tuple[Table, ...]:
+        return self._intervals_table(), self._bands_table()
+
+    def _intervals_table(self) -> Table:
+        columns = (
+            Column("pair"),
+            Column("ratings", "integer"),
+            Column("in the interval", align="right"),
+            Column("95% interval", align="right"),
+            Column("width", "number", decimals=3),
+            Column("one width", align="right"),
+            Column("", "number", decimals=3),
+            Column("expected error", "number", decimals=3),
+            Column("error", "number", decimals=3),
+            Column("correlation", "number", decimals=3),
+        )
+        rows: list[list[Cell]] = [
+            [
+                each.name,
+                each.ratings,
+                _percent(each.covered),
+                f"{_percent(each.covered_low)} – {_percent(each.covered_high)}",
+                each.width,
+                _percent(each.constant_covered),
+                each.constant_width,
+                each.expected_error,
+                each.error,
+                each.correlation,
+            ]
+            for each in self._rows
+        ]
+        what = f"{counted(self.total.ratings, 'rating')} of {PEOPLE[self.raters]}"
+        notes = (
+            "one width: the same for intervals that all have one width; error: mean distance of "
+            "score and rating; correlation: of expected errors with those of single segments",
+        )
+        title = f"{self.dataset}: {self.level:.0%} intervals, {what}"
+        return Table(columns, rows, title, notes)
+
+    def _bands_table(self) -> Table:
+        rule = self.rule
+        columns = (
+            Column("band"),
+            Column("segments", "integer"),
+            Column("fraction", align="right"),
+            Column(f"rating {rule.good:.3g} or more", align="right"),
+            Column("95% interval", align="right"),
+            Column(f"rating below {rule.poor:.3g}", align="right"),
+            Column("95% interval", align="right"),
+        )
+        rows: list[list[Cell]] = [
+            [
+                each.band,
+                each.segments,
+                _percent(each.fraction),
+                _percent(each.good),
+                _bounds(each.good_low, each.good_high),
+                _percent(each.poor),
+                _bounds(each.poor_low, each.poor_high),
+            ]
+            for each in self.total.bands
+        ]
+        notes = tuple(filter(None, (*self.notes, self.selection, self.signature)))
+        return Table(columns, rows, "bands", notes)
+
+    @property
+    def _rows(self) -> tuple[PairCoverage, ...]:
+        return (*self.pairs, self.total) if len(self.pairs) > 1 else self.pairs
+
+    def long_table(self) -> Table:
+        figures = [name for name in PairCoverage.__slots__ if name not in {"name", "bands"}]
+        of_bands = [name for name in BandFigures.__slots__ if name != "band"]
+        columns = (
+            Column("lp"),
+            *(Column(name, "integer" if name == "ratings" else "number") for name in figures),
+            Column("band"),
+            *(Column(name, "integer" if name == "segments" else "number") for name in of_bands),
+        )
+        rows: list[list[Cell]] = [
+            [
+                each.name,
+                *(getattr(each, name) for name in figures),
+                band.band,
+                *(getattr(band, name) for name in of_bands),
+            ]
+            for each in self._rows
+            for band in each.bands
+        ]
+        return Table(columns, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "raters": self.raters,
+            "level": self.level,
+            "bands": plain(self.rule),
+            "selection": self.selection,
+            "signature": self.signature,
+            "pairs": [plain(each) for each in self.pairs],
+            "all": plain(self.total),
+            "notes": list(self.notes),
+        }
+
+
+def coverage(
+    judgements: JudgementData,
+    metric: str | Metric = "adequa",
+    *,
+    raters: Raters | None = None,
+    level: float = DEFAULT_LEVEL,
+    file: str | Path | None = None,
+    selection: Selection | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Coverage:
+    """Count how many ratings are in the intervals of `adequa.confidence`, and rate its bands.
+
+    `judgements` are ratings as `adequa.evaluate` takes them, standardised (DA's z scores). `raters`
+    says what they are: "one" where each is that of one person, "panel" where each is the mean of
+    about 15. `file` names another file of `adequa train confidence`.
+    """
+    check_level(level)
+    selection = settings_or_default(Selection, selection, "selection")
+    loaded = load_dataset(judgements)
+    if not isinstance(loaded, Ratings):
+        raise AdequaError(
+            f"{loaded.name if hasattr(loaded, 'name') else 'The file'} holds no ratings of "
+            "segments, which coverage is measured on."
+        )
+    chosen, notes = selected(loaded, selection, Protocol())
+    if not isinstance(chosen, Ratings):
+        raise TypeError("a selection of ratings holds ratings")
+    with shared_metric(metric) as scorer:
+        estimator = Estimator.of(scorer, raters=raters, level=level, file=file)
+        progress.expect(len(chosen))
+        rated = rated_scores(scorer, chosen, estimator.raters, progress)
+        signature = str(scorer.segment_signature(_reference_count(chosen)))
+    pairs = rows_by(rated.pairs)
+    return Coverage(
+        dataset=loaded.name,
+        raters=estimator.raters,
+        level=level,
+        rule=estimator.model.rule,
+        pairs=tuple(
+            pair_coverage(name, rated.select(rows), estimator) for name, rows in pairs.items()
+        ),
+        total=pair_coverage(ALL, rated, estimator),
+        signature=signature,
+        selection=str(selection),
+        notes=(*loaded.file_rows.notes(), *notes),
+    )
+
+
+def _reference_count(ratings: Ratings) -> int | None:
+    return None if ratings.segments is None else ratings.segments.reference_count
+
+
+def pair_coverage(name: str, rated: RatedScores, estimator: Estimator) -> PairCoverage:
+    """Measure intervals, expected errors and bands on ratings."""
+    ratings, scores, level = rated.ratings, rated.scores, estimator.level
+    estimates = estimator.model.estimate(scores, rated.texts, raters=estimator.raters, level=level)
+    inside = _inside(ratings, estimates.low, estimates.high)
+    low, high = _share_interval(int(inside.sum()), len(rated))
+    model = estimator.model.model(estimator.raters)
+    constant_low, constant_high = model.constant_interval(scores, level)
+    errors = np.abs(ratings - scores)
+    return PairCoverage(
+        name=name,
+        ratings=len(rated),
+        covered=float(inside.mean()),
+        covered_low=low,
+        covered_high=high,
+        width=float((estimates.high - estimates.low).mean()),
+        constant_covered=float(_inside(ratings, constant_low, constant_high).mean()),
+        constant_width=float((constant_high - constant_low).mean()),
+        expected_error=float(estimates.error.mean()),
+        error=float(errors.mean()),
+        correlation=_correlation(estimates.error, errors),
+        bands=tuple(_band_figures(ratings, estimates.band, estimator.model.rule)),
+    )
+
+
+def _band_figures(
+    ratings: FloatArray, codes: IntArray | npt.NDArray[np.int8], rule: BandRule
+) -> Iterator[BandFigures]:
+    masks = [(name, codes == code) for code, name in enumerate(BANDS)]
+    for name, mask in [*masks, (ALL, np.ones(len(ratings), dtype=np.bool_))]:
+        part = ratings[mask]
+        good, poor = int((part >= rule.good).sum()), int((part < rule.poor).sum())
+        count = len(part)
+        yield BandFigures(
+            band=name,
+            segments=count,
+            fraction=count / len(ratings),
+            good=good / count if count else nan,
+            poor=poor / count if count else nan,
+            **dict(zip(("good_low", "good_high"), _share_interval(good, count), strict=True)),
+            **dict(zip(("poor_low", "poor_high"), _share_interval(poor, count), strict=True)),
+        )
+
+
+def _share_interval(hits: int, count: int) -> tuple[float, float]:
+    if not count:
+        return nan, nan
+    low, high = wilson_intervals(np.array([hits]), np.array([count]))
+    return float(low[0]), float(high[0])
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
+    if len(first) < 2 or not (np.ptp(first) and np.ptp(second)):  # noqa: PLR2004
+        return nan
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def _percent(fraction: float) -> str:
+    return MISSING if np.isnan(fraction) else f"{100 * fraction:.1f}%"
+
+
+def _bounds(low: float, high: float) -> str:
+    return MISSING if np.isnan(low) else f"{_percent(low)} – {_percent(high)}"
