@@ -104,24 +104,31 @@ class RatedScores:
 
 
 def rated_scores(
-    metric: Metric, ratings: Ratings, raters: Raters, progress: Progress = NO_PROGRESS
+    metric: Metric,
+    ratings: Ratings,
+    raters: Raters,
+    progress: Progress = NO_PROGRESS,
+    *,
+    as_they_are: bool = False,
 ) -> RatedScores:
     """Score what was rated, and put the ratings on the scale of the metric.
 
     Ratings of a panel are averaged where an output is rated again; those of one rater are not.
+    `as_they_are` leaves them on their own scale.
     """
     packed = packed_metric(metric)
     if raters == "panel":
         ratings = without_repeats(ratings)
     if ratings.segments is None:
         raise AdequaError(f"{ratings.name or 'The file'} has no texts to score.")
-    check_standardised(ratings)
+    if not as_they_are:
+        check_standardised(ratings)
     statistics = batched_statistics(metric, ratings.segments, progress.texts_scored)
     references = ratings.segments.references
     return RatedScores(
         scores=metric.segment_scores(statistics),
         texts=TextFeatures.of(ratings.segments, packed.references),
-        ratings=on_scale(ratings.scores, packed.score_map),
+        ratings=ratings.scores if as_they_are else on_scale(ratings.scores, packed.score_map),
         pairs=column_names(ratings.ids, len(ratings)),
         groups=tuple(texts[0].strip() for texts in references),
         data=ratings.name,
@@ -408,10 +415,13 @@ class Coverage(Result):
     pairs: tuple[PairCoverage, ...]
     total: PairCoverage
     signature: str
+    threshold: float | None = None  # of ratings on a scale of their own, which have no intervals
     selection: str = ""
     notes: tuple[str, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
+        if self.threshold is not None:
+            return (self._bands_table(),)
         return self._intervals_table(), self._bands_table()
 
     def _intervals_table(self) -> Table:
@@ -421,8 +431,8 @@ class Coverage(Result):
             Column("in the interval", align="right"),
             Column("95% interval", align="right"),
             Column("width", "number", decimals=3),
-            Column("one width", align="right"),
-            Column("", "number", decimals=3),
+            Column("of one width", align="right"),
+            Column("one width", "number", decimals=3),
             Column("expected error", "number", decimals=3),
             Column("error", "number", decimals=3),
             Column("correlation", "number", decimals=3),
@@ -444,37 +454,42 @@ class Coverage(Result):
         ]
         what = f"{counted(self.total.ratings, 'rating')} of {PEOPLE[self.raters]}"
         notes = (
-            "one width: the same for intervals that all have one width; error: mean distance of "
-            "score and rating; correlation: of expected errors with those of single segments",
+            "of one width: ratings in intervals that all have one width, as fitted, and that width "
+            "where it is cut off at 0 and 1",
+            "error: mean distance of score and rating; correlation: of the expected errors of "
+            "segments with their errors",
         )
         title = f"{self.dataset}: {self.level:.0%} intervals, {what}"
         return Table(columns, rows, title, notes)
 
     def _bands_table(self) -> Table:
-        rule = self.rule
+        good, poor = _limits(self.rule, self.threshold)
         columns = (
+            Column("pair"),
             Column("band"),
             Column("segments", "integer"),
             Column("fraction", align="right"),
-            Column(f"rating {rule.good:.3g} or more", align="right"),
+            Column(f"rating {good:.3g} or more", align="right"),
             Column("95% interval", align="right"),
-            Column(f"rating below {rule.poor:.3g}", align="right"),
+            Column(f"rating below {poor:.3g}", align="right"),
             Column("95% interval", align="right"),
         )
         rows: list[list[Cell]] = [
             [
-                each.band,
-                each.segments,
-                _percent(each.fraction),
-                _percent(each.good),
-                _bounds(each.good_low, each.good_high),
-                _percent(each.poor),
-                _bounds(each.poor_low, each.poor_high),
+                each.name,
+                band.band,
+                band.segments,
+                _percent(band.fraction),
+                _percent(band.good),
+                _bounds(band.good_low, band.good_high),
+                _percent(band.poor),
+                _bounds(band.poor_low, band.poor_high),
             ]
-            for each in self.total.bands
+            for each in self._rows
+            for band in each.bands
         ]
         notes = tuple(filter(None, (*self.notes, self.selection, self.signature)))
-        return Table(columns, rows, "bands", notes)
+        return Table(columns, rows, f"{self.dataset}: what people said of each band", notes)
 
     @property
     def _rows(self) -> tuple[PairCoverage, ...]:
@@ -507,6 +522,7 @@ class Coverage(Result):
             "raters": self.raters,
             "level": self.level,
             "bands": plain(self.rule),
+            "threshold": self.threshold,
             "selection": self.selection,
             "signature": self.signature,
             "pairs": [plain(each) for each in self.pairs],
@@ -522,6 +538,7 @@ def coverage(
     raters: Raters | None = None,
     level: float = DEFAULT_LEVEL,
     file: str | Path | None = None,
+    threshold: float | None = None,
     selection: Selection | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Coverage:
@@ -529,7 +546,9 @@ def coverage(
 
     `judgements` are ratings as `adequa.evaluate` takes them, standardised (DA's z scores). `raters`
     says what they are: "one" where each is that of one person, "panel" where each is the mean of
-    about 15. `file` names another file of `adequa train confidence`.
+    about 15. `file` names another file of `adequa train confidence`. With a `threshold`, ratings
+    are of any scale, such as MQM, and what counts is how many of each band are at least as high;
+    there are no intervals.
     """
     check_level(level)
     selection = settings_or_default(Selection, selection, "selection")
@@ -545,7 +564,9 @@ def coverage(
     with shared_metric(metric) as scorer:
         estimator = Estimator.of(scorer, raters=raters, level=level, file=file)
         progress.expect(len(chosen))
-        rated = rated_scores(scorer, chosen, estimator.raters, progress)
+        rated = rated_scores(
+            scorer, chosen, estimator.raters, progress, as_they_are=threshold is not None
+        )
         signature = str(scorer.segment_signature(_reference_count(chosen)))
     pairs = rows_by(rated.pairs)
     return Coverage(
@@ -554,10 +575,12 @@ def coverage(
         level=level,
         rule=estimator.model.rule,
         pairs=tuple(
-            pair_coverage(name, rated.select(rows), estimator) for name, rows in pairs.items()
+            pair_coverage(name, rated.select(rows), estimator, threshold)
+            for name, rows in pairs.items()
         ),
-        total=pair_coverage(ALL, rated, estimator),
+        total=pair_coverage(ALL, rated, estimator, threshold),
         signature=signature,
+        threshold=threshold,
         selection=str(selection),
         notes=(*loaded.file_rows.notes(), *notes),
     )
@@ -567,10 +590,15 @@ def _reference_count(ratings: Ratings) -> int | None:
     return None if ratings.segments is None else ratings.segments.reference_count
 
 
-def pair_coverage(name: str, rated: RatedScores, estimator: Estimator) -> PairCoverage:
-    """Measure intervals, expected errors and bands on ratings."""
+def pair_coverage(
+    name: str, rated: RatedScores, estimator: Estimator, threshold: float | None = None
+) -> PairCoverage:
+    """Measure intervals, expected errors and bands on ratings; with a threshold, bands alone."""
     ratings, scores, level = rated.ratings, rated.scores, estimator.level
     estimates = estimator.model.estimate(scores, rated.texts, raters=estimator.raters, level=level)
+    bands = tuple(_band_figures(ratings, estimates.band, *_limits(estimator.model.rule, threshold)))
+    if threshold is not None:
+        return PairCoverage(name, len(rated), *(nan,) * 9, bands=bands)
     inside = _inside(ratings, estimates.low, estimates.high)
     low, high = _share_interval(int(inside.sum()), len(rated))
     model = estimator.model.model(estimator.raters)
@@ -588,26 +616,35 @@ def pair_coverage(name: str, rated: RatedScores, estimator: Estimator) -> PairCo
         expected_error=float(estimates.error.mean()),
         error=float(errors.mean()),
         correlation=_correlation(estimates.error, errors),
-        bands=tuple(_band_figures(ratings, estimates.band, estimator.model.rule)),
+        bands=bands,
     )
 
 
+def _limits(rule: BandRule, threshold: float | None) -> tuple[float, float]:
+    """The least good rating, and that below which all are poor."""
+    return (rule.good, rule.poor) if threshold is None else (threshold, threshold)
+
+
 def _band_figures(
-    ratings: FloatArray, codes: IntArray | npt.NDArray[np.int8], rule: BandRule
+    ratings: FloatArray, codes: npt.NDArray[np.int8], least_good: float, least_fair: float
 ) -> Iterator[BandFigures]:
     masks = [(name, codes == code) for code, name in enumerate(BANDS)]
     for name, mask in [*masks, (ALL, np.ones(len(ratings), dtype=np.bool_))]:
         part = ratings[mask]
-        good, poor = int((part >= rule.good).sum()), int((part < rule.poor).sum())
+        good, poor = int((part >= least_good).sum()), int((part < least_fair).sum())
         count = len(part)
+        good_low, good_high = _share_interval(good, count)
+        poor_low, poor_high = _share_interval(poor, count)
         yield BandFigures(
             band=name,
             segments=count,
             fraction=count / len(ratings),
             good=good / count if count else nan,
+            good_low=good_low,
+            good_high=good_high,
             poor=poor / count if count else nan,
-            **dict(zip(("good_low", "good_high"), _share_interval(good, count), strict=True)),
-            **dict(zip(("poor_low", "poor_high"), _share_interval(poor, count), strict=True)),
+            poor_low=poor_low,
+            poor_high=poor_high,
         )
 
 

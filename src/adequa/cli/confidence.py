@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adequa.cli.inputs import MetricLoader
-from adequa.cli.meta_evaluation import DatasetName, selection_of, write_with_notes
+from adequa.cli.meta_evaluation import (
+    DatasetName,
+    ExcludeReferences,
+    selection_of,
+    write_with_notes,
+)
 from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
@@ -20,7 +25,6 @@ from adequa.cli.options import (
     Quiet,
     QuotingName,
     QuotingOption,
-    RatersName,
     RatersOption,
     Split,
     complete_metric,
@@ -137,8 +141,16 @@ def coverage(
     raters: RatersOption = None,
     level: IntervalLevel = 0.9,
     confidence_file: ConfidenceFile = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="For ratings of any scale, such as MQM: only how many of each band are X or more.",
+        ),
+    ] = None,
     lp: Pairs = None,
     split: Split = None,
+    exclude_references: ExcludeReferences = False,
     quoting: QuotingOption = QuotingName.auto,
     format_: FormatOption = None,
     no_cache: NoCache = False,
@@ -148,7 +160,7 @@ def coverage(
 ) -> None:
     """Measure how often human ratings are in the intervals of `adequa score --confidence`.
 
-    The ratings are standardised (DA's z scores). --raters one says that each is of one person;
+    The ratings are standardised (DA's z scores). --raters one says that each is that of one person;
     without it, each is the mean of a panel.
     """
     from adequa.agreement.coverage import coverage as measure_coverage
@@ -162,14 +174,11 @@ def coverage(
         result = measure_coverage(
             judgements,
             scorer,
-            raters=_raters(raters),
+            raters=None if raters is None else raters.value,
             level=level,
             file=confidence_file,
-            selection=selection_of(lp, split, None, False, False),
+            threshold=threshold,
+            selection=selection_of(lp, split, None, exclude_references, False),
             progress=work,
         )
     write_with_notes(result, scorer.remarks(), writing, output, quiet=quiet)
-
-
-def _raters(raters: RatersName | None) -> Raters | None:
-    return None if raters is None else raters.value

@@ -305,10 +305,11 @@ RatersOption = Annotated[
         "are wider. Default: panel.",
     ),
 ]
-IntervalLevel = Annotated[
-    float,
-    typer.Option("--level", metavar="X", help="Probability of the intervals, from 0.5 to 0.99."),
-]
+_LEVEL = typer.Option(
+    "--level", metavar="X", help="Probability of the intervals, from 0.5 to 0.99. Default: 0.9."
+)
+IntervalLevel = Annotated[float, _LEVEL]
+IntervalLevelOrDefault = Annotated[float | None, _LEVEL]
 ConfidenceFile = Annotated[
     str | None,
     typer.Option(

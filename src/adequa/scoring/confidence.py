@@ -26,19 +26,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from adequa.encoders.surface import SURFACE, surface_features
 from adequa.errors import AdequaError
-from adequa.learned.packed.metric import Adequa, PackedPair, ScoreMap
 from adequa.metrics.base import Metric, check_between, check_choice
-from adequa.metrics.english import looks_foreign
 from adequa.metrics.language import read_language, warn_of_languages
 from adequa.metrics.registry import shared_metric
-from adequa.metrics.saved import DIGITS
 from adequa.segments import (
     FloatArray,
     Frame,
@@ -50,7 +46,13 @@ from adequa.segments import (
     concatenate,
     reduce_pairs,
 )
-from adequa.tables import Column, LazyRows, Result, Row, Table
+from adequa.tables import Column, LazyRows, Result, Row, Table, plain
+
+if TYPE_CHECKING:
+    from adequa.learned.packed.metric import PackedPair
+
+# What reads texts and models is imported where it is used: every verb that scores imports this
+# module, and few ask for confidence.
 
 CONFIDENCE = "confidence.json"  # beside the weights that it was fitted for
 FORMAT = 1
@@ -66,9 +68,6 @@ Bands: TypeAlias = npt.NDArray[np.int8]  # index into BANDS
 LEVELS: Final = np.arange(50, 100) / 100  # of the stored radii; others lie between
 DEFAULT_LEVEL = 0.9
 
-# A similarity that knows nothing of meaning: where it and the score disagree, errors are larger.
-_OVERLAP = [SURFACE.index(f"character_bigram_{part}") for part in ("precision", "recall")]
-_LENGTH = SURFACE.index("length")
 FEATURES: Final = ("score", "squared_score", "length", "overlap")
 
 QUANTILES: Final = 100  # of the stored distribution
@@ -79,17 +78,24 @@ class TextFeatures:
     """What is known of segments without people and without the model."""
 
     length: FloatArray  # logarithm of the mean length, 1 from 1000 characters on
-    overlap: FloatArray  # of character bigrams, from 0 to 1
+    # Of character bigrams, from 0 to 1: where a similarity that knows nothing of meaning disagrees
+    # with the score, errors are larger.
+    overlap: FloatArray
     foreign: npt.NDArray[np.bool_]  # hypotheses that are plainly not English
 
     @classmethod
     def of(cls, segments: Segments, references: Reduction = "best") -> TextFeatures:
         """Compute the features; of multiple references the best or the mean overlap counts."""
+        from adequa.encoders.surface import SURFACE, surface_features  # noqa: PLC0415
+        from adequa.metrics.english import looks_foreign  # noqa: PLC0415
+
         pairs = segments.pairs()
         rows = surface_features(pairs.hypotheses, pairs.references).astype(np.float64)
-        overlap = rows[:, _OVERLAP].sum(axis=1) / 2
+        columns = dict(zip(SURFACE, rows.T, strict=True))
+        precision, recall = (columns[f"character_bigram_{of}"] for of in ("precision", "recall"))
+        overlap = (precision + recall) / 2
         return cls(
-            length=reduce_pairs(rows[:, _LENGTH], pairs.segment, "mean"),
+            length=reduce_pairs(columns["length"], pairs.segment, "mean"),
             overlap=reduce_pairs(overlap, pairs.segment, references),
             foreign=looks_foreign(segments.hypotheses),
         )
@@ -287,6 +293,44 @@ class Estimates:
         )
 
 
+@dataclass(slots=True)
+class RunningEstimates:
+    """The estimates of a system, whose segments come in batches."""
+
+    keep_segments: bool
+    errors: float = 0.0  # sum
+    counts: IntArray = field(default_factory=lambda: np.zeros(len(BANDS), dtype=np.intp))
+    outside: int = 0
+    parts: list[Estimates] = field(default_factory=list)
+
+    def add(self, estimates: Estimates) -> None:
+        """Add a batch."""
+        self.errors += float(estimates.error.sum())
+        self.counts += np.bincount(estimates.band, minlength=len(BANDS))
+        self.outside += int(estimates.outside.sum())
+        if self.keep_segments:
+            self.parts.append(estimates)
+
+    def summary(self) -> SystemConfidence:
+        """Summarise all batches so far."""
+        return SystemConfidence(
+            error=self.errors / max(int(self.counts.sum()), 1),
+            fractions=band_fractions(self.counts),
+            outside=self.outside,
+            segments=Estimates.concatenate(self.parts) if self.parts else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemConfidence:
+    """How sure the scores of one system are."""
+
+    error: float  # mean expected distance of score and rating
+    fractions: Mapping[str, float]  # of the segments, by band
+    outside: int  # segments unlike those that people rated
+    segments: Estimates | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceModel:
     """The content of confidence.json: what was fitted for the weights of one metric."""
@@ -380,6 +424,8 @@ def read_confidence(path: Path) -> ConfidenceModel:
 
 def packed_metric(metric: Metric) -> PackedPair:
     """Return the packed metric behind a metric; raise where it is of another kind."""
+    from adequa.learned.packed.metric import Adequa, PackedPair  # noqa: PLC0415
+
     if isinstance(metric, Adequa):
         return metric.packed
     if isinstance(metric, PackedPair):
@@ -397,7 +443,6 @@ class Estimator:
     raters: Raters
     level: float
     references: Reduction
-    score_map: ScoreMap
 
     @classmethod
     def of(
@@ -409,6 +454,8 @@ class Estimator:
         file: str | Path | None = None,
     ) -> Estimator:
         """Load the confidence of a metric: from a file, or from the one beside its weights."""
+        from adequa.metrics.saved import DIGITS  # noqa: PLC0415
+
         packed = packed_metric(metric)
         check_level(level)
         path = packed.folder / CONFIDENCE if file is None else Path(file)
@@ -429,7 +476,6 @@ class Estimator:
             raters=model.default_raters if raters is None else raters,
             level=level,
             references=packed.references,
-            score_map=packed.score_map,
         )
 
     def __call__(self, segments: Segments, scores: FloatArray) -> Estimates:
@@ -437,16 +483,24 @@ class Estimator:
         texts = TextFeatures.of(segments, self.references)
         return self.model.estimate(scores, texts, raters=self.raters, level=self.level)
 
-    def notes(self) -> tuple[str, ...]:
-        """What the columns of a table mean."""
+    def notes(self, *, segments: bool) -> tuple[str, ...]:
+        """What the columns of a table of segments, or of systems, mean."""
         rule = self.model.rule
         likely = f"with a probability of {rule.probability:.0%} or more"
+        people = PEOPLE[self.raters]
         return (
-            f"low, high: {self.level:.0%} interval of the rating by {PEOPLE[self.raters]}; error: "
-            "expected distance of score and rating",
+            f"low, high: {self.level:.0%} interval of the rating by {people}; error: expected "
+            "distance of score and rating"
+            if segments
+            else f"error: mean expected distance of a segment's score and its rating by {people}; "
+            "publish, check, redo: fractions of the segments",
             f"publish: the rating is {rule.good:.3g} or more, {likely}; redo: it is below "
             f"{rule.poor:.3g}, {likely}; check: all others",
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the intervals and bands are."""
+        return {"level": self.level, "raters": self.raters, "bands": plain(self.model.rule)}
 
 
 def check_level(level: float) -> None:
@@ -567,7 +621,7 @@ def confidence(
         level=level,
         raters=estimator.raters,
         notes=(
-            *estimator.notes(),
+            *estimator.notes(segments=True),
             str(scores.signature),
             *scores.remarks,
             *((outside_note("the system", outside, len(segments)),) if outside else ()),
