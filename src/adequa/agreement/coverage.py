@@ -26,10 +26,10 @@ from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.selection import Selection, selected
 from adequa.datasets.load import JudgementData, load_dataset
 from adequa.errors import AdequaError, counted
-from adequa.judgements import Ratings, without_repeats
+from adequa.judgements import Ratings, identified, without_repeats
 from adequa.learned.folds import grouped_folds
 from adequa.learned.packed.metric import ScoreMap
-from adequa.metrics.base import Metric, batched_statistics
+from adequa.metrics.base import Metric, batched_statistics, check_choice
 from adequa.metrics.registry import shared_metric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.scoring.confidence import (
@@ -325,7 +325,7 @@ class FittedConfidence(Result):
 
 
 def fit_confidence(
-    ratings: Mapping[Raters, Ratings],
+    ratings: Mapping[Raters, JudgementData],
     metric: str | Metric = "adequa",
     *,
     rule: BandRule | None = None,
@@ -334,23 +334,35 @@ def fit_confidence(
 ) -> FittedConfidence:
     """Fit the confidence of a metric on ratings of one rater each, of panels, or on both.
 
-    The ratings are standardised (DA's z scores), higher is better, and not those that the metric
-    was trained on. `FittedConfidence.model.to_json()` is the content of confidence.json.
+    `ratings` has judgements under "one", "panel" or both. They are standardised (DA's z scores),
+    higher is better, and not those that the metric was trained on.
+    `FittedConfidence.model.to_json()` is the content of confidence.json.
     """
-    if not ratings:
-        raise AdequaError("Confidence is fitted on ratings; give those of one rater, or of panels.")
+    if not isinstance(ratings, Mapping) or not ratings:
+        raise AdequaError('ratings must be a dictionary with ratings under "one", "panel" or both.')
+    for key in ratings:
+        check_choice("raters", key, RATERS)
+    loaded_ratings = {raters: _ratings(data) for raters, data in ratings.items()}
     models: dict[Raters, RatingModel] = {}
     transfers: list[PairTransfer] = []
     with shared_metric(metric) as loaded:
         packed = packed_metric(loaded)
-        progress.expect(sum(map(len, ratings.values())))
+        progress.expect(sum(map(len, loaded_ratings.values())))
         for raters in RATERS:
-            if raters in ratings:
-                rated = rated_scores(loaded, ratings[raters], raters, progress)
+            if raters in loaded_ratings:
+                rated = rated_scores(loaded, loaded_ratings[raters], raters, progress)
                 models[raters] = fit_model(rated, seed)
                 transfers += _transfers(rated, raters, seed)
         model = ConfidenceModel(packed.digest_, models, rule or BandRule())
         return FittedConfidence(model, tuple(transfers), loaded.name)
+
+
+def _ratings(data: JudgementData) -> Ratings:
+    loaded = load_dataset(data)
+    if not isinstance(loaded, Ratings):
+        name = identified(loaded).name or "The file"
+        raise AdequaError(f"{name} holds no ratings of segments, which confidence is about.")
+    return loaded
 
 
 def _transfers(rated: RatedScores, raters: Raters, seed: int) -> Iterator[PairTransfer]:
@@ -552,12 +564,7 @@ def coverage(
     """
     check_level(level)
     selection = settings_or_default(Selection, selection, "selection")
-    loaded = load_dataset(judgements)
-    if not isinstance(loaded, Ratings):
-        raise AdequaError(
-            f"{loaded.name if hasattr(loaded, 'name') else 'The file'} holds no ratings of "
-            "segments, which coverage is measured on."
-        )
+    loaded = _ratings(judgements)
     chosen, notes = selected(loaded, selection, Protocol())
     if not isinstance(chosen, Ratings):
         raise TypeError("a selection of ratings holds ratings")

@@ -158,10 +158,11 @@ def coverage(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how often human ratings are in the intervals of `adequa score --confidence`.
+    """Measure how often human ratings are in the intervals of scores.
 
-    The ratings are standardised (DA's z scores). --raters one says that each is that of one person;
-    without it, each is the mean of a panel.
+    The intervals are those of `adequa score --confidence`. The ratings are standardised (DA's z
+    scores). --raters one says that each is that of one person; without it, each is the mean of a
+    panel.
     """
     from adequa.agreement.coverage import coverage as measure_coverage
     from adequa.datasets.load import load_dataset

@@ -24,7 +24,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -505,9 +504,10 @@ class Estimator:
 
 def check_level(level: float) -> None:
     """Raise unless there are intervals of this level."""
-    if not (isfinite(level) and LEVELS[0] <= level <= LEVELS[-1]):
+    is_number = isinstance(level, (int, float))
+    if not (is_number and LEVELS[0] <= level <= LEVELS[-1]):
         raise AdequaError(
-            f"The level of intervals is from {LEVELS[0]:g} to {LEVELS[-1]:g}, not {level:g}."
+            f"The level of intervals is a number from {LEVELS[0]:g} to {LEVELS[-1]:g}, not {level}."
         )
 
 
