@@ -518,7 +518,8 @@ def test_coverage_on_judgements_that_nothing_was_fitted_on(name: str, raters: An
     ratings = load_dataset(name)
     assert isinstance(ratings, Ratings)
     some = ratings.select(np.arange(0, len(ratings), len(ratings) // 800))
-    measured = adequa.coverage(some, METRIC, raters=raters)
+    measured = adequa.coverage(some, METRIC)
+    assert measured.raters == raters  # which is known of a named dataset
     assert measured.total.covered == pytest.approx(0.89, abs=0.035)
     assert measured.total.width < measured.total.constant_width
     assert measured.total.correlation > 0

@@ -25,6 +25,7 @@ from adequa.agreement.groups import ALL, column_names, rows_by
 from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.selection import Selection, selected
 from adequa.datasets.load import JudgementData, load_dataset
+from adequa.datasets.registry import DATASETS
 from adequa.errors import AdequaError, counted
 from adequa.judgements import Ratings, identified, without_repeats
 from adequa.learned.folds import grouped_folds
@@ -558,9 +559,9 @@ def coverage(
 
     `judgements` are ratings as `adequa.evaluate` takes them, standardised (DA's z scores). `raters`
     says what they are: "one" where each is that of one person, "panel" where each is the mean of
-    about 15. `file` names another file of `adequa train confidence`. With a `threshold`, ratings
-    are of any scale, such as MQM, and what counts is how many of each band are at least as high;
-    there are no intervals.
+    about 15; by default what is known of a named dataset, else "panel". `file` names another file
+    of `adequa train confidence`. With a `threshold`, ratings are of any scale, such as MQM, and
+    what counts is how many of each band are at least as high; there are no intervals.
     """
     check_level(level)
     selection = settings_or_default(Selection, selection, "selection")
@@ -568,6 +569,8 @@ def coverage(
     chosen, notes = selected(loaded, selection, Protocol())
     if not isinstance(chosen, Ratings):
         raise TypeError("a selection of ratings holds ratings")
+    if raters is None:
+        raters = _raters_of(loaded.name)
     with shared_metric(metric) as scorer:
         estimator = Estimator.of(scorer, raters=raters, level=level, file=file)
         progress.expect(len(chosen))
@@ -591,6 +594,12 @@ def coverage(
         selection=str(selection),
         notes=(*loaded.file_rows.notes(), *notes),
     )
+
+
+def _raters_of(name: str) -> Raters | None:
+    """Who gave the ratings of a named dataset; None where that is unknown."""
+    known = DATASETS[name].raters if name in DATASETS else ""
+    return known or None
 
 
 def _reference_count(ratings: Ratings) -> int | None:

@@ -84,7 +84,11 @@ def train_confidence(
     metric: PackedMetric = "adequa",
     good: Annotated[
         float,
-        typer.Option(metavar="X", help="Least rating, from 0 to 1, of what is to be published."),
+        typer.Option(
+            metavar="X",
+            help="Least rating, from 0 to 1, of what is to be published.",
+            show_default="2/3",
+        ),
     ] = 2 / 3,
     poor: Annotated[
         float,
@@ -139,7 +143,7 @@ def coverage(
     dataset: DatasetName,
     metric: PackedMetric = "adequa",
     raters: RatersOption = None,
-    level: IntervalLevel = 0.9,
+    level: IntervalLevel = None,
     confidence_file: ConfidenceFile = None,
     threshold: Annotated[
         float | None,
@@ -161,11 +165,12 @@ def coverage(
     """Measure how often human ratings are in the intervals of scores.
 
     The intervals are those of `adequa score --confidence`. The ratings are standardised (DA's z
-    scores). --raters one says that each is that of one person; without it, each is the mean of a
+    scores). --raters one says that each is that of one person, and panel that it is the mean of a
     panel.
     """
     from adequa.agreement.coverage import coverage as measure_coverage
     from adequa.datasets.load import load_dataset
+    from adequa.scoring.confidence import DEFAULT_LEVEL
 
     writing = chosen_format(format_, output)
     check_outputs({"-o": output}, [dataset])
@@ -176,7 +181,7 @@ def coverage(
             judgements,
             scorer,
             raters=None if raters is None else raters.value,
-            level=level,
+            level=DEFAULT_LEVEL if level is None else level,
             file=confidence_file,
             threshold=threshold,
             selection=selection_of(lp, split, None, exclude_references, False),

@@ -302,14 +302,17 @@ RatersOption = Annotated[
     typer.Option(
         "--raters",
         help="Intervals for the mean rating of a panel, or for the rating of one person, which "
-        "are wider. Default: panel.",
+        "are wider. Default: panel, or what is known of a named dataset.",
     ),
 ]
-_LEVEL = typer.Option(
-    "--level", metavar="X", help="Probability of the intervals, from 0.5 to 0.99. Default: 0.9."
-)
-IntervalLevel = Annotated[float, _LEVEL]
-IntervalLevelOrDefault = Annotated[float | None, _LEVEL]
+IntervalLevel = Annotated[
+    float | None,
+    typer.Option(
+        "--level",
+        metavar="X",
+        help="Probability of the intervals, from 0.5 to 0.99. Default: 0.9.",
+    ),
+]
 ConfidenceFile = Annotated[
     str | None,
     typer.Option(
