@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adequa
-from adequa.agreement.coverage import (
+from adequa.agreement.confidence import (
     RatedScores,
     conformal_quantiles,
     fit_model,

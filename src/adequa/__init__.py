@@ -66,7 +66,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from adequa.agreement.coverage import coverage, fit_confidence
+    from adequa.agreement.confidence import fit_confidence
+    from adequa.agreement.coverage import coverage
     from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.error_analysis import AnalysisSettings, analyse
     from adequa.agreement.evaluate import evaluate
@@ -145,7 +146,7 @@ _MODULES = {
     "detect_language": "adequa.languages",
     "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
-    "fit_confidence": "adequa.agreement.coverage",
+    "fit_confidence": "adequa.agreement.confidence",
     "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",
     "load_encoder": "adequa.encoders.registry",

@@ -110,7 +110,7 @@ def train_confidence(
     `adequa score --confidence` reads the file with --confidence-file FILE, or as confidence.json
     in the folder of the metric. The ratings must not be those that the metric was trained on.
     """
-    from adequa.agreement.coverage import fit_confidence
+    from adequa.agreement.confidence import fit_confidence
     from adequa.scoring.confidence import BandRule
 
     writing = chosen_format(format_, None)

@@ -15,8 +15,8 @@ Predictive Inference for Regression, §5.2, with medians). Ratings are on the sc
 one beyond an end of the scale counts as that end.
 
 There are two kinds of ratings: that of one rater, and the mean of a panel of about 15. The first
-differ much more, so that their intervals are wider. `adequa.agreement.coverage` fits the file and
-measures how many ratings are in the intervals.
+differ much more, so that their intervals are wider. `adequa.agreement.confidence` fits the file,
+and `adequa.agreement.coverage` measures how many ratings are in the intervals.
 """
 
 from __future__ import annotations
