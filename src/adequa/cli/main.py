@@ -46,6 +46,10 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
             "meta_evaluation:differences",
             "Count how often people agree with a score difference, by size.",
         ),
+        "coverage": (
+            "confidence:coverage",
+            "Measure how often human ratings are in the intervals of scores.",
+        ),
         "analyse": ("analyse:analyse", "Analyse which good outputs two metrics find or miss."),
         "robustness": (
             "robustness:robustness",
