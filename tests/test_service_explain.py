@@ -20,7 +20,7 @@ from adequa.pretrained import ranker_folder
 from adequa.segments import Segments
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
-from adequa.service.limits import Limits
+from adequa.service.limits import Limits, RequestError
 from live_service import JSON, LINES, Live, served, until
 from test_cli import EXAMPLES
 
@@ -202,6 +202,16 @@ def test_limits_allow_what_they_say(live: Live) -> None:
     long = [{"mt": "a " * 1_900, "ref": "b " * 1_900}]  # one segment is never too much
     assert len(explained(live, rows=long, metric="wer")["segments"]) == 1
     assert "takes application/json" in error(live.post("/v1/explain", "", LINES), 415)
+
+
+def test_a_metric_of_whole_corpora_explains_fewer_segments_of_large_ones() -> None:
+    texts = Segments(("a",) * 20_000, (("b",),) * 20_000)
+    check = Limits().check_explanation
+    assert check([texts], 1_666, thorough=False) == 1_666
+    assert check([texts], 64, thorough=False, needs_whole_corpus=True) == 64
+    for worst, thorough in ((65, False), (17, True)):
+        with pytest.raises(RequestError, match=f"There are {worst} segments"):
+            check([texts], worst, thorough=thorough, needs_whole_corpus=True)
 
 
 def test_the_client_explains(live: Live) -> None:

@@ -411,7 +411,10 @@ def _add_explain(app: FastAPI, service: Service) -> None:
         request: ExplainRequest, texts: RequestedTexts, queue: MetricQueue
     ) -> BackgroundTask[dict[str, Any]]:
         count = service.limits.check_explanation(
-            texts.systems.values(), request.worst, thorough=request.thorough
+            texts.systems.values(),
+            request.worst,
+            thorough=request.thorough,
+            needs_whole_corpus=queue.metric.needs_whole_corpus,
         )
         queue.check_capacity()
 

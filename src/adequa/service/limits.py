@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 
 from adequa.errors import AdequaError
+from adequa.explanation.explain import CHUNK
 from adequa.segments import Segments
 
 JSON = "application/json"
@@ -177,13 +178,21 @@ class Limits:
             )
 
     def check_explanation(
-        self, systems: Iterable[Segments], worst: int | None, *, thorough: bool
+        self,
+        systems: Iterable[Segments],
+        worst: int | None,
+        *,
+        thorough: bool,
+        needs_whole_corpus: bool = False,
     ) -> int:
         """The number of segments to explain; raises if that would take too long."""
         lengths = sorted(length for segments in systems for length in _lengths(segments))
         count = len(lengths) if worst is None else min(worst, len(lengths))
         kind = "thoroughly " if thorough else ""
-        most = max(self.explained // THOROUGH, 1) if thorough else self.explained
+        most = self.explained
+        if needs_whole_corpus:  # which is scored again for variants of so many segments at a time
+            most = min(most, CHUNK * self.segments // max(len(lengths), 1))
+        most = max(most // (THOROUGH if thorough else 1), 1)
         if count > most:
             raise RequestError(
                 413,
