@@ -41,6 +41,7 @@ from adequa.cli.output import (
 from adequa.comparison.settings import (
     ALPHA,
     CONFIDENCE,
+    EXPLAINED_OUTPUTS,
     RESAMPLES,
     SEED,
     SWAPS,
@@ -63,6 +64,16 @@ Report = Annotated[
 ]
 Title = Annotated[
     str, typer.Option(metavar="TEXT", help="Title of the report, such as the test set's name.")
+]
+Explain = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Number of random segments for which to explain what each difference from the "
+        f"reference costs. Default: with a report, about {EXPLAINED_OUTPUTS} outputs of all "
+        "systems; else 0.",
+    ),
 ]
 Resamples = Annotated[int, typer.Option(metavar="N", help="Number of bootstrap resamples.")]
 Swaps = Annotated[
@@ -88,6 +99,7 @@ def compare(
     metric: ComparedMetrics = None,
     report: Report = None,
     title: Title = "",
+    explain: Explain = None,
     examples: Annotated[
         int, typer.Option(min=0, max=1000, metavar="N", help="Number of examples of each kind.")
     ] = 2,
@@ -160,6 +172,7 @@ def compare(
         systems=systems,
         language=language,
     )
+    has_page = report is not None or chosen is Format.html
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
     comparison = compare_files(
@@ -171,6 +184,7 @@ def compare(
         language=language,
         known_words=known_words,
         people=people,
+        explain=explain if explain is not None or has_page else 0,
         quiet=quiet,
     )
     comparison = replace(comparison, test_set=name_of_test_set(reference or [], input_))
@@ -198,6 +212,7 @@ def compare_files(
     language: str | None = None,
     known_words: str | None = None,
     people: str | None = None,
+    explain: int | None = 0,
     quiet: bool,
 ) -> Comparison:
     """Read, score and compare, with progress on a terminal; `settings` takes names of metrics."""
@@ -225,6 +240,7 @@ def compare_files(
             language=stream.target,
             known_words=words,
             people=people,
+            explain=explain,
             progress=work,
         )
     if metrics:

@@ -18,6 +18,7 @@ from adequa.agreement.protocol import settings_or_default
 from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
+from adequa.comparison.explained import explain_outputs, explaining_source
 from adequa.comparison.results import Comparison, Dimension
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import (
@@ -81,6 +82,7 @@ def compare(
     people: str | Path | None = None,
     layout: ReferenceLayout | None = None,
     language: str | TargetLanguage | None = None,
+    explain: int | None = 0,
 ) -> Comparison:
     """Compare systems, given by name with one output per segment; the first is the baseline.
 
@@ -90,7 +92,9 @@ def compare(
     `references`, `layout` and `language` are those of `score`. `metrics` are names with settings,
     folders, files of scores, or objects; by default those that ship and know the language.
     `known_words` are texts whose words are known, such as training data, and `people` is a file
-    that `adequa differences --level system --format json` wrote.
+    that `adequa differences --level system --format json` wrote. `explain` is the number of random
+    segments in which the result says what each difference from the reference costs, under
+    `comparison.explanation`; None stands for as many as the report of the command line has.
 
     >>> systems = {"old": ["a cat", "a dog", "a cow"], "new": ["the cat", "a dog", "one cow"]}
     >>> comparison = compare(systems, ["the cat", "a dog", "a cow"], metrics=["wer"])
@@ -99,8 +103,9 @@ def compare(
     """
     outputs = outputs_of(systems, references, sources=sources, documents=documents, layout=layout)
     comparison = compare_outputs(
-        outputs, metrics, settings, known_words=known_words, people=people, language=language
-    )
+        outputs, metrics, settings, known_words=known_words, people=people, language=language,
+        explain=explain,
+    )  # fmt: skip
     warn_of_languages((each.warning for each in comparison.metrics), comparison.notes)
     return comparison
 
@@ -113,6 +118,7 @@ def compare_outputs(
     language: str | TargetLanguage | None = None,
     known_words: Iterable[str] | None = None,
     people: str | Path | None = None,
+    explain: int | None = 0,
     progress: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> Comparison:
@@ -130,6 +136,7 @@ def compare_outputs(
         resolved = tuple(source.for_language(target) for source in resolved)
     # Files are read before the long work, so that one that cannot be read costs none.
     agreement = _agreement(resolved, people)
+    explaining = explaining_source(resolved, explain)
     words = None if known_words is None else vocabulary(outputs, known_words)
     statistics = [metric_statistics(source, outputs, progress, compute) for source in resolved]
     progress.stage("Resampling")
@@ -146,6 +153,13 @@ def compare_outputs(
     )
     checks = tuple(chain.from_iterable(outputs.language_notes(target)))
     remarks = tuple(scoring_notes(resolved)) if compute is Metric.checked_statistics else ()
+
+    explanation = None
+    if explaining is not None:
+        explanation = explain_outputs(
+            outputs, explaining, explain, seed=settings.seed, language=target, progress=progress,
+            compute=compute,
+        )  # fmt: skip
 
     def split() -> tuple[Dimension, ...]:
         return score_buckets(statistics, segment_features(outputs, words), settings)
@@ -166,6 +180,7 @@ def compare_outputs(
             *too_few_differences(compared, outputs.names, settings),
         ),
         frequencies=words,
+        explanation=explanation,
     )
 
 

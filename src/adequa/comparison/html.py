@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from adequa.comparison.explained import losses_on_page, pieces_on_page
 from adequa.comparison.results import Comparison, Dimension, rounding_tolerance
 from adequa.comparison.words import MAX_NGRAMS
 from adequa.languages import language_name
@@ -32,11 +33,12 @@ from adequa.version import __version__
 
 _ASSETS = resources.files("adequa.comparison") / "assets"
 _SCRIPTS = (
-    *("core.js", "words.js", "verdict.js", "leaderboard.js", "pairs.js", "charts.js", "scatter.js"),
-    *("buckets.js", "ngrams.js", "segments.js", "export.js", "start.js"),
+    *("core.js", "words.js", "verdict.js", "leaderboard.js", "pairs.js", "losses.js", "charts.js"),
+    *("scatter.js", "buckets.js", "ngrams.js", "explained.js", "segments.js", "export.js"),
+    "start.js",
 )
 _STANDALONE_SCRIPT = "standalone.js"  # starts with the data embedded in the page
-_STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "media.css")
+_STYLES = ("base.css", "tables.css", "charts.css", "segments.css", "explained.css", "media.css")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _MEDIUM, _HIGH = 6, 9  # levels of compression
 _LARGE = 20_000_000  # bytes from which the highest level takes too long
@@ -77,11 +79,19 @@ def page_content(comparison: Comparison, title: str = "", day: date | None = Non
     title = title or f"Comparison of {names}"
     content = comparison.to_dict(segments=False)
     buckets, _ = content.pop("buckets"), content.pop("ngrams")
+    explanation = comparison.explanation
+    if explanation is not None:
+        content["explanation"] = losses_on_page(explanation)
     table, *_ = comparison.tables()
     return PageContent(
         title,
         {"title": title, "date": _date_in_words(day), **_summary(comparison, content)},
-        {**_segments(comparison), "dimensions": buckets, "ngrams": _ngrams(comparison)},
+        {
+            **_segments(comparison),
+            "dimensions": buckets,
+            "ngrams": _ngrams(comparison),
+            **({} if explanation is None else {"explained": pieces_on_page(explanation)}),
+        },
         f"<p>{html_text(comparison.verdict())}</p>{table.to_html()}",
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from adequa.comparison.compare import Outputs
     from adequa.comparison.words import NgramDifference, WordStatistics
+    from adequa.explanation.results import Explanation
 
 NAN = float("nan")
 EXAMPLES = 2  # segments shown of each kind
@@ -250,6 +251,7 @@ class Comparison(Result):
     frequencies: Mapping[str, int] | None = None  # of words, where a text was given for them
     test_set: str = ""  # name of the test set, such as that of the file of references
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
+    explanation: Explanation | None = None  # of a sample of the segments, for all systems
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -425,6 +427,10 @@ class Comparison(Result):
             "ngrams": self._ngram_dicts(),
             "notes": list(self.notes),
         }
+        if self.explanation is not None:
+            from adequa.comparison.explained import explanation_dict  # noqa: PLC0415 - seldom used
+
+            content["explanation"] = explanation_dict(self.explanation)
         if segments:
             content["segments"] = self._segment_dicts()
             content["disagreements"] = [

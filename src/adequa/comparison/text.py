@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
+from adequa.comparison.explained import loss_tables
 from adequa.comparison.results import (
     Bucket,
     BucketScores,
@@ -61,6 +62,7 @@ def comparison_tables(comparison: Comparison, *, aligned: bool = False) -> tuple
     has_segments = any(metric.segments is not None for metric in comparison.metrics)
     if comparison.dimensions and has_segments:
         tables.append(_bucket_table(comparison, " " if aligned else ""))
+    tables += loss_tables(comparison)
     tables[-1] = replace(tables[-1], notes=tuple(_legend(comparison)))
     return tuple(tables)
 

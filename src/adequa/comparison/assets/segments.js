@@ -59,6 +59,12 @@ const FILTERS = {
   ],
 };
 
+// Filters of explained segments, by the severity that a piece of a selected system has at least.
+const SEVERITY_FILTERS = {
+  critical: ["with a critical piece", "critical"],
+  major: ["with a major piece or worse", "major"],
+};
+
 const SORTS = {
   size: ["by size of the difference", (of) => of.gains && of.gains.map((gain) => -Math.abs(gain))],
   b: [
@@ -73,6 +79,22 @@ const SORTS = {
   ],
   order: ["as in the test set", () => null],
 };
+
+// Orders of explained segments: what the larger comes first by.
+const EXPLAINED_SORTS = {
+  costliest: [
+    "by the costliest piece",
+    (row) => Math.max(...selectedPieces(row).map(largestCost)),
+  ],
+  penalty: [
+    () => `largest penalty of ${data.systems[selection.b]}`,
+    (row) => penaltyOf(explanationOf(row).segments[selection.b].pieces),
+  ],
+};
+
+// The pieces of the two selected systems in an explained segment.
+const selectedPieces = (row) =>
+  [selection.a, selection.b].map((system) => explanationOf(row).segments[system].pieces);
 
 const MARKS = {
   reference: "that the reference does not have",
@@ -105,8 +127,34 @@ function fillBuckets() {
   replace(byId("bucket"), option("", "all"), groups);
 }
 
+// The choices of the browser, which are more where segments are explained.
+function fillBrowser() {
+  const isExplained = Boolean(details.explained);
+  fillSelect("sort", isExplained ? { ...SORTS, ...EXPLAINED_SORTS } : SORTS);
+  fillSelect("filter", isExplained ? { ...FILTERS, ...SEVERITY_FILTERS } : FILTERS);
+  const marks = { explained: "by what each difference costs", ...MARKS };
+  fillSelect("marks", isExplained || canExplain() ? marks : MARKS);
+  const kinds = isExplained ? details.explained.kinds : [];
+  fillSelect("kind", { "": "any", ...Object.fromEntries(kinds.map((kind) => [kind, kind])) });
+  byId("kind-choice").hidden = !isExplained;
+}
+
+// What the choices ask of pieces; null where they ask nothing.
+function pieceFilter() {
+  const severity = SEVERITY_FILTERS[byId("filter").value]?.[1];
+  const kind = byId("kind").value;
+  if (!severity && !kind) return null;
+  const least = SEVERITIES.indexOf(severity ?? "minor");
+  return (piece) =>
+    SEVERITIES.indexOf(piece.severity) <= least && (!kind || piece.kind === kind);
+}
+
+// Whether the choices are of explained segments alone.
+const needsExplanations = () =>
+  byId("sort").value in EXPLAINED_SORTS || pieceFilter() !== null;
+
 function prepareBrowser() {
-  for (const id of ["sort", "filter", "bucket", "marks"])
+  for (const id of ["sort", "filter", "kind", "bucket", "marks"])
     byId(id).addEventListener("change", () => updateBrowser(true));
   let waiting = 0;
   byId("query").addEventListener("input", () => {
@@ -126,24 +174,33 @@ function matchingRows() {
     disagreement: disagreement(),
   };
   const query = byId("query").value.trim().toLowerCase();
-  const [, keep] = FILTERS[byId("filter").value];
+  const [, keep] = FILTERS[byId("filter").value] ?? FILTERS.all;
+  const fits = pieceFilter();
+  const isAsked = needsExplanations()
+    ? (row) =>
+        explainedPlaces().has(row) && (!fits || selectedPieces(row).some((each) => each.some(fits)))
+    : () => true;
   const [number, index] = byId("bucket").value.split("-").map(Number);
   const inPart = byId("bucket").value
     ? (row) => details.bucket_of[number][row] === index
     : () => true;
   const rows = details.texts
     .map((_, row) => row)
+    .filter(isAsked)
     .filter((row) => keep(row, of) && inPart(row) && (!query || searchText(row).includes(query)));
-  const keys = SORTS[byId("sort").value][1](of);
+  const sort = byId("sort").value;
+  if (sort in EXPLAINED_SORTS) {
+    const sizes = new Map(rows.map((row) => [row, EXPLAINED_SORTS[sort][1](row)]));
+    return rows.sort((x, y) => sizes.get(y) - sizes.get(x) || x - y);
+  }
+  const keys = SORTS[sort][1](of);
   if (keys) rows.sort((x, y) => keys[x] - keys[y] || x - y);
   return rows;
 }
 
 function updateBrowser(fromStart) {
   if (!details) return;
-  fillSelect("sort", SORTS);
-  fillSelect("filter", FILTERS);
-  fillSelect("marks", MARKS);
+  fillBrowser();
   browserState.rows = matchingRows();
   if (fromStart) browserState.page = 0;
   showPage();
@@ -158,7 +215,14 @@ function showPage() {
   const end = formatCount(start + visible.length);
   const range = visible.length ? `${formatCount(start + 1)} to ${end} of ` : "";
   const all = rows.length < data.segment_count ? `, out of ${formatCount(data.segment_count)}` : "";
-  byId("count").textContent = `${range}${formatCount(rows.length)} segments${all}`;
+  const { size } = explainedPlaces();
+  const sample =
+    needsExplanations() && size < data.segment_count
+      ? `; only the ${formatCount(size)} explained ones are searched`
+      : "";
+  byId("count").textContent = `${range}${formatCount(rows.length)} segments${all}${sample}`;
+  byId("legend").hidden = byId("marks").value !== "explained";
+  replace(byId("legend"), severityLegend());
   showExport();
   replace(
     byId("list"),
@@ -203,11 +267,12 @@ function scoreOf(system, row) {
   return scores ? formatNumber(scores[system][row], selectedMetric().decimals) : "";
 }
 
-// The text that an output is compared with, by the choice of marks; null for none.
+// The text that an output is compared with, by the choice of marks; null for none. Segments that
+// are not explained are compared with the reference.
 function textToCompare(texts, system) {
   const mode = byId("marks").value;
   if (mode === "none") return null;
-  if (mode === "reference") return nearestReference(texts, texts.hypotheses[system]);
+  if (mode === "reference" || mode === "explained") return nearestReference(texts, texts.hypotheses[system]);
   return texts.hypotheses[system === selection.b ? selection.a : selection.b];
 }
 
@@ -224,10 +289,19 @@ function sourceLine(texts, query) {
   return [element("dt", {}, "Source"), textCell(texts.source, null, query)];
 }
 
+function outputCell(texts, system, row, query) {
+  const explanation = byId("marks").value === "explained" ? explanationOf(row) : null;
+  if (!explanation)
+    return textCell(texts.hypotheses[system], textToCompare(texts, system), query);
+  const { pieces } = explanation.segments[system];
+  const decimals = explainedDecimals(explanation.metric);
+  return markedOutput(texts.hypotheses[system], pieces, decimals, query);
+}
+
 function outputLine(texts, system, row, query) {
   return [
     element("dt", {}, systemName(system), element("small", {}, scoreOf(system, row))),
-    textCell(texts.hypotheses[system], textToCompare(texts, system), query),
+    outputCell(texts, system, row, query),
   ];
 }
 
@@ -299,10 +373,20 @@ function segmentCard(row) {
       outputLine(texts, selection.b, row, query),
     ),
     more,
+    explainButton(row, () => redrawOpened(row, card)),
     body,
   );
   if (browserState.opened.has(row)) expand(row, card);
   return card;
+}
+
+// Draw a segment again, opened, after its explanation has come.
+function redrawOpened(row, card) {
+  if (!card.isConnected) return;
+  browserState.opened.add(row);
+  const drawn = segmentCard(row);
+  card.replaceWith(drawn);
+  drawn.querySelector(".more").focus({ preventScroll: true });
 }
 
 function toggle(row, card) {
@@ -369,6 +453,7 @@ function detail(row) {
   );
   return [
     lines.length ? element("dl", { class: "texts" }, lines) : null,
+    ...(pieceTables(row) ?? []),
     element(
       "div",
       { class: "sheet", tabindex: "0", role: "region", "aria-label": "Scores" },
@@ -384,7 +469,9 @@ function openSegment(row) {
   if (!browserState.rows.includes(row)) {
     byId("query").value = "";
     byId("filter").value = "all";
+    byId("kind").value = "";
     byId("bucket").value = "";
+    if (needsExplanations()) byId("sort").value = "order";
     updateBrowser(true);
   }
   browserState.page = Math.floor(browserState.rows.indexOf(row) / PAGE);

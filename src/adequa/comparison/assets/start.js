@@ -82,6 +82,7 @@ function showMethods() {
             "that no other reference of the test set has. Names are words with a capital inside a " +
             "sentence, which is a guess.",
         ),
+        data.explanation ? term("What differences cost", ...costMethods()) : [],
         term(
           "Signatures",
           ...[
@@ -161,8 +162,8 @@ let prepared = false; // whether the page listens
 function prepare() {
   if (prepared) return;
   prepared = true;
-  views.push(showPair, showMatrix, showDistributions, showScatter, showBuckets, showWords);
-  views.push(markOverflow);
+  views.push(showPair, showMatrix, showLosses, showDistributions, showScatter, showBuckets);
+  views.push(showWords, markOverflow);
   prepareChoosers();
   prepareBrowser();
   prepareExport();
@@ -174,6 +175,7 @@ function prepare() {
 function resetState() {
   details = null;
   memo.clear();
+  forgetExplanations();
   Object.assign(leaderboardSort, { metric: 0, best: true });
   Object.assign(scatter, { x: 0, y: 1, what: data.systems.length > 2 ? "systems" : "gains" });
   Object.assign(browserState, { page: 0, rows: [], opened: new Set(), searchTexts: null });
@@ -201,12 +203,6 @@ async function showComparison(summary, unpack) {
   }
   renderViews();
   fillBuckets();
-  for (const [id, table] of [
-    ["sort", SORTS],
-    ["filter", FILTERS],
-    ["marks", MARKS],
-  ])
-    fillSelect(id, table);
   updateBrowser(true);
   openAddressedSegment();
   document.documentElement.dataset.ready = "true";

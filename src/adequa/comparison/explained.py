@@ -1,0 +1,205 @@
+"""Explanations in a comparison: which segments and metric, and where systems lose their scores.
+
+All systems are explained on the same random segments, so that their losses can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adequa.agreement.sources import Source
+from adequa.comparison.settings import sample_size
+from adequa.errors import AdequaError
+from adequa.explanation.explain import explain_segments
+from adequa.explanation.pieces import KINDS, SEVERITIES
+from adequa.explanation.results import GROUPS, ExplainedSegment, Explanation, GroupDifference
+from adequa.languages import TargetLanguage
+from adequa.metrics.base import ComputeStatistics, Metric
+from adequa.progress import NO_PROGRESS, Progress
+from adequa.scoring.api import DEFAULT_METRIC
+from adequa.segments import Segments, concatenate
+from adequa.tables import Column, Row, Table, decimal
+
+if TYPE_CHECKING:
+    from adequa.comparison.compare import Outputs
+    from adequa.comparison.results import Comparison
+
+_ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the baseline
+
+
+def explaining_source(sources: Sequence[Source], count: int | None) -> Source | None:
+    """The metric that explains: the one that ships, or else the first; None where there is none.
+
+    `count` is the number of segments that the user asked for, or None.
+    """
+    if count == 0:
+        return None
+    if count is not None and count < 0:
+        raise AdequaError(f"The number of explained segments is 0 or more, not {count}.")
+    metrics = [source for source in sources if source.metric is not None]
+    shipped = (each for each in metrics if each.metric and each.metric.name == DEFAULT_METRIC)
+    source = next(shipped, next(iter(metrics), None))
+    if source is None and count is not None:
+        raise AdequaError(
+            "Files of scores cannot explain what differences cost; compare with a metric as well, "
+            "such as chrf, or leave the explanation out."
+        )
+    return source
+
+
+def explain_outputs(
+    outputs: Outputs,
+    source: Source,
+    count: int | None,
+    *,
+    seed: int,
+    language: TargetLanguage,
+    progress: Progress = NO_PROGRESS,
+    compute: ComputeStatistics = Metric.checked_statistics,
+) -> Explanation:
+    """What differences from the reference cost all systems in random segments.
+
+    `count` is the number of segments; None: as many as `settings.sample_size` says.
+    """
+    if source.metric is None:
+        raise AdequaError(f"{source.name} has scores alone and cannot explain.")
+    rows = sample_rows(len(outputs), len(outputs.names), count, seed)
+    progress.stage("Explaining")
+    explanation = explain_segments(
+        _sample(outputs, rows), source.metric, language=language, progress=progress, compute=compute
+    )
+    numbered = (replace(each, segment=rows[each.segment - 1] + 1) for each in explanation.segments)
+    return replace(explanation, metric=source.name, segments=tuple(numbered))
+
+
+def sample_rows(segments: int, systems: int, count: int | None, seed: int) -> list[int]:
+    """The rows of a random sample of segments, in order.
+
+    >>> sample_rows(1000, 2, 4, seed=1), len(sample_rows(1000, 2, None, seed=1))
+    ([34, 473, 755, 950], 100)
+    """
+    size = min(sample_size(systems) if count is None else count, segments)
+    rows = np.random.default_rng(seed).choice(segments, size, replace=False)
+    return sorted(rows.tolist())
+
+
+def _sample(outputs: Outputs, rows: Sequence[int]) -> Segments:
+    """These segments of all systems, one system after the other."""
+    parts = [
+        outputs.batch(system, slice(None), outputs.references).select(rows)
+        for system in range(len(outputs.names))
+    ]
+    names = [(name,) * len(rows) for name in outputs.names]
+    return concatenate(
+        [
+            replace(part, ids={**part.ids, "system": systems})
+            for part, systems in zip(parts, names, strict=True)
+        ]
+    )
+
+
+# Dictionaries: for JSON, and for the page, whose segments are in columns
+
+
+def explanation_dict(explanation: Explanation) -> dict[str, Any]:
+    """The explanation without what the comparison has itself."""
+    content = explanation.to_dict()
+    for key in ("signature", "higher_is_better", "language", "warning", "scored"):
+        content.pop(key, None)
+    return content
+
+
+def losses_on_page(explanation: Explanation) -> dict[str, Any]:
+    """Where each system loses its score, and how systems differ."""
+    losses = explanation.losses
+    return {
+        "metric": explanation.metric,
+        "segments": int(losses.segments[0]),
+        "groups": list(GROUPS),
+        "losses": losses.groups.tolist(),
+        "fractions": [losses.fractions(index).tolist() for index in range(len(losses.systems))],
+        "severities": losses.severities.tolist(),
+        # First and second system, group, difference, adjusted p, and whether it is significant.
+        "differences": [
+            [each.first, each.second, each.group, each.difference, each.p_adjusted,
+             each.is_significant]
+            for each in losses.differences
+        ],
+        "notes": list(explanation.notes),
+    }  # fmt: skip
+
+
+def pieces_on_page(explanation: Explanation) -> dict[str, Any]:
+    """The pieces of explained segments in columns: by system and row, each piece as numbers."""
+    systems = explanation.losses.systems
+    parts = [[each for each in explanation.segments if each.system == name] for name in systems]
+    content: dict[str, Any] = {
+        "rows": [each.segment - 1 for each in parts[0]],
+        "kinds": list(KINDS),
+        "pieces": [[_packed(each, explanation.decimals) for each in part] for part in parts],
+    }
+    if any(each.reference_count > 1 for each in explanation.segments):
+        content["references"] = [[each.reference_number for each in part] for part in parts]
+    return content
+
+
+def _packed(segment: ExplainedSegment, decimals: int) -> list[list[float]]:
+    """Spans of each piece, its kind, its severity and its cost."""
+    return [
+        [
+            *piece.hypothesis_span,
+            *piece.reference_span,
+            KINDS.index(piece.kind),
+            SEVERITIES.index(piece.severity),
+            round(piece.cost, decimals + 1),
+        ]
+        for piece in segment.pieces
+    ]
+
+
+# Tables
+
+
+def loss_tables(comparison: Comparison) -> Iterator[Table]:
+    """Where each system loses its score in the explained segments, and how systems differ."""
+    explanation = comparison.explanation
+    if explanation is None:
+        return
+    losses, decimals = explanation.losses, explanation.decimals
+    count, total = int(losses.segments[0]), len(comparison.outputs)
+    sample = f"{count:,} of {total:,} segments" if count < total else f"{total:,} segments"
+    rows: list[Row] = [
+        (name, decimal(losses.groups[index].sum(), decimals), losses.sentence(index, len(GROUPS)))
+        for index, name in enumerate(losses.systems)
+    ]
+    columns = (Column("system"), Column("loss", align="right"), Column("by"))
+    yield Table(columns, rows, f"Where the score is lost: {explanation.metric} in {sample}")
+    differences = [
+        each
+        for each in losses.differences
+        if each.is_significant and (len(losses.systems) <= _ALL_PAIRS or not each.first)
+    ]
+    if differences:
+        yield _difference_table(explanation, differences)
+
+
+def _difference_table(explanation: Explanation, differences: Sequence[GroupDifference]) -> Table:
+    systems, names = explanation.losses.systems, list(GROUPS)
+    columns = (
+        *map(Column, ("system", "loses more by", "than")),
+        Column("difference", "number", explanation.decimals),
+        Column("p", "number", 4),
+    )
+    rows: list[Row] = []
+    for each in differences:
+        more, less = each.first, each.second
+        if each.difference > 0:
+            more, less = less, more
+        rows.append(
+            (systems[more], names[each.group], systems[less], abs(each.difference), each.p_adjusted)
+        )
+    return Table(columns, rows, "Significant differences between these losses")
