@@ -97,7 +97,7 @@ _PUBLIC_LIMITS = (
 _REPORT_THREADS = 2
 _TSV = "text/tab-separated-values"
 _REVALIDATED = {"cache-control": "no-cache"}  # a browser asks whether its copy is current
-_SCRIPTS = ("api.js", "inputs.js", "status.js", "page.js")
+_SCRIPTS = ("api.js", "inputs.js", "explain.js", "status.js", "page.js")
 _STREAM_BODY = "One row per line: an object as in `rows`. The metrics are in the query."
 _STREAM_SCORES = (
     'One line per row, {"segment": 1, "scores": {"chrf": 71.42}}, then one with the scores of '
@@ -382,7 +382,7 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             task.enter("Writing")
             content = comparison.to_dict(segments=request.segments)
             if request.keep:
-                name = service.store.add(comparison, request.title)
+                name = service.store.add(comparison, request.title, request.metrics)
                 content |= {"id": name, "link": f"/c/{name}", "expires_in": service.store.seconds}
             return content
 
