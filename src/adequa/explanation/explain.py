@@ -35,7 +35,7 @@ from adequa.segments import (
     concatenate,
 )
 
-_CHUNK = 64  # segments that are explained at a time, so that progress shows
+CHUNK = 64  # segments that are explained at a time, so that progress shows
 _SAMPLED = 100  # segments that the range of a metric without bounds is estimated from
 
 
@@ -96,8 +96,8 @@ def explain_segments(
     progress.expect(len(rows))
     closest = _closest_references(segments, rows, metric, compute)
     explained: list[ExplainedSegment] = []
-    for start in range(0, len(rows), _CHUNK):
-        part = rows[start : start + _CHUNK]
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
         alignments = _alignments(segments, {row: closest[row] for row in part})
         costs = repair_costs(metric, segments, alignments, thorough=thorough, compute=compute)
         for (row, alignment), cost in zip(alignments.items(), costs, strict=True):
