@@ -30,7 +30,7 @@ from adequa.segments import FloatArray, Segments
 # Differences of a segment that are scored: as a fraction of its words, and within these bounds.
 _PER_WORD = 0.4
 _FEWEST, MAX_DIFFERENCES = 8, 40
-_BUDGET = 9  # variants of a segment; of them are repaired alone
+_BUDGET = 8  # variants of a segment; of them are repaired alone
 _LEAST_ALONE = 2  # so many at least, whatever the budget is
 _ALONE_WEIGHT = 0.7  # of the gain of a repair alone; chosen on development data
 _ORDERS = 8  # of a thorough explanation: four and their reverses
