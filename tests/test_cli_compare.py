@@ -189,15 +189,25 @@ def test_a_gate_that_passes_and_one_that_fails(tmp_path: Path) -> None:
     named = [part for pair in zip(options, files.values(), strict=True) for part in pair]
     fails = run_gate("fluent", "literal.txt", "-m", "wer", "--swaps", "500", *named)
     assert (fails.returncode, fails.stderr) == (1, "")
-    assert fails.stdout.startswith("REGRESSION: literal is worse than fluent: wer 0.")
-    assert fails.stdout.count("\n") == 1
-    assert json.loads(files["gate.json"].read_text())["passed"] is False
-    assert ET.parse(files["gate.xml"]).getroot().get("failures") == "1"
-    assert files["gate.md"].read_text().startswith("### Regression: `literal` against `fluent`")
+    verdict, *errors = fails.stdout.splitlines()
+    assert verdict.startswith("REGRESSION: literal is worse than fluent: wer 0.")
+    assert len(errors) == 5
+    content = json.loads(files["gate.json"].read_text())
+    assert content["passed"] is False
+    assert [f"segment {each['segment']}:" for each in content["errors"]] == [
+        " ".join(line.split()[:2]) for line in errors
+    ]
+    tree = ET.parse(files["gate.xml"]).getroot()
+    assert tree.get("failures") == "1"
+    assert (tree.find(".//failure").text or "").splitlines() == errors  # type: ignore[union-attr]
+    summary = files["gate.md"].read_text()
+    assert summary.startswith("### Regression: `literal` against `fluent`")
+    assert "Worst new errors:\n\n- segment " in summary
     assert "</html>" in files["gate.html"].read_text()
     passes = run_gate("literal", "fluent.txt", "-m", "wer", "--swaps", "500")
     assert (passes.returncode, passes.stderr) == (0, "")
     assert passes.stdout.startswith("PASS: fluent is no regression from literal")
+    assert passes.stdout.count("\n") == 1
 
 
 def test_every_format_of_a_gate(tmp_path: Path) -> None:
@@ -206,7 +216,7 @@ def test_every_format_of_a_gate(tmp_path: Path) -> None:
     assert content["passed"] is False
     table = tmp_path / "gate.csv"
     fails = run_gate("fluent", "literal.txt", *quick, "-o", table)
-    assert (fails.returncode, fails.stdout.count("\n")) == (1, 1)
+    assert (fails.returncode, fails.stdout.count("\n")) == (1, 6)
     assert table.read_text().startswith("metric,regression,reason,baseline,candidate,")
     text = run_gate("literal", "fluent.txt", *quick, "--format", "text").stdout
     assert text.startswith("PASS: fluent is no regression from literal")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adequa import AdequaError, compare
+from adequa import AdequaError, ScoreFile, compare
 from adequa.comparison.gate import (
     Check,
     GateResult,
@@ -255,6 +255,55 @@ def gate_result(name: str, *, drop: float, p: float) -> GateResult:
         signature=f"{name}|version:1",
     )
     return GateResult(name, f"{name}2", 10, (check,), "any", "seed:1")
+
+
+SAID = [f"The firm sold {number} cars in May." for number in range(100, 120)]
+
+
+def test_a_regression_names_the_worst_new_errors() -> None:
+    """Not those that the baseline has as well, and in the direction of the metric."""
+    baseline = [text.replace("firm", "house") for text in SAID]
+    candidate = [text.replace(" 1", " 9") for text in baseline]
+    candidate[3] = candidate[3].replace(" in May", "")
+    result = gate(baseline, candidate, SAID, "chrf")
+    assert not result.passed
+    assert len(result.errors) == 5
+    omission = next(each for each in result.errors if each.kind == "omission")
+    assert (omission.segment, omission.hypothesis, omission.reference) == (4, "", "in May")
+    assert all(each.change < 0 for each in result.errors)
+    assert [each.change for each in result.errors] == sorted(each.change for each in result.errors)
+    assert not any(each.hypothesis == "house" for each in result.errors)
+    number = next(str(each) for each in result.errors if each.kind == "number")
+    assert '"9' in number
+    assert 'where the reference has "1' in number
+    assert all(each.change > 0 for each in gate(baseline, candidate, SAID, "wer").errors)
+    assert result.to_dict()["errors"][0]["metric"] == "chrf"
+    assert str(result.errors[0]) in result.to_text()
+    assert result.to_text().startswith("REGRESSION: ")
+
+
+def test_what_names_no_errors() -> None:
+    """No regression, scores alone, and a candidate that is too bad but not worse."""
+    assert verdict(CLOSE, quick(Rule("chrf"))).errors == ()
+    scores = ScoreFile("scores", {}, np.repeat([1.0, 0.0], 80))
+    worse = gate(GOOD, BAD, REFERENCES, [scores])
+    assert (worse.passed, worse.errors) == (False, ())
+    same = verdict(list(GOOD), quick(Rule("wer", worst_score=0.01)))
+    assert (same.passed, same.errors) == (False, ())
+
+
+def test_an_error_is_one_line_whatever_its_words() -> None:
+    baseline = [f"{text} Yes." for text in SAID]
+    nasty = ["]]></failure> | `x` \x1b[2J <b>", *["x"] * 19]
+    result = gate(baseline, nasty, SAID, "chrf")
+    assert result.errors
+    assert all("\n" not in str(each) and "\x1b" not in str(each) for each in result.errors)
+    tree = ET.fromstring(result.to_junit())
+    assert (tree.findtext(".//failure") or "").splitlines() == list(map(str, result.errors))
+    assert "<b>" not in result.to_markdown()
+    long = gate(baseline, [text * 20 for text in SAID], SAID, "chrf")
+    assert long.errors
+    assert all(len(str(each)) < 250 for each in long.errors)
 
 
 def test_numbers_are_told_as_they_are() -> None:

@@ -149,6 +149,7 @@ def gate(
         lambda names: rules_of(names).settings(),
         loading,
         language=language,
+        explain=0 if report is None else None,
         quiet=quiet,
     )
     result = apply_rules(comparison, rules_of([each.name for each in comparison.metrics]))
@@ -166,7 +167,8 @@ def gate(
         write_result(result, chosen, output)
     if format_ is None or output is not None:
         warnings = warning_notes(check.warning for check in result.checks)
-        write((f"{line}\n" for line in (result.sentence, *warnings)), None)
+        errors = map(str, result.errors)
+        write((f"{line}\n" for line in (result.sentence, *warnings, *errors)), None)
     if not result.passed:
         raise typer.Exit(1)
 

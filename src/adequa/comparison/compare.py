@@ -18,7 +18,7 @@ from adequa.agreement.protocol import settings_or_default
 from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
-from adequa.comparison.explained import explain_outputs, explaining_source
+from adequa.comparison.explained import explain_rows, explaining_metric, sample_rows
 from adequa.comparison.results import Comparison, Dimension
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import (
@@ -29,6 +29,7 @@ from adequa.comparison.significance import (
     too_few_differences,
 )
 from adequa.errors import AdequaError, counted, nearest
+from adequa.explanation.results import Explanation
 from adequa.languages import TargetLanguage
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.metrics.language import (
@@ -136,7 +137,7 @@ def compare_outputs(
         resolved = tuple(source.for_language(target) for source in resolved)
     # Files are read before the long work, so that one that cannot be read costs none.
     agreement = _agreement(resolved, people)
-    explaining = explaining_source(resolved, explain)
+    explaining = explaining_metric(resolved, explain)
     words = None if known_words is None else vocabulary(outputs, known_words)
     statistics = [metric_statistics(source, outputs, progress, compute) for source in resolved]
     progress.stage("Resampling")
@@ -154,12 +155,28 @@ def compare_outputs(
     checks = tuple(chain.from_iterable(outputs.language_notes(target)))
     remarks = tuple(scoring_notes(resolved)) if compute is Metric.checked_statistics else ()
 
-    explanation = None
+    def explain_some(
+        metric: int, rows: Sequence[int], progress: Progress = NO_PROGRESS
+    ) -> Explanation | None:
+        scorer = resolved[metric].metric
+        if scorer is None:
+            return None
+        explanation = explain_rows(
+            outputs, scorer, rows, language=target, progress=progress, compute=compute
+        )
+        return replace(explanation, metric=resolved[metric].name)
+
+    explanation: Explanation | None = None
+    failures: tuple[str, ...] = ()
     if explaining is not None:
-        explanation = explain_outputs(
-            outputs, explaining, explain, seed=settings.seed, language=target, progress=progress,
-            compute=compute,
-        )  # fmt: skip
+        progress.stage("Explaining")
+        rows = sample_rows(len(outputs), len(outputs.names), explain, settings.seed)
+        try:
+            explanation = explain_some(explaining, rows, progress)
+        except AdequaError as error:
+            if explain is not None:
+                raise
+            failures = (f"No differences are explained: {error}",)
 
     def split() -> tuple[Dimension, ...]:
         return score_buckets(statistics, segment_features(outputs, words), settings)
@@ -178,9 +195,11 @@ def compare_outputs(
             *remaining_remarks(remarks, warnings, checks),
             *_too_few_swaps(outputs, settings),
             *too_few_differences(compared, outputs.names, settings),
+            *failures,
         ),
         frequencies=words,
         explanation=explanation,
+        explain_rows=explain_some,
     )
 
 

@@ -31,49 +31,45 @@ if TYPE_CHECKING:
 _ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the baseline
 
 
-def explaining_source(sources: Sequence[Source], count: int | None) -> Source | None:
-    """The metric that explains: the one that ships, or else the first; None where there is none.
+def explaining_metric(sources: Sequence[Source], count: int | None) -> int | None:
+    """The index of the metric that explains: the one that ships, or else the first.
 
-    `count` is the number of segments that the user asked for, or None.
+    None where there is no metric or nothing to explain. `count` is the number of segments that the
+    user asked for, or None.
     """
     if count == 0:
         return None
     if count is not None and count < 0:
         raise AdequaError(f"The number of explained segments is 0 or more, not {count}.")
-    metrics = [source for source in sources if source.metric is not None]
-    shipped = (each for each in metrics if each.metric and each.metric.name == DEFAULT_METRIC)
-    source = next(shipped, next(iter(metrics), None))
-    if source is None and count is not None:
+    names = {
+        index: source.metric.name
+        for index, source in enumerate(sources)
+        if source.metric is not None
+    }
+    if not names and count is not None:
         raise AdequaError(
             "Files of scores cannot explain what differences cost; compare with a metric as well, "
             "such as chrf, or leave the explanation out."
         )
-    return source
+    shipped = (index for index, name in names.items() if name == DEFAULT_METRIC)
+    return next(shipped, next(iter(names), None))
 
 
-def explain_outputs(
+def explain_rows(
     outputs: Outputs,
-    source: Source,
-    count: int | None,
+    metric: Metric,
+    rows: Sequence[int],
     *,
-    seed: int,
     language: TargetLanguage,
     progress: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> Explanation:
-    """What differences from the reference cost all systems in random segments.
-
-    `count` is the number of segments; None: as many as `settings.sample_size` says.
-    """
-    if source.metric is None:
-        raise AdequaError(f"{source.name} has scores alone and cannot explain.")
-    rows = sample_rows(len(outputs), len(outputs.names), count, seed)
-    progress.stage("Explaining")
+    """What differences from the reference cost all systems in the segments of these rows."""
     explanation = explain_segments(
-        _sample(outputs, rows), source.metric, language=language, progress=progress, compute=compute
+        _selected(outputs, rows), metric, language=language, progress=progress, compute=compute
     )
     numbered = (replace(each, segment=rows[each.segment - 1] + 1) for each in explanation.segments)
-    return replace(explanation, metric=source.name, segments=tuple(numbered))
+    return replace(explanation, segments=tuple(numbered))
 
 
 def sample_rows(segments: int, systems: int, count: int | None, seed: int) -> list[int]:
@@ -87,7 +83,7 @@ def sample_rows(segments: int, systems: int, count: int | None, seed: int) -> li
     return sorted(rows.tolist())
 
 
-def _sample(outputs: Outputs, rows: Sequence[int]) -> Segments:
+def _selected(outputs: Outputs, rows: Sequence[int]) -> Segments:
     """These segments of all systems, one system after the other."""
     parts = [
         outputs.batch(system, slice(None), outputs.references).select(rows)

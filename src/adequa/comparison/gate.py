@@ -8,7 +8,7 @@ Holm's correction keeps the false alarms of all rules together at alpha.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import ceil, isfinite, isnan
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -18,6 +18,7 @@ import numpy as np
 from adequa.agreement.sources import Specifications
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.compare import Systems, compare_outputs, outputs_of
+from adequa.comparison.new_errors import NewError, worst_new_errors
 from adequa.comparison.results import Comparison, MetricComparison
 from adequa.comparison.settings import (
     ALPHA,
@@ -35,7 +36,7 @@ from adequa.metrics.base import warning_notes
 from adequa.metrics.language import default_metrics, warn_of_languages
 from adequa.segments import ReferenceLayout, Segments
 from adequa.statistics.significance import holm
-from adequa.tables import WARNING, Column, Format, Result, Table, decimal, plain
+from adequa.tables import WARNING, Column, Format, Result, Table, decimal, markdown_text, plain
 
 FAIL = ("any", "all")
 
@@ -333,6 +334,7 @@ class GateResult(Result):
     settings: str
     notes: tuple[str, ...] = ()
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
+    errors: tuple[NewError, ...] = ()  # the worst new ones of a regression, the costliest first
 
     @property
     def regressions(self) -> tuple[Check, ...]:
@@ -372,7 +374,8 @@ class GateResult(Result):
             f"{self.segments:,} segments; p: approximate randomisation, one-sided{correction}; "
             f"{self.settings}"
         )
-        notes = (note, *warning_notes(check.warning for check in self.checks))
+        warnings = warning_notes(check.warning for check in self.checks)
+        notes = (*map(str, self.errors), note, *warnings)
         return (Table(columns, list(map(_check_cells, self.checks)), self.sentence, notes),)
 
     def long_table(self) -> Table:
@@ -392,6 +395,7 @@ class GateResult(Result):
             "fail": self.fail,
             "language": self.language.to_dict(),
             "checks": list(map(_check_dict, self.checks)),
+            "errors": [error.to_dict() for error in self.errors],
             "settings": self.settings,
         }
 
@@ -406,7 +410,10 @@ class GateResult(Result):
         )
         yield f"### {'Pass' if self.passed else 'Regression'}: {systems}\n\n"
         yield table.without_notes().to_markdown()
-        for note in table.notes:
+        if self.errors:
+            yield "\nWorst new errors:\n\n"
+            yield from (f"- {markdown_text(str(error))}\n" for error in self.errors)
+        for note in table.notes[len(self.errors) :]:
             yield f"\n{note}\n"
 
     def to_junit(self) -> str:
@@ -424,7 +431,9 @@ class GateResult(Result):
     def _test_case(self, check: Check) -> str:
         name = quoteattr(_xml_text(f"{check.metric}: {self.candidate} against {self.baseline}"))
         verdict = _xml_text(f"{check.change}, {check.reason}")
-        failure = f'      <failure type="regression" message={quoteattr(verdict)}/>\n'
+        errors = [_xml_text(str(each)) for each in self.errors if each.metric == check.metric]
+        end = ">" + "\n".join(map(escape, errors)) + "</failure>" if errors else "/>"
+        failure = f'      <failure type="regression" message={quoteattr(verdict)}{end}\n'
         return (
             f'    <testcase classname="adequa.gate" name={name}>\n'
             f"{failure if check.is_regression and not self.passed else ''}"
@@ -479,7 +488,7 @@ def apply_rules(comparison: Comparison, rules: GateRules) -> GateResult:
             metrics, rules.rules, p.tolist(), least.tolist(), strict=True
         )
     )
-    return GateResult(
+    result = GateResult(
         baseline=comparison.systems[0],
         candidate=comparison.systems[1],
         segments=len(comparison.outputs),
@@ -489,6 +498,13 @@ def apply_rules(comparison: Comparison, rules: GateRules) -> GateResult:
         notes=_gate_notes(comparison, checks),
         language=comparison.language,
     )
+    return result if result.passed else _with_errors(result, comparison)
+
+
+def _with_errors(result: GateResult, comparison: Comparison) -> GateResult:
+    """The result of a regression with the worst new errors, under the first broken rule."""
+    errors, notes = worst_new_errors(comparison, result.regressions[0].metric)
+    return replace(result, errors=errors, notes=(*result.notes, *notes))
 
 
 def _check(

@@ -7,7 +7,7 @@ its tables to read in `text`, and its page in `html`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -239,6 +239,10 @@ class QualityBands:
     fractions: FloatArray  # (systems, bands)
 
 
+def _no_explanation(_metric: int, _rows: Sequence[int]) -> None:
+    """Explain nothing, as where the metrics are not at hand."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """The result of comparing systems; the first system is the baseline."""
@@ -252,6 +256,8 @@ class Comparison(Result):
     test_set: str = ""  # name of the test set, such as that of the file of references
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
     explanation: Explanation | None = None  # of a sample of the segments, for all systems
+    # Explains the segments of these rows with the metric of this index; None for a file of scores.
+    explain_rows: Callable[[int, Sequence[int]], Explanation | None] = _no_explanation
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:

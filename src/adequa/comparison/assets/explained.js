@@ -87,7 +87,9 @@ function markedOutput(text, pieces, decimals, query = "") {
       const attributes = { class: `piece ${piece.severity}`, title: pieceTitle(piece, decimals) };
       nodes.push(element("mark", attributes, highlightQuery(text.slice(start, end), query)));
     } else if (piece.severity !== "none") {
-      nodes.push(start && text[start - 1].trim() ? " " : "", missingMark(piece, decimals));
+      const [before, after] = [text[start - 1] ?? "", text[start] ?? ""];
+      nodes.push(before.trim() ? " " : "", missingMark(piece, decimals));
+      nodes.push(!before && after.trim() ? " " : "");
     }
   }
   nodes.push(...highlightQuery(text.slice(done), query));
@@ -213,34 +215,49 @@ const penaltyOf = (pieces) => pieces.reduce((sum, piece) => sum + PENALTIES[piec
 
 const largestCost = (pieces) => pieces.reduce((most, piece) => Math.max(most, piece.cost), 0);
 
-// The tables of all outputs of a segment, the selected systems first.
+// The table of one output, under the name of its system.
+function outputPieces(row, system, { metric, segments }) {
+  const { pieces, reference } = segments[system];
+  const label = `Differences of ${data.systems[system]} from the reference`;
+  const table = pieceTable(pieces, explainedDecimals(metric), `${label}, in segment ${row + 1}`);
+  return element(
+    "div",
+    {},
+    element("h4", {}, systemName(system), reference ? ` against reference ${reference}` : null),
+    pieces.length
+      ? element(
+          "div",
+          { class: "sheet", tabindex: "0", role: "region", "aria-label": label },
+          table,
+        )
+      : element("p", { class: "quiet" }, "No differences from the reference."),
+  );
+}
+
+// The tables of all outputs of a segment, those of the selected systems first.
 function pieceTables(row) {
   const explanation = explanationOf(row);
-  if (!explanation) return null;
-  const order = [selection.a, selection.b];
-  order.push(...data.systems.map((_, system) => system).filter((each) => !order.includes(each)));
-  const decimals = explainedDecimals(explanation.metric);
-  const outputs = order.map((system) => {
-    const { pieces, reference } = explanation.segments[system];
-    const name = data.systems[system];
-    const against = reference ? `, against reference ${reference}` : "";
-    const label = `Differences of ${name} from the reference`;
-    return element(
+  if (!explanation) return [];
+  const chosen = [selection.a, selection.b];
+  const others = data.systems
+    .map((_, system) => system)
+    .filter((system) => !chosen.includes(system));
+  const tables = (systems) =>
+    element(
       "div",
-      {},
-      element("h4", {}, systemName(system), against),
-      pieces.length
-        ? element(
-            "div",
-            { class: "sheet", tabindex: "0", role: "region", "aria-label": label },
-            pieceTable(pieces, decimals, `${label}, in segment ${row + 1}`),
-          )
-        : element("p", { class: "quiet" }, "No differences from the reference."),
+      { class: "outputs" },
+      systems.map((system) => outputPieces(row, system, explanation)),
     );
-  });
   return [
-    element("p", { class: "quiet" }, `What each difference from the reference costs, in ${explanation.metric}:`),
-    element("div", { class: "outputs" }, outputs),
+    element(
+      "p",
+      { class: "quiet" },
+      `What each difference from the reference costs, in ${explanation.metric}:`,
+    ),
+    tables(chosen),
+    others.length
+      ? element("details", {}, element("summary", {}, "Other systems"), tables(others))
+      : null,
   ];
 }
 

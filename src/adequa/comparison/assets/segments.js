@@ -456,7 +456,7 @@ function detail(row) {
   );
   return [
     lines.length ? element("dl", { class: "texts" }, lines) : null,
-    ...(pieceTables(row) ?? []),
+    ...pieceTables(row),
     element(
       "div",
       { class: "sheet", tabindex: "0", role: "region", "aria-label": "Scores" },
