@@ -106,6 +106,15 @@ def test_the_action_fails_on_a_regression(runner: Path) -> None:
     assert root.attrib["failures"] == "2"
 
 
+def test_the_action_summarises_the_worst_new_errors(runner: Path) -> None:
+    """They are in the summary; the verdict is a sentence, without them."""
+    code, shown = run_step(1, inputs("literal", "fluent", metrics="chrf"), runner)
+    assert code == 1, shown
+    assert outputs(runner)["verdict"].endswith("(p = 0.0001 ≤ 0.05)")
+    summary = (runner / "summary").read_text("utf-8")
+    assert "\n- segment 35: major substitution, " in summary
+
+
 def test_the_action_passes_every_input_on(runner: Path) -> None:
     """Each input is one argument of `adequa gate`, with its spaces; a program here records them."""
     programs = runner / "temp" / "adequa" / "bin"

@@ -15,6 +15,7 @@ from adequa.comparison import html
 from adequa.explanation.pieces import PENALTIES
 from browser import browser, needs_browser, opened, violations
 from test_cli import EXAMPLES
+from test_report import NASTY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -73,6 +74,35 @@ def test_pieces_are_marked_where_they_stand(chromium: Browser, tmp_path: Path) -
         page.select_option("#marks", "reference")
         assert page.locator("#legend").is_hidden()
         assert seen.texts("#segment-1 mark.differs") == ["300"]
+
+
+def test_texts_of_users_are_shown_as_texts(chromium: Browser, tmp_path: Path) -> None:
+    """Also in marks, missing words, tables and tooltips; and right to left."""
+    references = [text.replace("\ud800", "") for text in NASTY]
+    systems = {"<i>old</i>": references, "new </script>": list(reversed(references))}
+    with opened(chromium, written(tmp_path, systems, references)) as seen:
+        page = seen.page
+        page.select_option("#sort", "order")
+        for button in page.locator("#list .more").all():
+            button.click()
+        assert page.locator("#list mark.piece, #list ins.missing").count() > 0
+        assert page.locator("#list .pieces tbody tr").count() > 0
+        assert page.locator("main img, main i, main b, main script").count() == 0
+        assert "<i>old</i> loses nothing" in page.inner_text("#loss-sentence")
+        page.fill("#query", "alert")
+        page.wait_for_selector("mark.piece mark.hit")
+
+
+def test_paper_has_no_controls(chromium: Browser, report: Path) -> None:
+    with opened(chromium, report) as seen:
+        page = seen.page
+        page.select_option("#sort", "costliest")
+        page.locator("#list .more").first.click()
+        page.emulate_media(media="print")
+        assert page.locator("#kind").is_hidden()
+        assert page.locator("#list details").first.is_hidden()
+        assert page.locator("#loss-table").is_visible()
+        assert page.locator("#list .pieces").first.is_visible()
 
 
 def test_explained_segments_are_sorted_and_filtered(chromium: Browser, report: Path) -> None:
