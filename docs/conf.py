@@ -64,7 +64,14 @@ NAVIGATION = {
         "Tutorial for researchers <tutorial-researcher>",
         "Coming from other tools <coming-from>",
     ],
-    "Guides": ["scoring", "languages", "comparison", "continuous-integration", "choosing"],
+    "Guides": [
+        "scoring",
+        "confidence",
+        "languages",
+        "comparison",
+        "continuous-integration",
+        "choosing",
+    ],
     "Metrics": [
         "The metric adequa <adequa>",
         "Model card <model-card>",

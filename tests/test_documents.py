@@ -35,6 +35,7 @@ NOT_RUN = {
     "agreement.md": "needs encoders and, for some rows, a GPU",
     "analysis.md": "needs judgements of WMT16, and scores take minutes",
     "comparison.md": "needs the outputs of the systems of WMT18",
+    "confidence.md": "needs judgements of WMT, and scores take minutes",
     "encoders-published.md": "needs the authors' weights and TensorFlow",
     "encoders.md": "needs the class of the document; tests/encoders runs it",
     "metrics.md": "downloads METEOR's tables",

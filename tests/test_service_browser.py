@@ -773,7 +773,7 @@ def test_the_documentation_sends_its_examples(chromium: Browser, live: Live) -> 
         assert seen.texts(".schema h3") == list(document["components"]["schemas"])
         links = page.locator("main a").evaluate_all("all => all.map(each => each.hash.slice(1))")
         assert set(links) <= set(document["components"]["schemas"])
-        for path in ("/v1/read", "/v1/score", "/v1/compare", "/v1/rank"):
+        for path in ("/v1/read", "/v1/score", "/v1/compare", "/v1/rank", "/v1/explain"):
             card = page.locator(".operation").nth(labels.index(f"POST {path}"))
             assert f"curl -s {live.url}{path} -H" in card.locator("pre").first.inner_text()
             card.locator("button").click()

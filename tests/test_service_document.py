@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from adequa.service.app import ServiceSettings
+from adequa.service.limits import VARIANTS
 from live_service import Live, served
 from test_cli import ROOT, adequa
 
@@ -42,6 +43,25 @@ def test_curl(live: Live, block: str, tmp_path: Path) -> None:
     )
     assert completed.returncode == 0, completed.stderr
     assert '"error":' not in completed.stdout
+
+
+def test_the_explanation_shown_is_the_answer(live: Live) -> None:
+    """With scores as they are rounded in the document; the last digits depend on the machine."""
+    block = TEXT.partition("/v1/explain")[2]
+    request = json.loads(re.findall(r"-d '(.*?)'\n```", block, flags=re.DOTALL)[0])
+    shown = json.loads(re.findall(r"```json\n(.*?)```", block, flags=re.DOTALL)[0])
+    answer = live.post("/v1/explain", request).json["segments"]
+    assert len(answer) == len(shown) == 1
+    for one, other in (
+        (answer[0], shown[0]),
+        *zip(answer[0]["pieces"], shown[0]["pieces"], strict=True),
+    ):
+        assert list(one) == list(other)
+        for name, value in one.items():
+            if isinstance(value, float):
+                assert other[name] == pytest.approx(value, abs=0.005)
+            elif name != "pieces":
+                assert other[name] == value
 
 
 def test_every_endpoint_has_a_line(live: Live) -> None:
@@ -91,5 +111,6 @@ def test_limits_are_those_of_the_server(live: Live) -> None:
         *(f"{limits.characters:,} characters", f"{limits.queue:,} segments wait"),
         *(f"{limits.timeout:g} seconds", f"{limits.pace:,} bytes per second"),
         f"{limits.bodies // 10**6} MB together",
+        *(f"explains {limits.explained:,}", f"{limits.body // VARIANTS:,} characters together"),
     ):
         assert completed in TEXT

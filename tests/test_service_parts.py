@@ -236,7 +236,7 @@ def test_draws_are_counted_for_all_systems_and_metrics() -> None:
 
 def test_cancelled_tasks_stop_computing() -> None:
     """A client that left stops costing, and a server that ends waits for no comparison."""
-    pool, started = TaskPool(Limits()), Barrier(3)
+    pool, started = TaskPool(8, "comparisons"), Barrier(3)
     won = np.full((2, 2, 2), 0.5)
 
     def work(task: BackgroundTask[Any]) -> Ranking:

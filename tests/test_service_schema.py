@@ -16,7 +16,7 @@ from adequa.service.app import ServiceSettings, create_app
 from adequa.service.limits import Limits
 from live_service import Live, served
 
-LIMITS = Limits(segments=20, characters=60, resamples=50, draws=20_000)
+LIMITS = Limits(segments=60, characters=60, resamples=50, draws=20_000)
 SETTINGS = ServiceSettings(metrics=("wer", "chrf"), limits=LIMITS)
 
 # A schema cannot say that columns have the same length, nor which metrics there are.

@@ -45,10 +45,13 @@ __all__ = [
     "analyse",
     "clear_caches",
     "compare",
+    "confidence",
+    "coverage",
     "detect_language",
     "differences",
     "evaluate",
     "explain",
+    "fit_confidence",
     "gate",
     "load_dataset",
     "load_encoder",
@@ -65,6 +68,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from adequa.agreement.confidence import fit_confidence
+    from adequa.agreement.coverage import coverage
     from adequa.agreement.damaged_pairs import DamageSettings
     from adequa.agreement.error_analysis import AnalysisSettings, analyse
     from adequa.agreement.evaluate import evaluate
@@ -98,6 +103,7 @@ if TYPE_CHECKING:
     from adequa.metrics.base import Metric, Scores
     from adequa.metrics.registry import clear_caches, load_metric
     from adequa.scoring.api import score
+    from adequa.scoring.confidence import confidence
     from adequa.scoring.corpus import score_corpus
     from adequa.scoring.mbr import mbr
     from adequa.scoring.rerank import rerank
@@ -140,10 +146,13 @@ _MODULES = {
     "analyse": "adequa.agreement.error_analysis",
     "clear_caches": "adequa.metrics.registry",
     "compare": "adequa.comparison.compare",
+    "confidence": "adequa.scoring.confidence",
+    "coverage": "adequa.agreement.coverage",
     "detect_language": "adequa.languages",
     "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
     "explain": "adequa.explanation.explain",
+    "fit_confidence": "adequa.agreement.confidence",
     "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",
     "load_encoder": "adequa.encoders.registry",

@@ -26,6 +26,7 @@ from adequa.version import __version__
 VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "Score": {
         "score": ("score:score", "Score translations against references."),
+        "explain": ("explain:explain", "Show what each difference from the reference costs."),
     },
     "Compare": {
         "compare": ("compare:compare", "Compare systems by scores, significance tests and ranks."),
@@ -44,6 +45,10 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "differences": (
             "meta_evaluation:differences",
             "Count how often people agree with a score difference, by size.",
+        ),
+        "coverage": (
+            "confidence:coverage",
+            "Measure how often human ratings are in the intervals of scores.",
         ),
         "analyse": ("analyse:analyse", "Analyse which good outputs two metrics find or miss."),
         "robustness": (

@@ -290,6 +290,39 @@ Confidence = Annotated[
 Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 
 
+class RatersName(str, Enum):
+    """Whose rating an interval is for."""
+
+    panel = "panel"
+    one = "one"
+
+
+RatersOption = Annotated[
+    RatersName | None,
+    typer.Option(
+        "--raters",
+        help="Intervals for the mean rating of a panel, or for the rating of one person, which "
+        "are wider. Default: panel, or what is known of a named dataset.",
+    ),
+]
+IntervalLevel = Annotated[
+    float | None,
+    typer.Option(
+        "--level",
+        metavar="X",
+        help="Probability of the intervals, from 0.5 to 0.99. Default: 0.9.",
+    ),
+]
+ConfidenceFile = Annotated[
+    str | None,
+    typer.Option(
+        "--confidence-file",
+        metavar="FILE",
+        help="File of `adequa train confidence`. Default: confidence.json of the metric.",
+    ),
+]
+
+
 def _file_or_stdout(output: str | None) -> str | None:
     return None if output == "-" else output
 

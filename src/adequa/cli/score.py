@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from time import monotonic
@@ -18,15 +18,19 @@ from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
     Columns,
+    ConfidenceFile,
     Device,
     Hypotheses,
     Input,
+    IntervalLevel,
     Language,
     NoCache,
     Output,
     Quiet,
     QuotingName,
     QuotingOption,
+    RatersName,
+    RatersOption,
     References,
     SourceText,
     SystemColumns,
@@ -48,6 +52,7 @@ from adequa.progress import Progress
 
 if TYPE_CHECKING:
     from adequa.metrics.base import Metric
+    from adequa.scoring.confidence import Estimator
     from adequa.scoring.corpus import CorpusProgress, CorpusScores
     from adequa.scoring.results import ScoringResult
     from adequa.segments import Segments
@@ -126,6 +131,17 @@ def score(
             "--by", metavar="COLUMN", help="Also scores by document (doc), or by another column."
         ),
     ] = None,
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence",
+            help="How sure the segment scores of adequa are: an interval of the human rating, the "
+            "expected error, and a band: publish, check or redo.",
+        ),
+    ] = False,
+    level: IntervalLevel = None,
+    raters: RatersOption = None,
+    confidence_file: ConfidenceFile = None,
     format_: FormatOption = None,
     decimals: Annotated[
         int | None,
@@ -158,6 +174,7 @@ def score(
                 "-t": hypothesis, "-r": reference, "-s": source, "--segments": segments, "--by": by,
                 "--systems": systems, "--quoting": quoting is not QuotingName.auto,
                 "--no-cache": no_cache, "--cache-size": cache_size != CACHE_SIZE,
+                "--confidence": confidence,
             },
         )  # fmt: skip
         chosen = chosen_format(format_, None)
@@ -177,10 +194,20 @@ def score(
     )  # fmt: skip
     if segments and by is not None:
         raise AdequaError("--segments and --by cannot be combined; choose one.")
+    if confidence and by is not None:
+        raise AdequaError("--confidence and --by cannot be combined; choose one.")
+    if not confidence:
+        _refuse(
+            "{} goes with --confidence.",
+            {"--level": level, "--raters": raters, "--confidence-file": confidence_file},
+        )
+    sure = _Confidence(raters, level, confidence_file) if confidence else None
     chosen = scores_format(format_, output, segments=segments)
     check_language(language)
     loader = MetricLoader(device, None if no_cache else cache_size)
     metrics = loader.load_all(metric) if metric else {}
+    if metrics and sure is not None:
+        sure.estimators(metrics)  # raises before the work, where there is none
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
@@ -189,7 +216,7 @@ def score(
     )  # fmt: skip
     check_outputs({"-o": output}, paths)
     result, notes = _score(
-        read_batches, paths, metrics, loader, language, segments=segments, by=by, quiet=quiet
+        read_batches, paths, metrics, loader, language, sure, segments=segments, by=by, quiet=quiet
     )
     print_notes((*read_batches.notes(), *notes), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)
@@ -202,12 +229,47 @@ def _refuse(sentence: str, options: Mapping[str, object]) -> None:
             raise AdequaError(sentence.format(option))
 
 
+@dataclass(frozen=True, slots=True)
+class _Confidence:
+    """The options of --confidence."""
+
+    raters: RatersName | None
+    level: float | None
+    file: str | None
+
+    def estimators(self, metrics: Mapping[str, Metric]) -> dict[str, Estimator]:
+        """Load the confidence of those metrics that may have one."""
+        from adequa.learned.packed.metric import Adequa, PackedPair
+        from adequa.scoring.confidence import DEFAULT_LEVEL, Estimator
+
+        packed = {
+            label: metric
+            for label, metric in metrics.items()
+            if isinstance(metric, (Adequa, PackedPair))
+        }
+        if not packed:
+            raise AdequaError(
+                "--confidence goes with the metric adequa, and it is not among these: "
+                f"{', '.join(metrics)}; add -m adequa."
+            )
+        return {
+            label: Estimator.of(
+                metric,
+                raters=None if self.raters is None else self.raters.value,
+                level=DEFAULT_LEVEL if self.level is None else self.level,
+                file=self.file,
+            )
+            for label, metric in packed.items()
+        }
+
+
 def _score(
     read_batches: BatchReader,
     paths: Sequence[str],
     metrics: Mapping[str, Metric],
     loader: MetricLoader,
     language: str | None,
+    confidence: _Confidence | None,
     *,
     segments: bool,
     by: str | None,
@@ -232,7 +294,12 @@ def _score(
         scorers = metrics_for(loaded, stream.target)
         reported = _report_progress(stream.batches, work.texts_scored)
         result = score_stream(
-            reported, scorers, keep_segments=segments, by=by, language=stream.target
+            reported,
+            scorers,
+            keep_segments=segments,
+            by=by,
+            language=stream.target,
+            estimators=None if confidence is None else confidence.estimators(loaded),
         )
     remarks = [remark for each in scorers.values() for remark in each.remarks()]
     warnings = [each.warning for each in result.metrics]

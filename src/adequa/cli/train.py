@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adequa.cli.confidence import train_confidence
 from adequa.cli.options import (
     Output,
     Pairs,
@@ -267,6 +268,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "blend": blend,
     "ensemble": ensemble,
     "average": average,
+    "confidence": train_confidence,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name, cls=Verb)(_command)

@@ -27,6 +27,8 @@ class Dataset:
     sha256: str
     archives: tuple[str, ...] = ()  # official addresses; empty where there is none to read from
     licence: str = ""  # where one is stated, which is rare
+    # Who gave a rating: "panel" for the mean of about 15 raters, "one" for one rater or a few.
+    raters: Literal["", "panel", "one"] = ""
 
 
 def _registered() -> dict[str, Dataset]:

@@ -38,6 +38,7 @@ _TOKEN = re.compile(
     rf"|\S[{_MARKS}]*"
 )
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_JOINS_WORDS = re.compile(r"[^\W_][-'’.,:/@]?$")
 
 _WORD, _FUNCTION_WORD, _PUNCTUATION = 1.0, 0.6, 0.4  # of a link between equal tokens
 _OTHER_CASE = 0.05  # less for another case
@@ -45,7 +46,7 @@ _NEIGHBOUR = 0.15  # more for each neighbour that is equal too
 _SIMILAR = 0.55  # similarity of characters from which on two words are linked
 _SHORTEST = 4  # characters of similar words: shorter ones are alike by chance
 _LEAST_LINK = 0.1  # of a link between similar words; it grows with the similarity up to one half
-_MAX_CELLS = 16_000_000  # of the table of the alignment: 4,000 words a side
+_MAX_CELLS = 1_000_000  # of the table of the alignment: 1,000 words a side take 40 MB
 _MAX_MOVE = 40  # columns between the two places of a word that was moved
 _MAX_PAIRED = 3  # words that are replaced one by one, where as many stand in their place
 
@@ -136,6 +137,7 @@ class Alignment:
             column: index for index, each in enumerate(self.differences) for column in each.columns
         }
         parts: list[str] = []
+        tail = ""  # the last two characters
         from_reference = False  # whether the last token is one of the reference
         for index, column in enumerate(self.columns):
             difference = owner.get(index)
@@ -148,7 +150,8 @@ class Alignment:
             if position is None:
                 continue
             token = (self.reference if side else self.hypothesis)[position]
-            parts += [_space_between(parts[-1] if parts else "", token), token.text]
+            parts += [_space_before(token, tail), token.text]
+            tail = (tail + "".join(parts[-2:]))[-2:]
         return "".join(parts)
 
 
@@ -156,13 +159,15 @@ def _span(tokens: Sequence[Token]) -> tuple[int, int] | None:
     return (tokens[0].start, tokens[-1].end) if tokens else None
 
 
-def _space_between(before: str, token: Token) -> str:
-    if not before:
+def _space_before(token: Token, tail: str) -> str:
+    """The space between a text that ends in these characters and a token."""
+    if not tail:
         return ""
+    if token.is_word and not _IS_UNSPACED.match(token.text) and _JOINS_WORDS.search(tail):
+        return " "  # or it would become one word with the text before it
     if token.space is None:
         return "" if _IS_UNSPACED.match(token.text) else " "
-    joins_words = token.is_word and before[-1].isalnum() and not _IS_UNSPACED.match(token.text)
-    return " " if joins_words else token.space
+    return token.space
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
@@ -472,40 +477,39 @@ def _paired(sides: Sides, hypothesis: list[int], reference: list[int]) -> Iterat
 def _differences(
     sides: Sides, columns: Sequence[Column], moves: Sequence[Move]
 ) -> list[Difference]:
-    """The differences in the order of their first columns."""
+    """The differences in the order of their first columns.
+
+    Columns in a row that differ are one difference: to repair half a phrase gives no phrase. Only
+    where every word is linked to another is each of them a difference of its own.
+    """
     moved = _moved_tokens(moves)
     parts: list[list[int]] = [[] for _ in moves]
-
-    def kind(index: int) -> str:
-        """What joins a column to its neighbours."""
-        hypothesis, reference = columns[index]
-        for side, token in enumerate(columns[index]):
-            if token in moved[side]:
-                parts[moved[side][token]].append(index)
-                return "moved"
-        if hypothesis is None or reference is None:
-            return "gap"
-        one, other = sides[0][hypothesis], sides[1][reference]
-        if one.form == other.form and one.text != other.text:
-            return "case"
-        if one.text != other.text:
-            return f"linked {index}"
-        # Where the words before it differ, too, their difference has the space.
-        after_link = index > 0 and None not in columns[index - 1]
-        spaces = {one.space, other.space}
-        return f"spaced {index}" if after_link and spaces == {"", " "} else "equal"
-
-    kinds = [kind(index) for index in range(len(columns))]
-    for index, name in enumerate(kinds):
-        if name == "case":
-            near = kinds[max(index - 1, 0) : index + 2]
-            kinds[index] = "gap" if "gap" in near else f"linked {index}"
-    differences = []
-    for name, group in groupby(range(len(columns)), key=kinds.__getitem__):
-        if name == "gap":
-            gap = list(group)
-            differences.append(Difference(tuple(gap)))
-        elif name not in {"moved", "equal"}:
-            differences.append(Difference(tuple(group)))
-    differences += (Difference(tuple(part), is_move=True) for part in parts)
+    differs = []
+    for index, column in enumerate(columns):
+        numbers = [
+            numbers[token] for numbers, token in zip(moved, column, strict=True) if token in numbers
+        ]
+        for number in numbers:
+            parts[number].append(index)
+        differs.append(not numbers and _differs(sides, columns, index))
+    differences = [Difference(tuple(part), is_move=True) for part in parts]
+    for is_run, group in groupby(range(len(columns)), key=differs.__getitem__):
+        run = tuple(group)
+        if is_run and any(None in columns[index] for index in run):
+            differences.append(Difference(run))
+        elif is_run:
+            differences += (Difference((index,)) for index in run)
     return sorted(differences, key=lambda each: each.columns)
+
+
+def _differs(sides: Sides, columns: Sequence[Column], index: int) -> bool:
+    """Whether a column has one token alone, or two that differ, be it in the space before them."""
+    hypothesis, reference = columns[index]
+    if hypothesis is None or reference is None:
+        return True
+    one, other = sides[0][hypothesis], sides[1][reference]
+    if one.text != other.text:
+        return True
+    # Where the tokens before it differ, too, their difference has the space.
+    after_link = index > 0 and None not in columns[index - 1]
+    return after_link and {one.space, other.space} == {"", " "}

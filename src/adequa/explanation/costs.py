@@ -14,7 +14,7 @@ proportion to their losses. Costs are scaled so that they add up to what a full 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
@@ -30,7 +30,7 @@ from adequa.segments import FloatArray, Segments
 # Differences of a segment that are scored: as a fraction of its words, and within these bounds.
 _PER_WORD = 0.4
 _FEWEST, MAX_DIFFERENCES = 8, 40
-_BUDGET = 9  # variants of a segment; of them are repaired alone
+_BUDGET = 8  # variants of a segment; of them are repaired alone
 _LEAST_ALONE = 2  # so many at least, whatever the budget is
 _ALONE_WEIGHT = 0.7  # of the gain of a repair alone; chosen on development data
 _ORDERS = 8  # of a thorough explanation: four and their reverses
@@ -88,8 +88,8 @@ class RepairCosts:
 class _Game:
     """The scores of the repairs of one segment, higher is better, as they become known."""
 
-    def __init__(self, alignment: Alignment, hypothesis: str) -> None:
-        self.alignment, self.hypothesis = alignment, hypothesis
+    def __init__(self, row: int, alignment: Alignment, hypothesis: str) -> None:
+        self.row, self.alignment, self.hypothesis = row, alignment, hypothesis
         self.count = len(alignment.differences)
         self.everything: Repair = frozenset(range(self.count))
         self.values: dict[Repair, float] = {}
@@ -129,19 +129,17 @@ class _Game:
 def repair_costs(
     metric: Metric,
     segments: Segments,
-    alignments: Sequence[Alignment],
+    alignments: Mapping[int, Alignment],
     *,
     thorough: bool = False,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> list[RepairCosts]:
-    """The costs of all differences of segments, whose hypotheses are scored as they are.
+    """The costs of all differences of the segments of some rows, each with its alignment.
 
-    Equal variants of a segment are scored once, and all variants in two calls of the metric.
+    Hypotheses are scored as they are. Equal variants of a segment are scored once, and all variants
+    in two calls of the metric.
     """
-    games = [
-        _Game(alignment, hypothesis)
-        for alignment, hypothesis in zip(alignments, segments.hypotheses, strict=True)
-    ]
+    games = [_Game(row, each, segments.hypotheses[row]) for row, each in alignments.items()]
     for game in games:
         game.ask([frozenset(), game.everything, *map(game.without, range(game.count))])
     _score(metric, segments, games, compute)
@@ -221,12 +219,12 @@ def _score(
     metric: Metric, segments: Segments, games: Sequence[_Game], compute: ComputeStatistics
 ) -> None:
     """Score the missing repairs of all segments."""
-    repairs = [(row, repair) for row, game in enumerate(games) for repair in game.missing]
-    variants, inverse = distinct([(row, games[row].text(repair)) for row, repair in repairs])
+    repairs = [(game, repair) for game in games for repair in game.missing]
+    variants, inverse = distinct([(game.row, game.text(repair)) for game, repair in repairs])
     scores = score_variants(metric, segments, variants, compute)[inverse]
     sign = 1.0 if metric.higher_is_better else -1.0
-    for (row, repair), score in zip(repairs, scores.tolist(), strict=True):
-        games[row].values[repair] = sign * score
+    for (game, repair), score in zip(repairs, scores.tolist(), strict=True):
+        game.values[repair] = sign * score
     for game in games:
         game.missing = []
 

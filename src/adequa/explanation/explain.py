@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from math import isfinite
 
 import numpy as np
@@ -14,7 +13,6 @@ from adequa.errors import AdequaError, counted
 from adequa.explanation.alignment import Alignment
 from adequa.explanation.costs import (
     MAX_DIFFERENCES,
-    RepairCosts,
     align_to_repair,
     repair_costs,
 )
@@ -29,15 +27,15 @@ from adequa.runtime.batching import distinct
 from adequa.scoring.api import default_metric
 from adequa.segments import (
     UNNAMED,
+    FloatArray,
     Frame,
-    IntArray,
     ReferenceLayout,
     Segments,
     as_segments,
     concatenate,
 )
 
-_CHUNK = 64  # segments that are explained at a time, so that progress shows
+CHUNK = 64  # segments that are explained at a time, so that progress shows
 _SAMPLED = 100  # segments that the range of a metric without bounds is estimated from
 
 
@@ -96,16 +94,28 @@ def explain_segments(
     rows = _worst_rows(segments, metric, worst, compute)
     scale = _scale(segments.select(rows[:_SAMPLED]), metric, compute)
     progress.expect(len(rows))
-    explain_part = partial(
-        _explain_part, metric=metric, language=language.code, scale=scale, thorough=thorough,
-        compute=compute,
-    )  # fmt: skip
+    closest = _closest_references(segments, rows, metric, compute)
     explained: list[ExplainedSegment] = []
-    size = len(rows) if metric.needs_whole_corpus else _CHUNK
-    for start in range(0, len(rows), size):
-        part = rows[start : start + size]
-        names = [(systems[row], numbers[row]) for row in part]
-        explained += explain_part(segments.select(part), names)
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
+        alignments = _alignments(segments, {row: closest[row] for row in part})
+        costs = repair_costs(metric, segments, alignments, thorough=thorough, compute=compute)
+        for (row, alignment), cost in zip(alignments.items(), costs, strict=True):
+            reference = segments.references[row][closest[row]]
+            texts = segments.hypotheses[row], reference
+            explained.append(
+                ExplainedSegment(
+                    system=systems[row],
+                    segment=numbers[row],
+                    score=cost.score,
+                    repaired=cost.repaired,
+                    hypothesis=texts[0],
+                    reference=reference,
+                    reference_number=closest[row] + 1,
+                    reference_count=len(segments.references[row]),
+                    pieces=_pieces(alignment, texts, cost.costs / scale, language.code, scale),
+                )
+            )
         progress.texts_scored(len(part))
     return Explanation(
         metric=metric.name,
@@ -155,81 +165,54 @@ def _scale(segments: Segments, metric: Metric, compute: ComputeStatistics) -> fl
     return float(np.abs(best - least).mean()) or 1.0
 
 
-def _explain_part(
-    segments: Segments,
-    names: Sequence[tuple[str, int]],
-    *,
-    metric: Metric,
-    language: str | None,
-    scale: float,
-    thorough: bool,
-    compute: ComputeStatistics,
-) -> list[ExplainedSegment]:
-    closest = _closest_references(segments, metric, compute)
-    references = [
-        texts[index] for texts, index in zip(segments.references, closest.tolist(), strict=True)
-    ]
-    pairs, inverse = distinct(list(zip(segments.hypotheses, references, strict=True)))
-    aligned = [align_to_repair(*pair) for pair in pairs]
-    alignments = [aligned[index] for index in inverse]
-    costs = repair_costs(metric, segments, alignments, thorough=thorough, compute=compute)
-    return [
-        ExplainedSegment(
-            system=names[row][0],
-            segment=names[row][1],
-            score=costs[row].score,
-            repaired=costs[row].repaired,
-            hypothesis=segments.hypotheses[row],
-            reference=references[row],
-            reference_number=int(closest[row]) + 1,
-            reference_count=len(segments.references[row]),
-            pieces=_pieces(
-                alignments[row], (segments.hypotheses[row], references[row]), costs[row], language,
-                scale,
-            ),
-        )
-        for row in range(len(segments))
-    ]  # fmt: skip
-
-
-def _closest_references(segments: Segments, metric: Metric, compute: ComputeStatistics) -> IntArray:
-    """The index of the reference of each segment under which it has the best score."""
-    closest = np.zeros(len(segments), dtype=np.intp)
-    several = [row for row, texts in enumerate(segments.references) if len(texts) > 1]
-    if not several:
-        return closest
+def _closest_references(
+    segments: Segments, rows: Sequence[int], metric: Metric, compute: ComputeStatistics
+) -> dict[int, int]:
+    """The index of the reference of each row under which it has the best score."""
+    counts = {row: len(segments.references[row]) for row in rows}
+    if max(counts.values()) == 1 or metric.needs_whole_corpus:
+        return dict.fromkeys(rows, 0)
+    pairs = [(row, index) for row, count in counts.items() for index in range(count)]
+    each_alone = replace(
+        segments.select([row for row, _ in pairs]),
+        references=tuple((segments.references[row][index],) for row, index in pairs),
+    )
     sign = 1.0 if metric.higher_is_better else -1.0
-    most = max(len(segments.references[row]) for row in several)
-    scores = np.full((len(segments), most), -np.inf)
-    for number in range(most):
-        one = replace(
-            segments,
-            references=tuple(
-                (texts[min(number, len(texts) - 1)],) for texts in segments.references
-            ),
-        )
-        scores[:, number] = sign * metric.segment_scores(compute(metric, one))
-    return np.asarray(scores.argmax(axis=1))
+    scores = (sign * metric.segment_scores(compute(metric, each_alone))).tolist()
+    best: dict[int, tuple[float, int]] = {}
+    for (row, index), score in zip(pairs, scores, strict=True):
+        if row not in best or score > best[row][0]:
+            best[row] = score, index
+    return {row: index for row, (_, index) in best.items()}
+
+
+def _alignments(segments: Segments, closest: Mapping[int, int]) -> dict[int, Alignment]:
+    """The alignment of each row with its closest reference; equal texts are aligned once."""
+    pairs, inverse = distinct(
+        [(segments.hypotheses[row], segments.references[row][at]) for row, at in closest.items()]
+    )
+    aligned = [align_to_repair(*pair) for pair in pairs]
+    return {row: aligned[index] for row, index in zip(closest, inverse.tolist(), strict=True)}
 
 
 def _pieces(
     alignment: Alignment,
     texts: tuple[str, str],
-    costs: RepairCosts,
+    relative_costs: FloatArray,
     language: str | None,
     scale: float,
 ) -> tuple[Piece, ...]:
-    """The pieces of a segment, the costliest first."""
+    """The pieces of a segment, the costliest first; costs are relative to the metric's range."""
     rules = KindRules.of(alignment, texts, language)
     pieces = []
-    for difference, cost in zip(alignment.differences, costs.costs.tolist(), strict=True):
+    for difference, cost in zip(alignment.differences, relative_costs.tolist(), strict=True):
         spans = alignment.spans(difference)
         kind = kind_of(alignment, difference, rules)
         words, other_words = (
             text[start:end] for text, (start, end) in zip(texts, spans, strict=True)
         )
-        severity = SEVERITY_THRESHOLDS.severity(cost / scale, alignment.words, kind)
-        pieces.append(Piece(words, other_words, kind, cost, severity, *spans))
+        severity = SEVERITY_THRESHOLDS.severity(cost, alignment.words, kind)
+        pieces.append(Piece(words, other_words, kind, scale * cost, severity, *spans))
     return tuple(sorted(pieces, key=lambda each: (-each.cost, each.hypothesis_span)))
 
 

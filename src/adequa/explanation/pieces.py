@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
 from adequa.damage.base import word_lists
@@ -69,8 +70,8 @@ def _number_values() -> dict[str, str]:
     lists = word_lists("numbers")
     numbers = [*enumerate(_UNITS.split()), *zip(range(30, 100, 10), _TENS.split(), strict=True)]
     values = {word: str(number) for number, word in numbers}
-    for name in ("months", "weekdays", "scale_words"):
-        values |= {word.casefold(): word.casefold() for word in lists[name]}
+    others = chain(lists["months"], lists["weekdays"], lists["scale_words"], *lists["number_words"])
+    values |= {word.casefold(): values.get(word.casefold(), word.casefold()) for word in others}
     return {word: value for word, value in values.items() if word not in _NO_NUMBERS}
 
 
@@ -159,9 +160,10 @@ def kind_of(alignment: Alignment, difference: Difference, rules: KindRules) -> K
         entity = _entity(words, rules)
         if entity is not None:
             return entity
-    if words[0] and words[1]:
+    only = [Counter(token.form for token in side) for side in words]
+    if only[0] - only[1] and only[1] - only[0]:
         return "substitution"
-    return "addition" if words[0] else "omission"
+    return "addition" if only[0] - only[1] else "omission"
 
 
 def _words(tokens: Sequence[Token]) -> list[Token]:
@@ -245,4 +247,4 @@ class SeverityThresholds:
 
 
 # Set on development data: see docs/explain.md.
-SEVERITY_THRESHOLDS = SeverityThresholds(minor=0.02, major=0.06, critical=0.25, length_power=0.75)
+SEVERITY_THRESHOLDS = SeverityThresholds(minor=0.015, major=0.08, critical=0.3, length_power=0.75)

@@ -16,7 +16,7 @@ from adequa.metrics.base import warning_notes
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.paired import randomisation
 from adequa.statistics.significance import holm
-from adequa.tables import Column, Format, LazyRows, Result, Row, Table
+from adequa.tables import Column, Format, LazyRows, Result, Row, Table, decimal
 
 # Kinds that are summed up together.
 GROUPS: dict[str, tuple[Kind, ...]] = {
@@ -33,6 +33,8 @@ _GROUP_OF = {kind: index for index, kinds in enumerate(GROUPS.values()) for kind
 _SWAPS = 10_000  # of the test whether two systems lose differently
 _SEED = 12345
 _ALPHA = 0.05
+_ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the first
+LOSS_TITLE = "Where the score is lost"
 _FEW_SEGMENTS = 5  # with fewer no difference can be significant
 
 
@@ -263,55 +265,53 @@ class Explanation(Result):
         ]  # fmt: skip
         return Table(columns, rows, notes=self.legend())
 
-    def loss_tables(self) -> tuple[Table, ...]:
-        """Where the score is lost, by system; and how two systems differ."""
+    def loss_tables(self, title: str = LOSS_TITLE) -> tuple[Table, ...]:
+        """Where each system loses its score, and how systems differ; none for one segment."""
         if len(self.segments) == 1:
             return ()
         losses = self.losses
         columns = (
             Column("system"),
-            Column("loss", "number", self.decimals),
-            *(Column(group, align="right") for group in GROUPS),
-            *(Column(severity, "number", 2) for severity in SEVERITIES[:-1]),
+            Column("loss", align="right"),
+            *(Column(severity, align="right") for severity in SEVERITIES[:-1]),
+            Column("by"),
         )
         rows: list[Row] = [
             (
                 name,
-                float(losses.groups[index].sum()),
-                *(f"{fraction:.0%}" for fraction in losses.fractions(index)),
-                *map(float, losses.severities[index, :-1]),
+                decimal(losses.groups[index].sum(), self.decimals),
+                *(decimal(count, 2) for count in losses.severities[index, :-1]),
+                losses.sentence(index, len(GROUPS)),
             )
             for index, name in enumerate(losses.systems)
         ]
-        title = "Where the score is lost, per segment"
-        first = Table(columns, rows, title)
-        if not losses.differences:
-            return (first,)
-        return first, self._difference_table(losses)
+        note = "loss: summed costs of a segment, mean; critical, major, minor: pieces per segment"
+        table = Table(columns, rows, title, notes=(note,))
+        differences = [
+            each
+            for each in losses.differences
+            if each.is_significant and (len(losses.systems) <= _ALL_PAIRS or not each.first)
+        ]
+        return (table, self._difference_table(differences)) if differences else (table,)
 
-    def _difference_table(self, losses: Losses) -> Table:
+    def _difference_table(self, differences: Sequence[GroupDifference]) -> Table:
+        systems, names = self.losses.systems, list(GROUPS)
         columns = (
-            *map(Column, ("system", "compared with", "loses more by")),
+            *map(Column, ("system", "loses more by", "than")),
             Column("difference", "number", self.decimals),
             Column("p", "number", 4),
         )
-        names = list(GROUPS)
         rows: list[Row] = []
-        for each in losses.differences:
-            if each.is_significant:
-                more, less = (
-                    (each.second, each.first) if each.difference > 0 else (each.first, each.second)
-                )
-                rows.append(
-                    (losses.systems[more], losses.systems[less], names[each.group],
-                     abs(each.difference), each.p_adjusted)
-                )  # fmt: skip
-        note = (
-            f"p: approximate randomisation, {_SWAPS:,} swaps, corrected by Holm; significant at "
-            f"{_ALPHA:g}"
-        )
-        title = "Significant differences between systems"
-        return Table(columns, rows, title if rows else f"{title}: none", notes=(note,))
+        for each in differences:
+            more, less = each.first, each.second
+            if each.difference > 0:
+                more, less = less, more
+            rows.append(
+                (systems[more], names[each.group], systems[less], abs(each.difference),
+                 each.p_adjusted)
+            )  # fmt: skip
+        note = f"p: approximate randomisation, {_SWAPS:,} swaps, corrected by Holm"
+        return Table(columns, rows, "Significant differences between these losses", notes=(note,))
 
     def legend(self) -> tuple[str, ...]:
         return (

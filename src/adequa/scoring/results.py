@@ -2,13 +2,14 @@
 
 Batches come in any order of systems. Each metric adds up sufficient statistics by system (and by
 group where asked), so a stream of any length costs a few numbers per system; segment scores, where
-asked for, cost eight bytes per segment and metric.
+asked for, cost eight bytes per segment and metric, and their confidence another 26.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,17 @@ from adequa.metrics.language import (
     identical_outputs,
     system_notes,
 )
+from adequa.scoring.confidence import (
+    BANDS,
+    Estimator,
+    RunningEstimates,
+    SystemConfidence,
+    outside_note,
+)
 from adequa.segments import UNNAMED, FloatArray, Segments, Signature, concatenate
 from adequa.tables import (
     BEST,
+    WARNING,
     Cell,
     Column,
     Format,
@@ -48,6 +57,7 @@ class ScoredSystem:
     score: float
     segments: FloatArray | None = None  # one score per segment
     groups: Mapping[str, float] | None = None  # one score per document or other group
+    confidence: SystemConfidence | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +71,7 @@ class ScoredMetric:
     decimals: int  # decimal places shown to readers
     systems: tuple[ScoredSystem, ...]
     warning: str | None = None  # why the scores mean little for the target language
+    confidence: Estimator | None = None  # of the ratings, where that was asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -106,9 +117,17 @@ class ScoringResult(Result):
         return values[0] if len(names) == 1 else dict(zip(names, values, strict=True))
 
     def notes(self) -> Iterator[str]:
-        """Notes on outputs, empty hypotheses and unequal numbers of segments."""
+        """Notes on outputs, intervals, empty hypotheses and unequal numbers of segments."""
         yield from self.checks
+        yield from self._interval_notes()
         yield from self.count_notes()
+
+    def _interval_notes(self) -> Iterator[str]:
+        for metric in self.metrics:
+            for each in metric.systems:
+                if each.confidence is not None and each.confidence.outside:
+                    count = self.segment_counts[each.name]
+                    yield outside_note(each.name, each.confidence.outside, count)
 
     def count_notes(self) -> Iterator[str]:
         """Notes on empty hypotheses and unequal numbers of segments."""
@@ -124,8 +143,9 @@ class ScoringResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         notes = (
-            *warning_notes(each.warning for each in self.metrics),
+            *warning_notes(self._warnings()),
             self._legend(),
+            *self._confidence_legend(),
             *(
                 str(each.segment_signature if self.lists_segments else each.signature)
                 for each in self.metrics
@@ -151,6 +171,48 @@ class ScoringResult(Result):
             yield score_column(
                 each.name, each.higher_is_better, places, mark=mark, warning=each.warning
             )
+            if each.confidence is not None:
+                sign = "" if each.warning is None else WARNING
+                for column in self._confidence_columns(each):
+                    heading = column.name.removeprefix(f"{each.name}_")
+                    is_number = column.type == "number"
+                    yield replace(
+                        column,
+                        heading=heading,
+                        decimals=places if is_number else None,
+                        mark=sign if is_number else "",
+                    )
+
+    def _exact_columns(self) -> Iterator[Column]:
+        for each in self.metrics:
+            yield Column(each.name, "number")
+            yield from self._confidence_columns(each)
+
+    def _confidence_columns(self, metric: ScoredMetric) -> Iterator[Column]:
+        """The columns after that of a metric's scores: of segments, or of whole systems."""
+        if metric.confidence is None:
+            return
+        numbers = ("low", "high", "error") if self._has_segments else ("error", *BANDS)
+        for name in numbers:
+            yield Column(f"{metric.name}_{name}", "number")
+        if self._has_segments:
+            yield Column(f"{metric.name}_band")
+
+    def _warnings(self) -> Iterator[str | None]:
+        for each in self.metrics:
+            yield each.warning
+            if each.warning is not None and each.confidence is not None:
+                yield f"intervals, errors and bands of {each.name} do not hold for {self.language}."
+
+    def _confidence_legend(self) -> Iterator[str]:
+        """What the columns of confidence mean, said once for all metrics."""
+        lines = dict.fromkeys(
+            line
+            for each in self.metrics
+            if each.confidence is not None
+            for line in each.confidence.notes(segments=self.lists_segments)
+        )
+        yield from lines
 
     def _legend(self) -> str:
         directions = {each.higher_is_better for each in self.metrics}
@@ -165,7 +227,7 @@ class ScoringResult(Result):
         return ", ".join(marks)
 
     def long_table(self) -> Table:
-        scores = [Column(each.name, "number") for each in self.metrics]
+        scores = list(self._exact_columns())
         if self._has_segments:
             columns = (Column("system"), Column("segment", "integer"), *scores)
             return Table(columns, LazyRows(self._segment_rows))
@@ -180,12 +242,21 @@ class ScoringResult(Result):
 
     def _system_rows(self) -> list[Row]:
         return [
-            (views[0].name, *(self._rounded(v.score) for v in views)) for views in self._views()
+            (views[0].name, *chain.from_iterable(map(self._system_cells, views)))
+            for views in self._views()
         ]
+
+    def _system_cells(self, system: ScoredSystem) -> Iterator[float]:
+        yield self._rounded(system.score)
+        if system.confidence is not None:
+            yield from map(self._rounded, self._confidence_figures(system.confidence))
+
+    def _confidence_figures(self, confidence: SystemConfidence) -> tuple[float, ...]:
+        return confidence.error, *confidence.fractions.values()
 
     def _segment_rows(self) -> Iterator[Row]:
         for views in self._views():
-            columns = [self._segment_scores(view) for view in views]
+            columns = chain.from_iterable(self._segment_columns(view).values() for view in views)
             for number, scores in enumerate(zip(*columns, strict=True), 1):
                 yield (views[0].name, number, *scores)
 
@@ -193,10 +264,22 @@ class ScoringResult(Result):
         """Rows by segment for readers, whose numbers are names and not quantities."""
         return ((name, str(number), *scores) for name, number, *scores in self._segment_rows())
 
-    def _segment_scores(self, system: ScoredSystem) -> Iterator[float]:
-        if system.segments is not None:
-            for start in range(0, len(system.segments), _CHUNK):
-                yield from map(self._rounded, system.segments[start : start + _CHUNK].tolist())
+    def _segment_columns(self, system: ScoredSystem) -> dict[str, Iterator[Cell]]:
+        """Scores of segments and what is estimated of each, by the name that JSON has for them."""
+        if system.segments is None:
+            return {}
+        columns: dict[str, Iterator[Cell]] = {"segments": self._numbers(system.segments)}
+        if system.confidence is not None and system.confidence.segments is not None:
+            estimates = system.confidence.segments
+            columns["low"] = self._numbers(estimates.low)
+            columns["high"] = self._numbers(estimates.high)
+            columns["error"] = self._numbers(estimates.error)
+            columns["band"] = map(BANDS.__getitem__, estimates.band)
+        return columns
+
+    def _numbers(self, values: FloatArray) -> Iterator[float]:
+        for start in range(0, len(values), _CHUNK):
+            yield from map(self._rounded, values[start : start + _CHUNK].tolist())
 
     def _group_rows(self) -> Iterator[Row]:
         for views in self._views():
@@ -224,7 +307,10 @@ class ScoringResult(Result):
             about["segment_signature"] = str(metric.segment_signature)
         if metric.warning is not None:
             about["warning"] = metric.warning
-        return {**about, "higher_is_better": metric.higher_is_better}
+        about["higher_is_better"] = metric.higher_is_better
+        if metric.confidence is not None:
+            about["confidence"] = metric.confidence.to_dict()
+        return about
 
     def _system_dict(self, system: ScoredSystem, *, segments: bool = True) -> dict[str, Any]:
         content: dict[str, Any] = {
@@ -236,8 +322,12 @@ class ScoringResult(Result):
                 {"name": group, "score": finite(self._rounded(score))}
                 for group, score in system.groups.items()
             ]
-        if segments and system.segments is not None:
-            content["segments"] = list(map(finite, self._segment_scores(system)))
+        if system.confidence is not None:
+            error, *fractions = map(self._rounded, self._confidence_figures(system.confidence))
+            content["confidence"] = {"error": error, **dict(zip(BANDS, fractions, strict=True))}
+        if segments:
+            columns = self._segment_columns(system)
+            content |= {name: list(map(finite, values)) for name, values in columns.items()}
         return content
 
     def lines(self, format_: Format) -> Iterator[str]:
@@ -283,14 +373,15 @@ class ScoringResult(Result):
 
     def _json_system(self, system: ScoredSystem) -> Iterator[str]:
         opened = json_text(self._system_dict(system, segments=False)).removesuffix("}")
-        if system.segments is None:
-            yield opened + "}"
-            return
-        yield opened + ', "segments": ['
-        for start in range(0, len(system.segments), _CHUNK):
-            scores = map(self._rounded, system.segments[start : start + _CHUNK].tolist())
-            yield (", " if start else "") + json_text(list(map(finite, scores)))[1:-1]
-        yield "]}"
+        yield opened
+        for name, values in self._segment_columns(system).items():
+            yield f", {json_text(name)}: ["
+            separator = ""
+            while chunk := list(islice(values, _CHUNK)):
+                yield separator + json_text(list(map(finite, chunk)))[1:-1]
+                separator = ", "
+            yield "]"
+        yield "}"
 
 
 def score_stream(
@@ -300,13 +391,17 @@ def score_stream(
     keep_segments: bool = False,
     by: str | None = None,
     language: TargetLanguage = UNKNOWN_LANGUAGE,
+    estimators: Mapping[str, Estimator] | None = None,
 ) -> ScoringResult:
     """Score every system in a stream with every metric; `metrics` maps a label to a metric.
 
     `by` names an id column: each system then also gets a score for each of its values. `language`
     is that of the translations; the metrics are those that `metrics_for` returns for it.
+    `estimators` say how sure the segment scores of some metrics are, by their labels.
     """
-    running = RunningScores(metrics, keep_segments=keep_segments, by=by, language=language)
+    running = RunningScores(
+        metrics, keep_segments=keep_segments, by=by, language=language, estimators=estimators
+    )
     for batch in batches:
         running.add(batch)
     return running.results()
@@ -322,9 +417,10 @@ class RunningScores:
         keep_segments: bool = False,
         by: str | None = None,
         language: TargetLanguage = UNKNOWN_LANGUAGE,
+        estimators: Mapping[str, Estimator] | None = None,
     ) -> None:
         self._metrics, self._keep_segments, self._by = metrics, keep_segments, by
-        self._language = language
+        self._language, self._estimators = language, estimators or {}
         self._systems: dict[str, _System] = {}
 
     def add(self, batch: Segments) -> None:
@@ -354,10 +450,19 @@ class RunningScores:
         return system
 
     def _add(self, system: _System, label: str, segments: Segments, statistics: FloatArray) -> None:
-        scores = self._metrics[label].segment_scores(statistics) if self._keep_segments else None
+        estimator = self._estimators.get(label)
+        scores = None
+        if self._keep_segments or estimator is not None:
+            scores = self._metrics[label].segment_scores(statistics)
         system.add(
-            label, statistics, scores, None if self._by is None else _column(segments, self._by)
+            label,
+            statistics,
+            scores if self._keep_segments else None,
+            None if self._by is None else _column(segments, self._by),
         )
+        if estimator is not None and scores is not None:
+            running = system.estimates.setdefault(label, RunningEstimates(self._keep_segments))
+            running.add(estimator(segments, scores))
 
     def results(self) -> ScoringResult:
         """The scores of all batches so far; more may be added after it."""
@@ -373,7 +478,10 @@ class RunningScores:
         empty = {name: system.empty for name, system in systems.items() if system.empty}
         return ScoringResult(
             metrics=tuple(
-                _result(label, metric, systems, metric.language_warning(self._language))
+                replace(
+                    _result(label, metric, systems, metric.language_warning(self._language)),
+                    confidence=self._estimators.get(label),
+                )
                 for label, metric in self._metrics.items()
             ),
             segment_counts={name: system.segments for name, system in systems.items()},
@@ -415,6 +523,7 @@ class _System:
     reference_counts: set[int | None] = field(default_factory=set)
     sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
     waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
+    estimates: dict[str, RunningEstimates] = field(default_factory=dict)  # by metric label
 
     def count(self, segments: Segments) -> None:
         self.segments += len(segments)
@@ -458,13 +567,16 @@ def _result(
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
         systems=tuple(
-            _system_result(name, metric, system.sums[label]) for name, system in systems.items()
+            _system_result(name, metric, system.sums[label], system.estimates.get(label))
+            for name, system in systems.items()
         ),
         warning=warning,
     )
 
 
-def _system_result(name: str, metric: Metric, sums: _Sums) -> ScoredSystem:
+def _system_result(
+    name: str, metric: Metric, sums: _Sums, estimates: RunningEstimates | None
+) -> ScoredSystem:
     groups = None
     if sums.groups:
         scores = metric.system_scores(np.stack(list(sums.groups.values()))).tolist()
@@ -475,6 +587,7 @@ def _system_result(name: str, metric: Metric, sums: _Sums) -> ScoredSystem:
         score=float(metric.system_scores(sums.total[np.newaxis])[0]),
         segments=np.concatenate(sums.segments) if sums.segments else None,
         groups=groups,
+        confidence=None if estimates is None else estimates.summary(),
     )
 
 

@@ -29,16 +29,17 @@ from adequa.comparison.compare import Outputs
 from adequa.comparison.ranking import default_ranker
 from adequa.errors import AdequaError
 from adequa.io.read import READERS
-from adequa.languages import UNKNOWN_LANGUAGE, language_names, parse_language
+from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_names, parse_language
 from adequa.scoring.results import ScoringResult
 from adequa.service import schemas
-from adequa.service.catalogue import Catalogue
+from adequa.service.catalogue import NO_SCORING_METRIC, Catalogue
 from adequa.service.comparing import (
     BackgroundTask,
     TaskCancelled,
     TaskPool,
     compare_queued,
     comparison_settings,
+    explain_queued,
     rank_systems,
 )
 from adequa.service.limits import (
@@ -70,6 +71,7 @@ from adequa.service.queue import MetricQueue
 from adequa.service.reading import read_files
 from adequa.service.schemas import (
     CompareRequest,
+    ExplainRequest,
     RankRequest,
     ReadRequest,
     RequestModel,
@@ -89,17 +91,19 @@ from adequa.service.store import ComparisonStore, decompress, decompressed_size
 from adequa.version import __version__
 
 _LARGE_BODY = 200_000  # bytes; larger JSON is parsed in a thread
-_PUBLIC_LIMITS = ("body", "segments", "characters", "references", "metrics", "resamples")
+_PUBLIC_LIMITS = (
+    *("body", "segments", "explained", "characters", "references", "metrics", "resamples"),
+)
 _REPORT_THREADS = 2
 _TSV = "text/tab-separated-values"
 _REVALIDATED = {"cache-control": "no-cache"}  # a browser asks whether its copy is current
-_SCRIPTS = ("api.js", "inputs.js", "status.js", "page.js")
+_SCRIPTS = ("api.js", "inputs.js", "explain.js", "status.js", "page.js")
 _STREAM_BODY = "One row per line: an object as in `rows`. The metrics are in the query."
 _STREAM_SCORES = (
     'One line per row, {"segment": 1, "scores": {"chrf": 71.42}}, then one with the scores of '
     'systems as in JSON; or {"error": ...} as the last one.'
 )
-_STREAM_COMPARISON = (
+_STREAM_RESULT = (
     'Lines {"progress": {"stage": ..., "scored": ..., "total": ...}} while it is computed, then '
     '{"result": ...} as in JSON, or {"error": ...}.'
 )
@@ -146,7 +150,9 @@ class Service:
             score_cache=settings.score_cache,
             on_batch=self.counters.count_batch,
         )
-        self.tasks = TaskPool(self.limits)
+        self.tasks = TaskPool(self.limits.comparisons, "comparisons")
+        # Explanations of single segments do not wait for comparisons that resample.
+        self.explanations = TaskPool(self.limits.explanations, "explanations")
         self.bodies = BodyReader(self.limits)
         # Reports have threads of their own, so that requests for scores do not wait for them.
         self.report_pool = ThreadPoolExecutor(_REPORT_THREADS, thread_name_prefix="reports")
@@ -163,9 +169,10 @@ class Service:
         self.is_ready = True
 
     def close(self) -> None:
-        """Finish scoring what was accepted, and cancel comparisons."""
+        """Finish scoring what was accepted, and cancel comparisons and explanations."""
         self.is_ready = False
         self.tasks.close()
+        self.explanations.close()
         self.report_pool.shutdown(cancel_futures=True)
         self.catalogue.close()
 
@@ -194,6 +201,12 @@ class Service:
         texts = await request_texts(request, self.limits)
         resources = http.scope[RESOURCES]
         return texts, await self.catalogue.queues_for_language(queues, texts.target.code, resources)
+
+    async def default_queue(self, http: Request, target: TargetLanguage) -> dict[str, MetricQueue]:
+        """The queue of the metric of requests for one metric that name none."""
+        queues = await self.queues(http, [self.catalogue.default_for(target)])
+        resources = http.scope[RESOURCES]
+        return await self.catalogue.queues_for_language(queues, target.code, resources)
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
@@ -229,6 +242,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     _add_read(app, service)
     _add_score(app, service)
     _add_compare(app, service)
+    _add_explain(app, service)
     _add_rank(app, service)
     _add_comparisons(app, service, listed=settings.lists_comparisons)
     _add_status(app, service)
@@ -345,7 +359,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
             return await score_json(http)
         metrics = http.query_params.getlist("metric") or service.catalogue.defaults
         if not metrics:
-            raise AdequaError("This server ranks, and has no metric that scores.")
+            raise AdequaError(NO_SCORING_METRIC)
         return await score_stream(http, metrics)
 
 
@@ -368,26 +382,17 @@ def _add_compare(app: FastAPI, service: Service) -> None:
             task.enter("Writing")
             content = comparison.to_dict(segments=request.segments)
             if request.keep:
-                name = service.store.add(comparison, request.title)
+                name = service.store.add(comparison, request.title, request.metrics)
                 content |= {"id": name, "link": f"/c/{name}", "expires_in": service.store.seconds}
             return content
 
         return service.tasks.start(work, len(outputs) * len(outputs.names) * len(queues))
 
-    async def progress_lines(task: BackgroundTask[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
-        try:
-            async with aclosing(task.progress_updates()) as updates:
-                async for progress in updates:
-                    yield json_line({"progress": progress})
-            yield await asyncio.to_thread(json_line, {"result": task.result.result()})
-        except Exception as error:  # noqa: BLE001 - any error is the last line
-            yield _error_line(error)
-
     @app.post(
         "/v1/compare",
         summary="Compare systems",
         responses={
-            **schemas.json_responses(schemas.ComparisonResponse, lines=_STREAM_COMPARISON),
+            **schemas.json_responses(schemas.ComparisonResponse, lines=_STREAM_RESULT),
             **schemas.BODY_ERRORS,
         },
         openapi_extra=schemas.request_body(CompareRequest),
@@ -398,9 +403,48 @@ def _add_compare(app: FastAPI, service: Service) -> None:
         texts, queues = await service.texts(http, request, queues)
         task = await asyncio.to_thread(start, request, texts, queues)
         _own(http, task)
-        if LINES in http.headers.get("accept", ""):
-            return LineStream(progress_lines(task))
-        return await _task_response(http, task)
+        return await _task_response(http, task, may_stream=True)
+
+
+def _add_explain(app: FastAPI, service: Service) -> None:
+    def start(
+        request: ExplainRequest, texts: RequestedTexts, queue: MetricQueue
+    ) -> BackgroundTask[dict[str, Any]]:
+        count = service.limits.check_explanation(
+            texts.systems.values(),
+            request.worst,
+            thorough=request.thorough,
+            needs_whole_corpus=queue.metric.needs_whole_corpus,
+        )
+        queue.check_capacity()
+
+        def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
+            explanation = explain_queued(texts, queue, request, task)
+            task.enter("Writing")
+            return explanation.to_dict()
+
+        return service.explanations.start(work, count)
+
+    @app.post(
+        "/v1/explain",
+        summary="Explain scores: what each difference from the reference costs",
+        responses={
+            **schemas.json_responses(schemas.ExplanationResponse, lines=_STREAM_RESULT),
+            **schemas.BODY_ERRORS,
+        },
+        openapi_extra=schemas.request_body(ExplainRequest),
+    )
+    async def explain(http: Request) -> Response:
+        request = await service.parse(ExplainRequest, http)
+        named = [] if request.metric is None else [request.metric]
+        queues = await service.queues(http, named)
+        texts, queues = await service.texts(http, request, queues)
+        if not queues:
+            queues = await service.default_queue(http, texts.target)
+        (queue,) = queues.values()
+        task = await asyncio.to_thread(start, request, texts, queue)
+        _own(http, task)
+        return await _task_response(http, task, may_stream=True)
 
 
 def _add_rank(app: FastAPI, service: Service) -> None:
@@ -447,9 +491,24 @@ def _own(http: Request, task: BackgroundTask[Any]) -> None:
     http.scope[SEGMENTS] = task.total
 
 
-async def _task_response(http: Request, task: BackgroundTask[dict[str, Any]]) -> Response:
+async def _task_response(
+    http: Request, task: BackgroundTask[dict[str, Any]], *, may_stream: bool = False
+) -> Response:
+    """The result of a task; or a stream of its progress, if the client wants lines."""
+    if may_stream and LINES in http.headers.get("accept", ""):
+        return LineStream(_progress_lines(task))
     content = await while_connected(http.scope, task.wait())
     return await asyncio.to_thread(json_response, content)
+
+
+async def _progress_lines(task: BackgroundTask[dict[str, Any]]) -> AsyncGenerator[bytes, None]:
+    try:
+        async with aclosing(task.progress_updates()) as updates:
+            async for progress in updates:
+                yield json_line({"progress": progress})
+        yield await asyncio.to_thread(json_line, {"result": task.result.result()})
+    except Exception as error:  # noqa: BLE001 - any error is the last line
+        yield _error_line(error)
 
 
 def _add_comparisons(app: FastAPI, service: Service, *, listed: bool) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from adequa.errors import AdequaError, UnknownSettingError, nearest
+from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics import DEFAULT_METRICS
 from adequa.metrics.base import Metric
@@ -33,10 +34,12 @@ from adequa.metrics.registry import (
     settings_of,
 )
 from adequa.pretrained import ranker_folder
+from adequa.scoring.api import DEFAULT_METRIC
 from adequa.service.limits import LONGEST_METRIC, Limits, RequestError
 from adequa.service.queue import Backlog, MetricQueue
 
 # Settings that are texts, but take one of a few words.
+NO_SCORING_METRIC = "This server ranks, and has no metric that scores."
 _WORD_SETTINGS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
 _OPERATOR_SETTINGS = {"threads", "device", "tables"}
 _EVERYDAY = {"adequa", "bleu", "chrf", "chrf++", "ter"}  # of those that come with adequa
@@ -201,6 +204,13 @@ class Catalogue:
         """The default metrics: those of the command line, if the server has them."""
         scoring = [name for name, entry in self.entries.items() if not entry.only_ranks]
         return [name for name in DEFAULT_METRICS if name in scoring] or scoring[:1]
+
+    def default_for(self, target: TargetLanguage) -> str:
+        """The metric of explanations that name none: that of `adequa.explain`, if it is here."""
+        if not self.defaults:
+            raise AdequaError(NO_SCORING_METRIC)
+        preferred = DEFAULT_METRIC if target.code in {None, "en"} else "chrf"
+        return preferred if preferred in self.entries else self.defaults[0]
 
     def describe(self) -> list[dict[str, Any]]:
         """All metrics as answered by the API; they are loaded for it."""

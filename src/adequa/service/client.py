@@ -105,16 +105,10 @@ class Client:
         if metric is not None and metrics is not None:
             raise AdequaError("Give one metric as metric, or several as metrics; not both.")
         names = DEFAULT_METRIC if metric is None and metrics is None else metrics or metric
-        if rows is None and _are_rows(hypotheses):
-            rows = hypotheses
-            names = names if references is None else cast("Sequence[str]", references)
-            if sources is not None:
-                raise AdequaError('Rows have their sources as "src"; leave out sources.')
-        if rows is None:
-            texts = cast("Iterable[str] | Segments | Frame", hypotheses)
-            rows = _rows(as_segments(texts, references, sources, layout=layout))
+        if rows is None and _are_rows(hypotheses) and references is not None:
+            names, references = cast("Sequence[str]", references), None
         content = {
-            "rows": list(rows),
+            "rows": _request_rows(rows, hypotheses, references, sources, layout),
             "metrics": [names] if isinstance(names, str) else list(names or ()),
             **options,
         }
@@ -140,6 +134,29 @@ class Client:
         """Rank systems."""
         content = {"systems": systems, "references": references, **options}
         return self._call("POST", "/v1/rank", content)
+
+    def explain(
+        self,
+        hypotheses: Iterable[str] | Sequence[Mapping[str, Any]] | Segments | Frame = (),
+        references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+        metric: str | None = None,
+        *,
+        sources: Iterable[str] | None = None,
+        layout: ReferenceLayout | None = None,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Say what each difference from the reference costs; the arguments of `adequa.explain`.
+
+        In place of hypotheses, rows can be given, and the metric may then follow as the second
+        argument, as with `score`. Further options are `language`, `worst` and `thorough`. The
+        result has the shape of `Explanation.to_dict()`.
+        """
+        if rows is None and _are_rows(hypotheses) and references is not None:
+            metric, references = cast("str", references), None
+        texts = _request_rows(rows, hypotheses, references, sources, layout)
+        content = {"rows": texts, "metric": metric, **options}
+        return self._call("POST", "/v1/explain", content)
 
     def score_stream(
         self, rows: Iterable[Mapping[str, Any]], metrics: Sequence[str]
@@ -267,6 +284,24 @@ def _file(role: str, path: FilePath, name: str | None) -> dict[str, Any]:
 
 def _are_rows(texts: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
     return isinstance(texts, list | tuple) and bool(texts) and isinstance(texts[0], Mapping)
+
+
+def _request_rows(
+    rows: Sequence[Mapping[str, Any]] | None,
+    hypotheses: Iterable[str] | Sequence[Mapping[str, Any]] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None,
+    sources: Iterable[str] | None,
+    layout: ReferenceLayout | None,
+) -> list[Mapping[str, Any]]:
+    """The rows of a request: as they are given, in place of hypotheses too, or those of texts."""
+    if rows is None and _are_rows(hypotheses):
+        rows = hypotheses
+        if sources is not None:
+            raise AdequaError('Rows have their sources as "src"; leave out sources.')
+    if rows is not None:
+        return list(rows)
+    texts = cast("Iterable[str] | Segments | Frame", hypotheses)
+    return list(_rows(as_segments(texts, references, sources, layout=layout)))
 
 
 def _rows(segments: Segments) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""Comparisons and rankings for `/v1/compare` and `/v1/rank`, each in a thread of its own.
+"""Comparisons, rankings and explanations, each in a thread of its own.
 
 Scoring goes through the queues, in turns with all other requests. What is left to the threads is
-arithmetic on the statistics, which a few of them do at a time.
+arithmetic on the statistics and the alignment of words, which a few of them do at a time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
 from adequa.comparison.settings import ComparisonSettings
+from adequa.explanation.explain import explain_segments
+from adequa.explanation.results import Explanation
 from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
 from adequa.metrics.base import Metric
@@ -27,8 +29,8 @@ from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
-from adequa.service.schemas import CompareRequest, RankRequest
-from adequa.service.scoring import language_remarks
+from adequa.service.schemas import CompareRequest, ExplainRequest, RankRequest
+from adequa.service.scoring import RequestedTexts, concatenate_texts, language_remarks
 
 _COMPUTING = 2  # tasks that compute at a time; with more of them, each would only be slower
 _POLL = 0.1  # seconds between two looks at the progress of a task
@@ -47,22 +49,23 @@ class BackgroundTask(Generic[T]):
     """
 
     def __init__(self, total: int, slots: threading.Semaphore) -> None:
-        self.total = total  # texts to score
+        self.total = total  # texts to score, or segments to explain
         self.stage = "Waiting"
         self.result: Future[T] = Future()
         self._slots = slots
         self._lock = threading.Lock()
         self._submission: Submission | None = None
-        self._scored = 0
+        self._counts_submission = True
+        self._finished = 0
         self._is_cancelled = False
 
     @property
     def progress(self) -> dict[str, Any]:
-        """The stage of the task, and how many of its texts are scored."""
+        """The stage of the task, and how many of its texts are finished."""
         with self._lock:
-            submission = self._submission
-            scored = self._scored + (0 if submission is None else submission.position)
-        return {"stage": self.stage, "scored": scored, "total": self.total}
+            submission = self._submission if self._counts_submission else None
+            finished = self._finished + (0 if submission is None else submission.position)
+        return {"stage": self.stage, "scored": finished, "total": self.total}
 
     async def wait(self) -> T:
         """The result, once it is complete."""
@@ -98,6 +101,12 @@ class BackgroundTask(Generic[T]):
         self.check()
         self.stage = stage
 
+    def advance(self, count: int) -> None:
+        """Count texts as finished."""
+        self.check()
+        with self._lock:
+            self._finished += count
+
     @contextmanager
     def slot_released(self) -> Iterator[None]:
         """Let another task compute while this one waits for something."""
@@ -107,11 +116,15 @@ class BackgroundTask(Generic[T]):
         finally:
             self._slots.acquire()
 
-    def score(self, queue: MetricQueue, segments: Segments) -> FloatArray:
-        """Statistics of segments, computed by the queue of a metric."""
+    def score(self, queue: MetricQueue, segments: Segments, *, counts: bool = True) -> FloatArray:
+        """Statistics of segments, computed by the queue of a metric.
+
+        They count as finished texts of the task, unless `counts` is false.
+        """
         with self._lock:
             self.check()
             submission = self._submission = queue.submit(segments, admitted=True)
+            self._counts_submission = counts
         try:
             with self.slot_released():
                 return submission.result.result()
@@ -120,7 +133,7 @@ class BackgroundTask(Generic[T]):
         finally:
             with self._lock:
                 self._submission = None
-                self._scored += len(segments)
+                self._finished += len(segments) if counts else 0
 
     def run(self, work: Callable[[BackgroundTask[T]], T]) -> None:
         """Do the work as soon as there is a slot."""
@@ -135,11 +148,11 @@ class BackgroundTask(Generic[T]):
 
 
 class TaskPool:
-    """Threads for long work; a bounded number of tasks may run or wait."""
+    """Threads for long work of a kind, such as comparisons; `limit` tasks may run or wait."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._pool = ThreadPoolExecutor(limits.comparisons, thread_name_prefix="comparing")
+    def __init__(self, limit: int, kind: str) -> None:
+        self._limit, self._kind = limit, kind
+        self._pool = ThreadPoolExecutor(limit, thread_name_prefix=kind)
         self._slots = threading.Semaphore(_COMPUTING)
         self._tasks: set[BackgroundTask[Any]] = set()
         self._lock = threading.Lock()
@@ -149,13 +162,13 @@ class TaskPool:
             return len(self._tasks)
 
     def start(self, work: Callable[[BackgroundTask[T]], T], total: int) -> BackgroundTask[T]:
-        """Start a task that scores `total` texts."""
+        """Start a task with `total` texts."""
         with self._lock:
             count = len(self._tasks)
-            if count >= self._limits.comparisons:
+            if count >= self._limit:
                 raise RequestError(
                     429,
-                    f"{count} comparisons are being made or wait; try again later.",
+                    f"{count} {self._kind} are being made or wait; try again later.",
                     retry_after="5",
                 )
             task: BackgroundTask[T] = BackgroundTask(total, self._slots)
@@ -269,3 +282,31 @@ def rank_systems(
     ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
     ranking = replace(ranking, language=target, warning=metric.language_warning(target))
     return ranking.to_dict(segments=request.segments)
+
+
+def explain_queued(
+    texts: RequestedTexts, queue: MetricQueue, request: ExplainRequest, task: BackgroundTask[Any]
+) -> Explanation:
+    """The explanation, as `adequa.explain` computes it."""
+    task.enter("Explaining")
+    result = explain_segments(
+        systems_together(texts.systems),
+        queue.metric,
+        language=texts.target,
+        worst=request.worst,
+        thorough=request.thorough,
+        progress=Progress(texts_scored=task.advance),
+        compute=lambda _, segments: task.score(queue, segments, counts=False),
+    )
+    hypotheses = [text for segments in texts.systems.values() for text in segments.hypotheses]
+    remarks = remaining_remarks(
+        language_remarks(hypotheses, {queue.metric.name: queue}), [result.warning], texts.notes
+    )
+    return replace(result, notes=(*texts.notes, *result.notes, *remarks))
+
+
+def systems_together(systems: Mapping[str, Segments]) -> Segments:
+    """The segments of all systems, one after the other, with the names of their systems."""
+    names = tuple(name for name, segments in systems.items() for _ in range(len(segments)))
+    together = concatenate_texts(list(systems.values()))
+    return replace(together, ids={"system": names})

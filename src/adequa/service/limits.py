@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 from starlette.requests import Request
 
 from adequa.errors import AdequaError
+from adequa.explanation.explain import CHUNK
+from adequa.segments import Segments
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -20,6 +22,9 @@ LONGEST_METRIC = 500  # characters of a metric's name and settings
 LONGEST_NAME = 200  # characters of the name of a system or a document
 MOST_SYSTEMS = 100  # of a request that is not a stream
 MOST_ROWS = 1_000_000  # of a request in JSON, whatever a server allows: it is parsed at once
+
+VARIANTS = 12  # hypotheses that are scored to explain a segment, on average
+THOROUGH = 4  # times as many for a thorough explanation
 
 _SMALLEST_BACKLOG = 200_000  # segments that may wait, where requests are small
 
@@ -66,6 +71,7 @@ class Limits:
     ranking_pairs: int = 50_000_000  # pairs of systems, over all resamples of a ranking
     queue: int = 1_024  # segments that a new request may have to wait for
     comparisons: int = 8  # comparisons and rankings that run or wait
+    explanations: int = 8  # explanations that run or wait
     timeout: float = 30.0  # seconds that a client may let the server wait for its next bytes
     pace: int = 10_000  # bytes per second of a body at least, once that time is over
 
@@ -77,6 +83,11 @@ class Limits:
     def backlog(self) -> int:
         """Segments that may wait for all metrics; one request alone never shuts out others."""
         return max(_SMALLEST_BACKLOG, 2 * self.metrics * self.segments)
+
+    @property
+    def explained(self) -> int:
+        """Segments that a request may explain; it takes as long as to score `segments`."""
+        return max(self.segments // VARIANTS, 1)
 
     def check_body(self, size: int) -> None:
         """Raise if a body is too large."""
@@ -165,6 +176,45 @@ class Limits:
                 f"server looks at {self.ranking_pairs:,} at most; ask for fewer resamples or "
                 "systems.",
             )
+
+    def check_explanation(
+        self,
+        systems: Iterable[Segments],
+        worst: int | None,
+        *,
+        thorough: bool,
+        needs_whole_corpus: bool = False,
+    ) -> int:
+        """The number of segments to explain; raises if that would take too long."""
+        lengths = sorted(length for segments in systems for length in _lengths(segments))
+        count = len(lengths) if worst is None else min(worst, len(lengths))
+        kind = "thoroughly " if thorough else ""
+        most = self.explained
+        if needs_whole_corpus:  # which is scored again for variants of so many segments at a time
+            most = min(most, CHUNK * self.segments // max(len(lengths), 1))
+        most = max(most // (THOROUGH if thorough else 1), 1)
+        if count > most:
+            raise RequestError(
+                413,
+                f"There are {count:,} segments to explain, and this server explains {kind}"
+                f'{most:,} in one request at most; with "worst": {most} it explains those with '
+                "the worst scores.",
+            )
+        characters = sum(lengths[len(lengths) - count :])
+        most = self.body // VARIANTS // (THOROUGH if thorough else 1)
+        if count > 1 and characters > most:
+            raise RequestError(
+                413,
+                f"The texts to explain may have {characters:,} characters, and this server "
+                f'explains {kind}{most:,} in one request at most; ask for fewer with "worst".',
+            )
+        return count
+
+
+def _lengths(segments: Segments) -> Iterator[int]:
+    """Characters of the hypothesis and the references of each segment."""
+    for hypothesis, references in zip(segments.hypotheses, segments.references, strict=True):
+        yield len(hypothesis) + sum(map(len, references))
 
 
 class BodyReader:

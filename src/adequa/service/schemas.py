@@ -29,6 +29,7 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError, from_json
 
 from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
+from adequa.explanation.pieces import Kind, Severity
 from adequa.segments import COLUMN_NAMES
 from adequa.service.limits import (
     JSON,
@@ -365,8 +366,39 @@ class RankRequest(TextsRequest):
     ] = False
 
 
+class ExplainRequest(TextsRequest):
+    """A request to say what each difference from the reference costs, as `adequa.explain` does."""
+
+    model_config = _examples(
+        {
+            "rows": [
+                {
+                    "mt": "It cost not 300 euros in London.",
+                    "ref": "It did not cost 500 euros in Leeds.",
+                }
+            ],
+            "metric": "chrf",
+        }
+    )
+    metric: Annotated[
+        _Metric | None,
+        Field(
+            description="A metric; without one, `adequa` for English and `chrf` for other "
+            "languages."
+        ),
+    ] = None
+    worst: Annotated[
+        _Count | None,
+        Field(description="Number of segments to explain, those with the worst scores; or all."),
+    ] = None
+    thorough: Annotated[
+        bool, Field(description="Take several times as long, for more exact costs.")
+    ] = False
+
+
 REQUESTS: tuple[type[BaseModel], ...] = (
     *(RequestRow, RequestFile, ReadRequest, ScoreRequest, CompareRequest, RankRequest),
+    ExplainRequest,
 )
 
 
@@ -563,6 +595,85 @@ class RankingResponse(BaseModel):
     signature: str
     confidence: float
     systems: list[RankedSystem]
+
+
+class PieceResponse(BaseModel):
+    """A part of a translation that differs from the reference, and what it costs.
+
+    Spans are the first character and the one after the last, counted from 0 in Unicode code
+    points. That of an omission in the hypothesis is empty, and so is that of an addition in the
+    reference.
+    """
+
+    hypothesis: str = Field(description="The text in the hypothesis.")
+    reference: str = Field(description="The text in the reference.")
+    kind: Kind
+    cost: float = Field(
+        description="In points of the metric; above 0 if it makes the translation worse."
+    )
+    severity: Severity
+    hypothesis_span: list[int]
+    reference_span: list[int]
+
+
+class ExplainedSegmentResponse(BaseModel):
+    """A segment of a system with its pieces, the costliest first."""
+
+    system: str
+    segment: int = Field(description="Its number within the system, from 1.")
+    score: float
+    repaired: float = Field(description="Score with all pieces repaired.")
+    penalty: float = Field(
+        description="Sum of the severities with the weights of MQM: critical 10, major 5, minor 1."
+    )
+    reference: int = Field(1, description="Number of the closest reference, if there are several.")
+    pieces: list[PieceResponse]
+
+
+class GroupLossResponse(BaseModel):
+    """What pieces of similar kinds cost in a segment."""
+
+    loss: float
+    fraction: float = Field(description="Of the loss of the system.")
+
+
+class SystemLossResponse(BaseModel):
+    """Where a system loses its score: means of its segments."""
+
+    system: str
+    segments: int = Field(description="Number of explained segments.")
+    loss: float
+    groups: dict[str, GroupLossResponse]
+    severities: dict[str, float] = Field(description="Number of pieces of each severity.")
+
+
+class LossDifferenceResponse(BaseModel):
+    """Whether two systems lose differently by pieces of similar kinds."""
+
+    first: str
+    second: str
+    group: str
+    difference: float = Field(description="Loss of the second less that of the first.")
+    p: float
+    p_adjusted: float = Field(description="Corrected by Holm.")
+    significant: bool
+
+
+class ExplanationResponse(BaseModel):
+    """An explanation: segments with what each of their differences from the reference costs."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool
+    language: LanguageResponse
+    warning: str = Field("", description="Why the costs mean little for the language, if so.")
+    scored: int = Field(description="Number of segments of the request.")
+    systems: list[SystemLossResponse]
+    differences: list[LossDifferenceResponse] = Field(
+        description="Tests of all pairs of systems, if all their segments are explained."
+    )
+    segments: list[ExplainedSegmentResponse]
+    notes: list[str]
 
 
 class ServedMetric(BaseModel):

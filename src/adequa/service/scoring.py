@@ -234,7 +234,7 @@ async def _statistics(
     systems: Sequence[Segments], queues: Mapping[str, MetricQueue], *, admitted: bool = False
 ) -> dict[str, list[FloatArray]]:
     """Statistics of each system by each metric; all are dropped if one queue refuses."""
-    together = _concatenate(systems)
+    together = concatenate_texts(systems)
     ends = np.cumsum([0, *map(len, systems)]).tolist()
     submissions: dict[str, list[Submission]] = {label: [] for label in queues}
     try:
@@ -265,7 +265,7 @@ def _of_system(statistics: Mapping[str, Sequence[FloatArray]], index: int) -> di
     return {label: of_systems[index] for label, of_systems in statistics.items()}
 
 
-def _concatenate(systems: Sequence[Segments]) -> Segments:
+def concatenate_texts(systems: Sequence[Segments]) -> Segments:
     """The texts of all systems, one after the other; columns that differ are left out."""
     if len(systems) == 1:
         return systems[0]

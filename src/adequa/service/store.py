@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from io import BytesIO
@@ -35,14 +35,17 @@ class StoredComparison:
     pairs: bytes  # TSV
 
     @classmethod
-    def of(cls, comparison: Comparison, title: str, expires: float) -> StoredComparison:
-        """Compress a comparison."""
+    def of(
+        cls, comparison: Comparison, title: str, metrics: Sequence[str], expires: float
+    ) -> StoredComparison:
+        """Compress a comparison by these metrics, as requests name them."""
         view = page_content(comparison, title)
         fields = {
             "title": view.title,
             "summary": view.summary,
             "details": view.details,
             "plain": view.plain,
+            "specifications": list(metrics),
         }
         content = comparison.to_dict(segments=True)
         tsv = comparison.long_table().to_tsv()
@@ -64,6 +67,7 @@ class StoredComparison:
     def report(self) -> str:
         """The report as one HTML file."""
         fields: dict[str, Any] = json.loads(gzip.decompress(self.page))
+        del fields["specifications"]  # a report asks no server
         return render_page(PageContent(**fields))
 
 
@@ -91,10 +95,13 @@ class ComparisonStore:
             self._evict()
             return len(self._comparisons)
 
-    def add(self, comparison: Comparison, title: str = "") -> str:
-        """Store a comparison, and return its name, which nobody can guess."""
+    def add(self, comparison: Comparison, title: str = "", metrics: Sequence[str] = ()) -> str:
+        """Store a comparison, and return its name, which nobody can guess.
+
+        `metrics` are those of the request, by which its segments can be explained.
+        """
         seconds = math.inf if self.seconds is None else self.seconds
-        stored = StoredComparison.of(comparison, title, self._clock() + seconds)
+        stored = StoredComparison.of(comparison, title, metrics, self._clock() + seconds)
         if stored.size > self._size:
             raise RequestError(
                 413,

@@ -13,6 +13,9 @@ const LONGEST_MISSING = 60; // characters of missing words in the text; the tabl
 const explainOnDemand = { load: null };
 const explained = { loaded: new Map(), unpacked: new Map(), places: null }; // by row
 
+// Explanations on demand are by the metric that was selected.
+const loadedKey = (row) => `${selection.metric} ${row}`;
+
 function forgetExplanations() {
   Object.assign(explained, { loaded: new Map(), unpacked: new Map(), places: null });
 }
@@ -172,7 +175,7 @@ function explainedPlaces() {
 // there is none. A segment has `pieces`, and where there is more than one reference the number of
 // the one that it was aligned with as `reference`.
 function explanationOf(row) {
-  const loaded = explained.loaded.get(row);
+  const loaded = explained.loaded.get(loadedKey(row));
   if (loaded) return loaded;
   if (!explainedPlaces().has(row)) return null;
   if (!explained.unpacked.has(row)) explained.unpacked.set(row, unpackExplanation(row));
@@ -261,16 +264,24 @@ function pieceTables(row) {
 // A button that explains a segment, where the page can do that and has not done it.
 function explainButton(row, redraw) {
   if (!canExplain() || explanationOf(row)) return null;
-  const status = element("span", { class: "explain-status", role: "status" });
   const explain = async () => {
-    const shown = data;
+    const [shown, key] = [data, loadedKey(row)];
+    const explanation = await explainOnDemand.load(row);
+    if (shown !== data) return; // another comparison is shown by now
+    explained.loaded.set(key, explanation);
+    redraw();
+  };
+  return explainControls(explain, { "aria-describedby": `heading-${row}` });
+}
+
+// A button that does the work once, and where to read that it is done, or why it failed.
+function explainControls(work, attributes) {
+  const status = element("span", { class: "explain-status", role: "status" });
+  const run = async () => {
     button.disabled = true;
     status.textContent = "Explaining …";
     try {
-      const explanation = await explainOnDemand.load(row);
-      if (shown !== data) return; // another comparison is shown by now
-      explained.loaded.set(row, explanation);
-      redraw();
+      await work();
     } catch (error) {
       status.textContent = error.message;
       button.disabled = false;
@@ -278,7 +289,7 @@ function explainButton(row, redraw) {
   };
   const button = element(
     "button",
-    { type: "button", class: "explain", onclick: explain, "aria-describedby": `heading-${row}` },
+    { type: "button", class: "explain", onclick: run, ...attributes },
     "Explain",
   );
   return [button, status];

@@ -382,11 +382,14 @@ function segmentCard(row) {
 
 // Draw a segment again, opened, after its explanation has come.
 function redrawOpened(row, card) {
-  if (!card.isConnected) return;
   browserState.opened.add(row);
+  const shown = card.isConnected ? card : byId(card.id); // the list may have been drawn meanwhile
+  if (!shown) return;
+  const focused = document.activeElement;
   const drawn = segmentCard(row);
-  card.replaceWith(drawn);
-  drawn.querySelector(".more").focus({ preventScroll: true });
+  shown.replaceWith(drawn);
+  if (focused === document.body || !focused?.isConnected)
+    drawn.querySelector(".more").focus({ preventScroll: true });
 }
 
 function toggle(row, card) {

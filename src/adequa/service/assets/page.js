@@ -133,6 +133,7 @@ async function open(id, link = "") {
   showView("result");
   byId("title").textContent = shown.title;
   document.title = `${shown.title} – adequa`;
+  metricSpecifications = shown.specifications;
   await showComparison(shown.summary, async () => shown.details);
   scrollTo({ top: 0, behavior: "instant" });
   byId("title").focus({ preventScroll: true });
@@ -160,7 +161,7 @@ async function scoreOne(content, signal) {
   ]);
   const notes = JSON.parse(scores.headers.get("adequa-notes") ?? "[]");
   showView("single");
-  showScores(await scores.json(), await texts.json(), notes);
+  showScores(await scores.json(), await texts.json(), notes, metrics);
   byId("single").scrollIntoView({ block: "start" });
 }
 
@@ -234,6 +235,7 @@ async function route() {
 async function startPage() {
   prepareTheme();
   prepareInputs();
+  prepareExplanations();
   byId("choices").addEventListener("change", () => (metricsTouched = true));
   byId("language-choice").addEventListener("change", () => {
     showLanguage();

@@ -22,18 +22,15 @@ function showProgress(progress) {
   showStatus(`${stage}: ${formatCount(scored)} of ${formatCount(total)} scores.`);
 }
 
-const SHOWN_ROWS = 200; // segments of one system; a comparison has a browser for all
-
-function showScores(answer, texts, notes) {
+function showScores(answer, texts, notes, metrics) {
   const [[name, outputs]] = Object.entries(texts.systems);
   const headings = answer.metrics.map((metric) =>
     element("th", { scope: "col", class: "number" }, metric.name),
   );
-  const digits = (score) => formatNumber(score, Math.abs(score) > 2 ? 2 : 4);
   // A mark at the number of a metric that does not know the language; the reason is below.
   const marked = (metric) => [
     metric.warning ? element("span", { class: "mark", role: "img", "aria-label": "see the warning below" }, "⚠ ") : null,
-    digits(metric.systems[0].score),
+    formatNumber(metric.systems[0].score, scoreDigits(metric.systems[0].score)),
   ];
   const { name: language, origin } = answer.language;
   byId("single-language").textContent = language ? `Language: ${language} (${origin}).` : "Language: not known.";
@@ -52,37 +49,11 @@ function showScores(answer, texts, notes) {
       ),
     ),
   );
-  const rows = outputs.slice(0, SHOWN_ROWS).map((text, row) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, String(row + 1)),
-      element("td", { dir: "auto" }, text),
-      answer.metrics.map((metric) =>
-        element("td", { class: "number" }, digits(metric.systems[0].segments[row])),
-      ),
-    ),
-  );
   byId("single-note").textContent =
     outputs.length > SHOWN_ROWS
       ? `The first ${SHOWN_ROWS} of ${formatCount(outputs.length)}; downloads have all.`
       : "Add a second system to compare them.";
-  replace(
-    byId("single-segments"),
-    element("caption", {}, "Scores of segments"),
-    element(
-      "thead",
-      {},
-      element(
-        "tr",
-        {},
-        element("th", { scope: "col" }, "Segment"),
-        element("th", { scope: "col" }, "Output"),
-        headings.map((node) => node.cloneNode(true)),
-      ),
-    ),
-    element("tbody", {}, rows),
-  );
+  showSingleSegments(answer, texts, metrics);
   const warnings = answer.metrics.filter((metric) => metric.warning).map((metric) => `⚠ ${metric.warning}`);
   byId("single-remarks").hidden = !warnings.length && !notes.length;
   byId("single-remarks").classList.toggle("problem", warnings.length > 0);

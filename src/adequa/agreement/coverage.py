@@ -1,0 +1,338 @@
+"""How many human ratings are in the intervals of segment scores, and what people said of each band.
+
+Intervals were fitted on other ratings (`adequa.agreement.confidence`). A 90% interval is right if
+it has 90% of the ratings in it, and useful if it is narrow: the yardstick is an interval of one
+width for all segments. A band is right if people rate its segments as it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.agreement.confidence import RatedScores, inside, percent, rated_scores, ratings_of
+from adequa.agreement.groups import ALL, rows_by
+from adequa.agreement.protocol import Protocol, settings_or_default
+from adequa.agreement.selection import Selection, selected
+from adequa.datasets.load import JudgementData
+from adequa.datasets.registry import DATASETS
+from adequa.errors import counted
+from adequa.judgements import Ratings
+from adequa.metrics.base import Metric
+from adequa.metrics.registry import shared_metric
+from adequa.progress import NO_PROGRESS, Progress
+from adequa.scoring.confidence import (
+    BANDS,
+    DEFAULT_LEVEL,
+    PEOPLE,
+    BandRule,
+    Estimator,
+    Raters,
+    check_level,
+)
+from adequa.segments import FloatArray
+from adequa.statistics.significance import wilson_intervals
+from adequa.tables import MISSING, Cell, Column, Result, Table, plain
+
+
+@dataclass(frozen=True, slots=True)
+class BandFigures:
+    """What people said of the segments of one band."""
+
+    band: str  # or "all"
+    segments: int
+    fraction: float
+    good: float  # fraction of ratings that are good
+    good_low: float  # bounds of its 95% Wilson interval
+    good_high: float
+    poor: float  # fraction of ratings that are poor
+    poor_low: float
+    poor_high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairCoverage:
+    """Intervals, expected errors and bands on the ratings of one language pair, or of all."""
+
+    name: str
+    ratings: int
+    covered: float  # fraction of ratings in their intervals
+    covered_low: float  # bounds of its 95% Wilson interval
+    covered_high: float
+    width: float  # mean width of the intervals
+    constant_covered: float  # the same for intervals that all have one width before clipping
+    constant_width: float
+    expected_error: float  # mean
+    error: float  # mean distance of score and rating
+    correlation: float  # of expected and measured errors, Pearson; NaN where it is undefined
+    bands: tuple[BandFigures, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage(Result):
+    """How many ratings are in their intervals, and what people said of each band."""
+
+    dataset: str
+    raters: Raters
+    level: float
+    rule: BandRule
+    pairs: tuple[PairCoverage, ...]
+    total: PairCoverage
+    signature: str
+    threshold: float | None = None  # of ratings on a scale of their own, which have no intervals
+    selection: str = ""
+    notes: tuple[str, ...] = ()
+
+    def tables(self) -> tuple[Table, ...]:
+        if self.threshold is not None:
+            return (self._bands_table(),)
+        return self._intervals_table(), self._bands_table()
+
+    def _intervals_table(self) -> Table:
+        columns = (
+            Column("pair"),
+            Column("ratings", "integer"),
+            Column("in the interval", align="right"),
+            Column("95% interval", align="right"),
+            Column("width", "number", decimals=3),
+            Column("of one width", align="right"),
+            Column("one width", "number", decimals=3),
+            Column("expected error", "number", decimals=3),
+            Column("error", "number", decimals=3),
+            Column("correlation", "number", decimals=3),
+        )
+        rows: list[list[Cell]] = [
+            [
+                each.name,
+                each.ratings,
+                percent(each.covered),
+                f"{percent(each.covered_low)} – {percent(each.covered_high)}",
+                each.width,
+                percent(each.constant_covered),
+                each.constant_width,
+                each.expected_error,
+                each.error,
+                each.correlation,
+            ]
+            for each in self._rows
+        ]
+        what = f"{counted(self.total.ratings, 'rating')} of {PEOPLE[self.raters]}"
+        notes = (
+            "of one width: ratings in intervals that all have one width, as fitted, and that width "
+            "where it is cut off at 0 and 1",
+            "error: mean distance of score and rating; correlation: of the expected errors of "
+            "segments with their errors",
+        )
+        title = f"{self.dataset}: {self.level:.0%} intervals, {what}"
+        return Table(columns, rows, title, notes)
+
+    def _bands_table(self) -> Table:
+        good, poor = _limits(self.rule, self.threshold)
+        columns = (
+            Column("pair"),
+            Column("band"),
+            Column("segments", "integer"),
+            Column("fraction", align="right"),
+            Column(f"rating {good:.3g} or more", align="right"),
+            Column("95% interval", align="right"),
+            Column(f"rating below {poor:.3g}", align="right"),
+            Column("95% interval", align="right"),
+        )
+        rows: list[list[Cell]] = [
+            [
+                each.name,
+                band.band,
+                band.segments,
+                percent(band.fraction),
+                percent(band.good),
+                _bounds(band.good_low, band.good_high),
+                percent(band.poor),
+                _bounds(band.poor_low, band.poor_high),
+            ]
+            for each in self._rows
+            for band in each.bands
+        ]
+        notes = tuple(filter(None, (*self.notes, self.selection, self.signature)))
+        return Table(columns, rows, f"{self.dataset}: what people said of each band", notes)
+
+    @property
+    def _rows(self) -> tuple[PairCoverage, ...]:
+        return (*self.pairs, self.total) if len(self.pairs) > 1 else self.pairs
+
+    def long_table(self) -> Table:
+        figures = [name for name in PairCoverage.__slots__ if name not in {"name", "bands"}]
+        of_bands = [name for name in BandFigures.__slots__ if name != "band"]
+        columns = (
+            Column("lp"),
+            *(Column(name, "integer" if name == "ratings" else "number") for name in figures),
+            Column("band"),
+            *(Column(name, "integer" if name == "segments" else "number") for name in of_bands),
+        )
+        rows: list[list[Cell]] = [
+            [
+                each.name,
+                *(getattr(each, name) for name in figures),
+                band.band,
+                *(getattr(band, name) for name in of_bands),
+            ]
+            for each in self._rows
+            for band in each.bands
+        ]
+        return Table(columns, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "raters": self.raters,
+            "level": self.level,
+            "bands": plain(self.rule),
+            "threshold": self.threshold,
+            "selection": self.selection,
+            "signature": self.signature,
+            "pairs": [plain(each) for each in self.pairs],
+            "all": plain(self.total),
+            "notes": list(self.notes),
+        }
+
+
+def coverage(
+    judgements: JudgementData,
+    metric: str | Metric = "adequa",
+    *,
+    raters: Raters | None = None,
+    level: float = DEFAULT_LEVEL,
+    file: str | Path | None = None,
+    threshold: float | None = None,
+    selection: Selection | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Coverage:
+    """Count how many ratings are in the intervals of `adequa.confidence`, and rate its bands.
+
+    `judgements` are ratings as `adequa.evaluate` takes them, standardised (DA's z scores). `raters`
+    says what they are: "one" where each is that of one person, "panel" where each is the mean of
+    about 15; by default what is known of a named dataset, else "panel". `file` names another file
+    of `adequa train confidence`. With a `threshold`, ratings are of any scale, such as MQM, and
+    what counts is how many of each band are at least as high; there are no intervals.
+    """
+    check_level(level)
+    selection = settings_or_default(Selection, selection, "selection")
+    loaded = ratings_of(judgements)
+    chosen, notes = selected(loaded, selection, Protocol())
+    if not isinstance(chosen, Ratings):
+        raise TypeError("a selection of ratings holds ratings")
+    if raters is None:
+        raters = _raters_of(loaded.name)
+    with shared_metric(metric) as scorer:
+        estimator = Estimator.of(scorer, raters=raters, level=level, file=file)
+        progress.expect(len(chosen))
+        rated = rated_scores(
+            scorer, chosen, estimator.raters, progress, as_they_are=threshold is not None
+        )
+        signature = str(scorer.segment_signature(_reference_count(chosen)))
+    pairs = rows_by(rated.pairs)
+    return Coverage(
+        dataset=loaded.name,
+        raters=estimator.raters,
+        level=level,
+        rule=estimator.model.rule,
+        pairs=tuple(
+            pair_coverage(name, rated.select(rows), estimator, threshold)
+            for name, rows in pairs.items()
+        ),
+        total=pair_coverage(ALL, rated, estimator, threshold),
+        signature=signature,
+        threshold=threshold,
+        selection=str(selection),
+        notes=(*loaded.file_rows.notes(), *notes),
+    )
+
+
+def _raters_of(name: str) -> Raters | None:
+    """Who gave the ratings of a named dataset; None where that is unknown."""
+    known = DATASETS[name].raters if name in DATASETS else ""
+    return known or None
+
+
+def _reference_count(ratings: Ratings) -> int | None:
+    return None if ratings.segments is None else ratings.segments.reference_count
+
+
+def pair_coverage(
+    name: str, rated: RatedScores, estimator: Estimator, threshold: float | None = None
+) -> PairCoverage:
+    """Measure intervals, expected errors and bands on ratings; with a threshold, bands alone."""
+    ratings, scores, level = rated.ratings, rated.scores, estimator.level
+    estimates = estimator.model.estimate(scores, rated.texts, raters=estimator.raters, level=level)
+    bands = tuple(_band_figures(ratings, estimates.band, *_limits(estimator.model.rule, threshold)))
+    if threshold is not None:
+        return PairCoverage(name, len(rated), *(nan,) * 9, bands=bands)
+    covered = inside(ratings, estimates.low, estimates.high)
+    low, high = _share_interval(int(covered.sum()), len(rated))
+    model = estimator.model.model(estimator.raters)
+    constant_low, constant_high = model.constant_interval(scores, level)
+    errors = np.abs(ratings - scores)
+    return PairCoverage(
+        name=name,
+        ratings=len(rated),
+        covered=float(covered.mean()),
+        covered_low=low,
+        covered_high=high,
+        width=float((estimates.high - estimates.low).mean()),
+        constant_covered=float(inside(ratings, constant_low, constant_high).mean()),
+        constant_width=float((constant_high - constant_low).mean()),
+        expected_error=float(estimates.error.mean()),
+        error=float(errors.mean()),
+        correlation=_correlation(estimates.error, errors),
+        bands=bands,
+    )
+
+
+def _limits(rule: BandRule, threshold: float | None) -> tuple[float, float]:
+    """The least good rating, and that below which all are poor."""
+    return (rule.good, rule.poor) if threshold is None else (threshold, threshold)
+
+
+def _band_figures(
+    ratings: FloatArray, codes: npt.NDArray[np.int8], least_good: float, least_fair: float
+) -> Iterator[BandFigures]:
+    masks = [(name, codes == code) for code, name in enumerate(BANDS)]
+    for name, mask in [*masks, (ALL, np.ones(len(ratings), dtype=np.bool_))]:
+        part = ratings[mask]
+        good, poor = int((part >= least_good).sum()), int((part < least_fair).sum())
+        count = len(part)
+        good_low, good_high = _share_interval(good, count)
+        poor_low, poor_high = _share_interval(poor, count)
+        yield BandFigures(
+            band=name,
+            segments=count,
+            fraction=count / len(ratings),
+            good=good / count if count else nan,
+            good_low=good_low,
+            good_high=good_high,
+            poor=poor / count if count else nan,
+            poor_low=poor_low,
+            poor_high=poor_high,
+        )
+
+
+def _share_interval(hits: int, count: int) -> tuple[float, float]:
+    if not count:
+        return nan, nan
+    low, high = wilson_intervals(np.array([hits]), np.array([count]))
+    return float(low[0]), float(high[0])
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
+    if len(first) < 2 or not (np.ptp(first) and np.ptp(second)):  # noqa: PLR2004
+        return nan
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def _bounds(low: float, high: float) -> str:
+    return MISSING if np.isnan(low) else f"{percent(low)} – {percent(high)}"

@@ -1,0 +1,134 @@
+"""`adequa explain`: what each difference of a translation from its reference costs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adequa.cli.inputs import MetricLoader, batch_reader, check_language
+from adequa.cli.options import (
+    CACHE_SIZE,
+    CacheSize,
+    Columns,
+    DeviceOption,
+    Hypotheses,
+    Input,
+    Language,
+    NoCache,
+    Output,
+    Quiet,
+    QuotingName,
+    QuotingOption,
+    References,
+    SourceText,
+    SystemColumns,
+    complete_metric,
+)
+from adequa.cli.output import (
+    FormatOption,
+    check_outputs,
+    print_notes,
+    progress,
+    scores_format,
+    write,
+    write_result,
+)
+
+if TYPE_CHECKING:
+    from adequa.languages import TargetLanguage
+
+
+def explain(
+    hypothesis: Hypotheses = None,
+    reference: References = None,
+    source: SourceText = None,
+    input_: Input = None,
+    column: Columns = None,
+    systems: SystemColumns = None,
+    quoting: QuotingOption = QuotingName.auto,
+    language: Language = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
+            help="Metric that says what a difference costs. Default: adequa; chrf for other "
+            "languages than English.",
+            autocompletion=complete_metric,
+        ),
+    ] = None,
+    worst: Annotated[
+        int | None,
+        typer.Option(
+            "--worst",
+            min=1,
+            metavar="N",
+            help="Explain only the N segments with the worst scores, the worst first.",
+        ),
+    ] = None,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Mean of eight orders of repair, for costs closer to Shapley values; takes "
+            "several times as long.",
+        ),
+    ] = False,
+    format_: FormatOption = None,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show what each difference from the reference costs.
+
+    Each difference is repaired by the words of the reference, and the gain in score is its cost.
+    Takes about eleven times as long as to score the same segments.
+    """
+    from adequa.explanation.explain import explain_segments
+    from adequa.io.read import total_bytes
+    from adequa.metrics.language import read_language, remaining_remarks
+    from adequa.segments import concatenate
+
+    chosen = scores_format(format_, output, segments=True)
+    check_language(language)
+    loader = MetricLoader(device, None if no_cache else cache_size)
+    loaded = None if metric is None else loader(metric)
+    read_batches, paths = batch_reader(
+        "explain", hypothesis or [], reference or [], source, input_, column or [],
+        () if loaded is None else loaded.columns,
+        quoting=quoting, systems=systems, language=language,
+    )  # fmt: skip
+    check_outputs({"-o": output}, paths)
+    with progress("Reading", total_bytes(paths), quiet=quiet) as work:
+        stream = read_language(read_batches(advance=work.bytes_read), language)
+        segments = concatenate(list(stream.batches))
+        scorer = (loaded or loader(_default_metric(stream.target))).for_language(stream.target.code)
+        loader.check_device()
+        work.stage("Explaining")
+        explanation = explain_segments(
+            segments, scorer, language=stream.target, worst=worst, thorough=thorough, progress=work
+        )
+    notes = (*read_batches.notes(), *stream.notes, *explanation.notes)
+    if loaded is None and stream.target.code not in {None, "en"}:
+        notes = (*notes, f"{scorer.name} explains: adequa knows English alone.")
+    remarks = remaining_remarks(scorer.remarks(), [explanation.warning], notes)
+    print_notes((*notes, *remarks), quiet=quiet)
+    if output is None:
+        write(explanation.lines(chosen, colour=_wants_colour()), None)
+    else:
+        write_result(explanation, chosen, output)
+
+
+def _default_metric(target: TargetLanguage) -> str:
+    return "adequa" if target.code in {None, "en"} else "chrf"
+
+
+def _wants_colour() -> bool:
+    """Whether standard output shows colours: a terminal, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,629 @@
+"""How sure a segment score is: the interval of the human rating, the expected error, and a band.
+
+A packed metric may have a file confidence.json beside its weights. The file describes, for ratings
+of one kind, what people say of a segment whose score and texts are known:
+
+- the median rating, a line in the score;
+- the expected distance of a rating from that median, and from the score itself, both linear in a
+  few features of score and texts;
+- the distribution of the signed distance from the median divided by its expectation.
+
+The interval of a rating is the median, plus and minus the expected distance times a radius. The
+radius is a conformal quantile: measured on ratings that the other parts were not fitted on, it is
+the smallest one that covers the wanted fraction of them (Lei et al., 2018, Distribution-Free
+Predictive Inference for Regression, §5.2, with medians). Ratings are on the scale of the metric;
+one beyond an end of the scale counts as that end.
+
+There are two kinds of ratings: that of one rater, and the mean of a panel of about 15. The first
+differ much more, so that their intervals are wider. `adequa.agreement.confidence` fits the file,
+and `adequa.agreement.coverage` measures how many ratings are in the intervals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from adequa.errors import AdequaError
+from adequa.metrics.base import Metric, check_between, check_choice
+from adequa.metrics.language import read_language, warn_of_languages
+from adequa.metrics.registry import shared_metric
+from adequa.segments import (
+    FloatArray,
+    Frame,
+    IntArray,
+    Reduction,
+    ReferenceLayout,
+    Segments,
+    as_segments,
+    concatenate,
+    reduce_pairs,
+)
+from adequa.tables import Column, LazyRows, Result, Row, Table, plain
+
+if TYPE_CHECKING:
+    from adequa.learned.packed.metric import PackedPair
+
+# What reads texts and models is imported where it is used: every verb that scores imports this
+# module, and few ask for confidence.
+
+CONFIDENCE = "confidence.json"  # beside the weights that it was fitted for
+FORMAT = 1
+
+Raters: TypeAlias = Literal["panel", "one"]
+RATERS: Final[tuple[Raters, ...]] = get_args(Raters)
+PEOPLE: Final[Mapping[Raters, str]] = {"panel": "a panel of raters", "one": "one rater"}
+
+BANDS: Final = ("publish", "check", "redo")
+PUBLISH, CHECK, REDO = range(3)
+Bands: TypeAlias = npt.NDArray[np.int8]  # index into BANDS
+
+LEVELS: Final = np.arange(50, 100) / 100  # of the stored radii; others lie between
+DEFAULT_LEVEL = 0.9
+
+FEATURES: Final = ("score", "squared_score", "length", "overlap")
+
+QUANTILES: Final = 100  # of the stored distribution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextFeatures:
+    """What is known of segments without people and without the model."""
+
+    length: FloatArray  # logarithm of the mean length, 1 from 1000 characters on
+    # Of character bigrams, from 0 to 1: where a similarity that knows nothing of meaning disagrees
+    # with the score, errors are larger.
+    overlap: FloatArray
+    foreign: npt.NDArray[np.bool_]  # hypotheses that are plainly not English
+
+    @classmethod
+    def of(cls, segments: Segments, references: Reduction = "best") -> TextFeatures:
+        """Compute the features; of multiple references the best or the mean overlap counts."""
+        from adequa.encoders.surface import SURFACE, surface_features  # noqa: PLC0415
+        from adequa.metrics.english import looks_foreign  # noqa: PLC0415
+
+        pairs = segments.pairs()
+        rows = surface_features(pairs.hypotheses, pairs.references).astype(np.float64)
+        columns = dict(zip(SURFACE, rows.T, strict=True))
+        precision, recall = (columns[f"character_bigram_{of}"] for of in ("precision", "recall"))
+        overlap = (precision + recall) / 2
+        return cls(
+            length=reduce_pairs(columns["length"], pairs.segment, "mean"),
+            overlap=reduce_pairs(overlap, pairs.segment, references),
+            foreign=looks_foreign(segments.hypotheses),
+        )
+
+    def with_scores(self, scores: FloatArray) -> FloatArray:
+        """Return the columns of `FEATURES`, one row per segment."""
+        return np.column_stack([scores, scores**2, self.length, self.overlap])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedDistance:
+    """A distance that is expected of ratings: linear in `FEATURES`, and at least `least`."""
+
+    weights: FloatArray
+    offset: float
+    least: float
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> ExpectedDistance:
+        """Read what `to_dict` writes."""
+        if list(content["features"]) != list(FEATURES):
+            raise ValueError(f"its features are {', '.join(map(str, content['features']))}")
+        return cls(
+            weights=_numbers(content["weights"], len(FEATURES)),
+            offset=float(content["offset"]),
+            least=float(content["least"]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers."""
+        return {
+            "features": list(FEATURES),
+            "weights": self.weights.tolist(),
+            "offset": self.offset,
+            "least": self.least,
+        }
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """Return the distance for each row; summed row by row, so that neighbours change no bit."""
+        expected = (features * self.weights).sum(axis=1) + self.offset
+        return np.asarray(np.maximum(expected, self.least))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingModel:
+    """What ratings of one kind are expected to be, given scores and features.
+
+    >>> tenth = ExpectedDistance(np.zeros(4), offset=0.1, least=0.05)
+    >>> model = RatingModel("ratings", 1000, (0.0, 1.0), tenth, tenth, 1.0,
+    ...     np.linspace(-2, 2, 5), np.full(50, 2.0), np.full(50, 0.3))
+    >>> scores, features = np.array([0.5, 0.9]), np.zeros((2, 4))
+    >>> low, high = model.interval(scores, features, 0.9)
+    >>> low.round(3), high.round(3)
+    (array([0.3, 0.7]), array([0.7, 1. ]))
+    >>> model.probability(scores, features, 0.75)
+    array([0. , 0.8])
+    """
+
+    data: str  # names of the ratings that it was fitted on
+    ratings: int  # their number
+    median: tuple[float, float]  # of ratings: intercept and slope in the score
+    distance: ExpectedDistance  # of a rating from the median
+    error: ExpectedDistance  # of a rating from the score
+    longest: float  # greatest feature `length` of a segment that was rated
+    quantiles: FloatArray  # of (rating - median) / expected distance, equally likely values
+    radii: FloatArray  # by level, in expected distances
+    constant_radii: FloatArray  # by level, of intervals that all have one width
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> RatingModel:
+        """Read a model as `to_dict` writes it."""
+        median = content["median"]
+        return cls(
+            data=str(content["data"]),
+            ratings=int(content["ratings"]),
+            median=(float(median["intercept"]), float(median["slope"])),
+            distance=ExpectedDistance.from_dict(content["distance"]),
+            error=ExpectedDistance.from_dict(content["error"]),
+            longest=float(content["longest"]),
+            quantiles=_numbers(content["quantiles"], QUANTILES),
+            radii=_numbers(content["radii"], len(LEVELS)),
+            constant_radii=_numbers(content["constant_radii"], len(LEVELS)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain lists and dictionaries."""
+        return {
+            "data": self.data,
+            "ratings": self.ratings,
+            "median": {"intercept": self.median[0], "slope": self.median[1]},
+            "distance": self.distance.to_dict(),
+            "error": self.error.to_dict(),
+            "longest": self.longest,
+            "quantiles": self.quantiles.tolist(),
+            "radii": self.radii.tolist(),
+            "constant_radii": self.constant_radii.tolist(),
+        }
+
+    def medians(self, scores: FloatArray) -> FloatArray:
+        """Return the median rating of each segment."""
+        intercept, slope = self.median
+        return np.clip(intercept + slope * scores, 0, 1)
+
+    def distances(self, features: FloatArray) -> FloatArray:
+        """Return the expected distance of ratings from their median, for rows of `FEATURES`."""
+        return self.distance(self._as_rated(features))
+
+    def errors(self, features: FloatArray) -> FloatArray:
+        """Return the expected distance of ratings from the score, for rows of `FEATURES`."""
+        return self.error(self._as_rated(features))
+
+    def _as_rated(self, features: FloatArray) -> FloatArray:
+        """Features of texts that are no longer than those that were rated."""
+        return np.minimum(features, (1, 1, self.longest, 1))
+
+    def interval(
+        self, scores: FloatArray, features: FloatArray, level: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of the intervals of ratings."""
+        half = self.distances(features) * np.interp(level, LEVELS, self.radii)
+        return self._around_medians(scores, half)
+
+    def constant_interval(self, scores: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return intervals of one width before clipping: what `interval` is to be better than."""
+        half = np.full(len(scores), np.interp(level, LEVELS, self.constant_radii))
+        return self._around_medians(scores, half)
+
+    def _around_medians(
+        self, scores: FloatArray, half: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        medians = self.medians(scores)
+        return np.maximum(medians - half, 0), np.minimum(medians + half, 1)
+
+    def probability(self, scores: FloatArray, features: FloatArray, least: float) -> FloatArray:
+        """Return the probability that a rating is at least this, which is above 0."""
+        needed = (least - self.medians(scores)) / self.distances(features)
+        below = np.searchsorted(self.quantiles, needed, side="left")
+        return 1 - below / len(self.quantiles)
+
+
+def _numbers(values: object, count: int) -> FloatArray:
+    numbers = np.array(values, dtype=np.float64)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all():
+        raise ValueError("its numbers are incomplete")
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class BandRule:
+    """When a segment is to be published, checked or done again.
+
+    `publish`: the rating is at least `good` with at least this probability. `redo`: it is below
+    `poor` with at least this probability. All others are to be checked.
+    """
+
+    good: float = 2 / 3  # the upper third of the scale
+    poor: float = 1 / 2  # below it is the lower half
+    probability: float = 0.8
+
+    def __post_init__(self) -> None:
+        check_between("good", self.good, 0, 1)
+        check_between("poor", self.poor, 0, self.good)
+        check_between("probability", self.probability, 0.5, 1)
+
+    def __call__(self, good: FloatArray, poor: FloatArray) -> Bands:
+        """Return bands, from the probabilities of ratings of at least `good` and below `poor`.
+
+        >>> BandRule()(np.array([0.9, 0.5, 0.0]), np.array([0.0, 0.1, 0.85])).tolist()
+        [0, 1, 2]
+        """
+        # Probabilities are multiples of 1/100, which rounding must not move over the limit.
+        least = self.probability - 1e-9
+        return np.select([good >= least, poor >= least], [PUBLISH, REDO], CHECK).astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """What is known of the rating of each segment."""
+
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray  # expected distance of score and rating
+    band: Bands
+    outside: npt.NDArray[np.bool_]  # segments unlike those that people rated
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @staticmethod
+    def concatenate(parts: Sequence[Estimates]) -> Estimates:
+        """Join the estimates of batches."""
+        names = ("low", "high", "error", "band", "outside")
+        return Estimates(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
+
+
+@dataclass(slots=True)
+class RunningEstimates:
+    """The estimates of a system, whose segments come in batches."""
+
+    keep_segments: bool
+    errors: float = 0.0  # sum
+    counts: IntArray = field(default_factory=lambda: np.zeros(len(BANDS), dtype=np.intp))
+    outside: int = 0
+    parts: list[Estimates] = field(default_factory=list)
+
+    def add(self, estimates: Estimates) -> None:
+        """Add a batch."""
+        self.errors += float(estimates.error.sum())
+        self.counts += np.bincount(estimates.band, minlength=len(BANDS))
+        self.outside += int(estimates.outside.sum())
+        if self.keep_segments:
+            self.parts.append(estimates)
+
+    def summary(self) -> SystemConfidence:
+        """Summarise all batches so far."""
+        return SystemConfidence(
+            error=self.errors / max(int(self.counts.sum()), 1),
+            fractions=band_fractions(self.counts),
+            outside=self.outside,
+            segments=Estimates.concatenate(self.parts) if self.parts else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemConfidence:
+    """How sure the scores of one system are."""
+
+    error: float  # mean expected distance of score and rating
+    fractions: Mapping[str, float]  # of the segments, by band
+    outside: int  # segments unlike those that people rated
+    segments: Estimates | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfidenceModel:
+    """The content of confidence.json: what was fitted for the weights of one metric."""
+
+    weights: str  # digest of what makes the metric's scores
+    models: Mapping[Raters, RatingModel]
+    rule: BandRule = field(default_factory=BandRule)
+
+    @property
+    def default_raters(self) -> Raters:
+        """The panel where there is one: what raters agree on is what quality means."""
+        return next(each for each in RATERS if each in self.models)
+
+    def model(self, raters: Raters | None) -> RatingModel:
+        """Return the model of one kind of ratings."""
+        chosen = self.default_raters if raters is None else raters
+        check_choice("raters", chosen, RATERS)
+        if chosen not in self.models:
+            raise AdequaError(
+                f"The confidence was not fitted on ratings of {PEOPLE[chosen]}; there are those of "
+                f"{' and '.join(PEOPLE[each] for each in self.models)}."
+            )
+        return self.models[chosen]
+
+    def estimate(
+        self,
+        scores: FloatArray,
+        texts: TextFeatures,
+        *,
+        raters: Raters | None = None,
+        level: float = DEFAULT_LEVEL,
+    ) -> Estimates:
+        """Estimate the ratings of segments.
+
+        Bands are those of the panel where there is one, whatever the intervals are for. A segment
+        unlike all that people rated is not published unchecked.
+        """
+        model, banded = self.model(raters), self.models[self.default_raters]
+        features = texts.with_scores(scores)
+        low, high = model.interval(scores, features, level)
+        outside = texts.foreign | (texts.length > banded.longest)
+        band = self.rule(
+            banded.probability(scores, features, self.rule.good),
+            1 - banded.probability(scores, features, self.rule.poor),
+        )
+        return Estimates(
+            low=low,
+            high=high,
+            error=model.errors(features),
+            band=np.where(outside & (band == PUBLISH), np.int8(CHECK), band),
+            outside=outside,
+        )
+
+    def to_json(self) -> str:
+        """Return the content of the file."""
+        content = {
+            "format": FORMAT,
+            "weights": self.weights,
+            "bands": {
+                "good": self.rule.good,
+                "poor": self.rule.poor,
+                "probability": self.rule.probability,
+            },
+            "raters": {name: model.to_dict() for name, model in self.models.items()},
+        }
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def read_confidence(path: Path) -> ConfidenceModel:
+    """Read a file that `ConfidenceModel.to_json` wrote."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise AdequaError(
+                f"{path} is of format {content['format']}, which this version of adequa does not "
+                "read; fit it again with `adequa train confidence`."
+            )
+        models = {
+            name: RatingModel.from_dict(content["raters"][name])
+            for name in RATERS
+            if name in content["raters"]
+        }
+        if not models:
+            raise ValueError("it has no raters")
+        return ConfidenceModel(str(content["weights"]), models, BandRule(**content["bands"]))
+    except OSError as error:
+        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise AdequaError(f"{path} is no file of `adequa train confidence`: {error}.") from error
+
+
+def packed_metric(metric: Metric) -> PackedPair:
+    """Return the packed metric behind a metric; raise where it is of another kind."""
+    from adequa.learned.packed.metric import Adequa, PackedPair  # noqa: PLC0415
+
+    if isinstance(metric, Adequa):
+        return metric.packed
+    if isinstance(metric, PackedPair):
+        return metric
+    raise AdequaError(
+        f"Confidence is for adequa and for packed metrics, and {metric.name} is neither."
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimator:
+    """Estimates the ratings of segments from the scores of one metric."""
+
+    model: ConfidenceModel
+    raters: Raters
+    level: float
+    references: Reduction
+
+    @classmethod
+    def of(
+        cls,
+        metric: Metric,
+        *,
+        raters: Raters | None = None,
+        level: float = DEFAULT_LEVEL,
+        file: str | Path | None = None,
+    ) -> Estimator:
+        """Load the confidence of a metric: from a file, or from the one beside its weights."""
+        from adequa.metrics.saved import DIGITS  # noqa: PLC0415
+
+        packed = packed_metric(metric)
+        check_level(level)
+        path = packed.folder / CONFIDENCE if file is None else Path(file)
+        if file is None and not path.is_file():
+            raise AdequaError(
+                f"{packed.folder} has no {CONFIDENCE}; fit one with `adequa train confidence`."
+            )
+        model = read_confidence(path)
+        if model.weights != packed.digest_:
+            raise AdequaError(
+                f"{path} was fitted for the weights {model.weights[:DIGITS]}, and those of "
+                f"{packed.name} are {packed.digest_[:DIGITS]}; fit it again with "
+                "`adequa train confidence`."
+            )
+        model.model(raters)
+        return cls(
+            model=model,
+            raters=model.default_raters if raters is None else raters,
+            level=level,
+            references=packed.references,
+        )
+
+    def __call__(self, segments: Segments, scores: FloatArray) -> Estimates:
+        """Estimate the ratings of scored segments."""
+        texts = TextFeatures.of(segments, self.references)
+        return self.model.estimate(scores, texts, raters=self.raters, level=self.level)
+
+    def notes(self, *, segments: bool) -> tuple[str, ...]:
+        """What the columns of a table of segments, or of systems, mean."""
+        rule = self.model.rule
+        likely = f"with a probability of {rule.probability:.0%} or more"
+        people = PEOPLE[self.raters]
+        return (
+            f"low, high: {self.level:.0%} interval of the rating by {people}; error: expected "
+            "distance of score and rating"
+            if segments
+            else f"error: mean expected distance of a segment's score and its rating by {people}; "
+            "publish, check, redo: fractions of the segments",
+            f"publish: the rating is {rule.good:.3g} or more, {likely}; redo: it is below "
+            f"{rule.poor:.3g}, {likely}; check: all others",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the intervals and bands are."""
+        return {"level": self.level, "raters": self.raters, "bands": plain(self.model.rule)}
+
+
+def check_level(level: float) -> None:
+    """Raise unless there are intervals of this level."""
+    is_number = isinstance(level, (int, float))
+    if not (is_number and LEVELS[0] <= level <= LEVELS[-1]):
+        raise AdequaError(
+            f"The level of intervals is a number from {LEVELS[0]:g} to {LEVELS[-1]:g}, not {level}."
+        )
+
+
+def outside_note(name: str, outside: int, count: int) -> str:
+    """The note on segments for which intervals may not hold."""
+    return (
+        f"intervals may not hold for {outside:,} of {count:,} segments of {name}: they are longer "
+        "than all that people rated, or not in English; none of them is in the band publish."
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Confidence(Result):
+    """The score of each segment, the interval of its rating, its expected error and its band."""
+
+    scores: FloatArray
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray
+    codes: Bands  # index of each band in BANDS
+    level: float
+    raters: Raters
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bands(self) -> tuple[str, ...]:
+        """The band of each segment: publish, check or redo."""
+        return tuple(BANDS[code] for code in self.codes.tolist())
+
+    @property
+    def fractions(self) -> dict[str, float]:
+        """The fraction of segments in each band."""
+        return band_fractions(np.bincount(self.codes, minlength=len(BANDS)))
+
+    def tables(self) -> tuple[Table, ...]:
+        numbers = [Column(name, "number", decimals=3) for name in _NUMBERS]
+        columns = (Column("segment"), *numbers, Column("band"))
+        rows = LazyRows(lambda: ((str(row[0]), *row[1:]) for row in self._rows()))
+        return (Table(columns, rows, notes=self.notes),)
+
+    def long_table(self) -> Table:
+        numbers = [Column(name, "number") for name in _NUMBERS]
+        return Table((Column("segment", "integer"), *numbers, Column("band")), LazyRows(self._rows))
+
+    def _rows(self) -> Iterator[Row]:
+        columns = (each.tolist() for each in (self.scores, self.low, self.high, self.error))
+        return zip(range(1, len(self.scores) + 1), *columns, self.bands, strict=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "level": self.level,
+            "raters": self.raters,
+            "scores": self.scores.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "error": self.error.tolist(),
+            "bands": list(self.bands),
+            "fractions": self.fractions,
+        }
+
+
+_NUMBERS = ("score", "low", "high", "error")
+
+
+def band_fractions(counts: IntArray) -> dict[str, float]:
+    """Return the fraction of segments in each band.
+
+    >>> band_fractions(np.array([1, 2, 1]))
+    {'publish': 0.25, 'check': 0.5, 'redo': 0.25}
+    """
+    return dict(zip(BANDS, (counts / max(counts.sum(), 1)).tolist(), strict=True))
+
+
+def confidence(
+    hypotheses: Iterable[str] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    metric: str | Metric = "adequa",
+    *,
+    level: float = DEFAULT_LEVEL,
+    raters: Raters | None = None,
+    file: str | Path | None = None,
+    layout: ReferenceLayout | None = None,
+    language: str | None = None,
+) -> Confidence:
+    """Score segments, and say how sure each score is.
+
+    Texts are given as `adequa.score` takes them. `metric` is adequa or a packed metric with a file
+    confidence.json; `file` names another file of `adequa train confidence`. `level` is the
+    probability with which a rating lies from `low` to `high`, from 0.5 to 0.99. `raters` says whose
+    rating it is: "panel" for the mean of a panel, "one" for the rating of one person.
+
+    >>> sure = confidence(["The cat sat on the mat."], ["The cat sat on the mat."])
+    >>> sure.scores, sure.bands
+    (array([1.]), ('publish',))
+    """
+    segments = as_segments(hypotheses, references, layout=layout)
+    stream = read_language([segments], language)
+    segments = concatenate(list(stream.batches))
+    with shared_metric(metric) as loaded:
+        estimator = Estimator.of(loaded, raters=raters, level=level, file=file)
+        scores = loaded.compute_scores(segments)
+    warn_of_languages([loaded.language_warning(stream.target)], stream.notes)
+    estimates = estimator(segments, scores.segments)
+    outside = int(estimates.outside.sum())
+    return Confidence(
+        scores=scores.segments,
+        low=estimates.low,
+        high=estimates.high,
+        error=estimates.error,
+        codes=estimates.band,
+        level=level,
+        raters=estimator.raters,
+        notes=(
+            *estimator.notes(segments=True),
+            str(scores.signature),
+            *scores.remarks,
+            *((outside_note("the system", outside, len(segments)),) if outside else ()),
+        ),
+    )
