@@ -90,7 +90,17 @@ REFERENCE = {
     "scoring": (
         "Scoring",
         "Scores of translations and what they come from, metrics, and the texts that they read.",
-        ("scoring", "explanation", "metrics", "segments", "languages", "io", "errors", "tables", "version"),
+        (
+            "scoring",
+            "explanation",
+            "metrics",
+            "segments",
+            "languages",
+            "io",
+            "errors",
+            "tables",
+            "version",
+        ),
     ),
     "comparing": (
         "Comparing",

@@ -463,7 +463,7 @@ def test_bad_input_is_refused(arguments: tuple[list[str], ...], message: str) ->
 # Known damage
 
 
-@needs_judgements("wmt13-da")
+@needs_judgements
 def test_the_damaged_place_is_the_costliest() -> None:
     texts = good_texts(load_dataset("wmt13-da"))
     references = [texts[0] for texts in texts.references[:60]]
