@@ -5,7 +5,7 @@ All systems are explained on the same random segments, so that their losses can 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,17 @@ from adequa.comparison.settings import sample_size
 from adequa.errors import AdequaError
 from adequa.explanation.explain import explain_segments
 from adequa.explanation.pieces import KINDS, SEVERITIES
-from adequa.explanation.results import GROUPS, ExplainedSegment, Explanation, GroupDifference
+from adequa.explanation.results import GROUPS, LOSS_TITLE, ExplainedSegment, Explanation
 from adequa.languages import TargetLanguage
 from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.scoring.api import DEFAULT_METRIC
 from adequa.segments import Segments, concatenate
-from adequa.tables import Column, Row, Table, decimal
+from adequa.tables import Table
 
 if TYPE_CHECKING:
     from adequa.comparison.compare import Outputs
     from adequa.comparison.results import Comparison
-
-_ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the baseline
 
 
 def explaining_metric(sources: Sequence[Source], count: int | None) -> int | None:
@@ -157,45 +155,11 @@ def _packed(segment: ExplainedSegment, decimals: int) -> list[list[float]]:
     ]
 
 
-# Tables
-
-
-def loss_tables(comparison: Comparison) -> Iterator[Table]:
+def loss_tables(comparison: Comparison) -> tuple[Table, ...]:
     """Where each system loses its score in the explained segments, and how systems differ."""
     explanation = comparison.explanation
     if explanation is None:
-        return
-    losses, decimals = explanation.losses, explanation.decimals
-    count, total = int(losses.segments[0]), len(comparison.outputs)
+        return ()
+    count, total = int(explanation.losses.segments[0]), len(comparison.outputs)
     sample = f"{count:,} of {total:,} segments" if count < total else f"{total:,} segments"
-    rows: list[Row] = [
-        (name, decimal(losses.groups[index].sum(), decimals), losses.sentence(index, len(GROUPS)))
-        for index, name in enumerate(losses.systems)
-    ]
-    columns = (Column("system"), Column("loss", align="right"), Column("by"))
-    yield Table(columns, rows, f"Where the score is lost: {explanation.metric} in {sample}")
-    differences = [
-        each
-        for each in losses.differences
-        if each.is_significant and (len(losses.systems) <= _ALL_PAIRS or not each.first)
-    ]
-    if differences:
-        yield _difference_table(explanation, differences)
-
-
-def _difference_table(explanation: Explanation, differences: Sequence[GroupDifference]) -> Table:
-    systems, names = explanation.losses.systems, list(GROUPS)
-    columns = (
-        *map(Column, ("system", "loses more by", "than")),
-        Column("difference", "number", explanation.decimals),
-        Column("p", "number", 4),
-    )
-    rows: list[Row] = []
-    for each in differences:
-        more, less = each.first, each.second
-        if each.difference > 0:
-            more, less = less, more
-        rows.append(
-            (systems[more], names[each.group], systems[less], abs(each.difference), each.p_adjusted)
-        )
-    return Table(columns, rows, "Significant differences between these losses")
+    return explanation.loss_tables(f"{LOSS_TITLE}: {explanation.metric} in {sample}")
