@@ -66,6 +66,7 @@ NAVIGATION = {
     ],
     "Guides": [
         "scoring",
+        "explain",
         "confidence",
         "languages",
         "comparison",
@@ -88,8 +89,8 @@ NAVIGATION = {
 REFERENCE = {
     "scoring": (
         "Scoring",
-        "Scores of translations, the metrics that compute them, and the texts that they read.",
-        ("scoring", "metrics", "segments", "languages", "io", "errors", "tables", "version"),
+        "Scores of translations and what they come from, metrics, and the texts that they read.",
+        ("scoring", "explanation", "metrics", "segments", "languages", "io", "errors", "tables", "version"),
     ),
     "comparing": (
         "Comparing",

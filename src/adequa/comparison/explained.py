@@ -155,6 +155,9 @@ def _packed(segment: ExplainedSegment, decimals: int) -> list[list[float]]:
     ]
 
 
+# Tables
+
+
 def loss_tables(comparison: Comparison) -> tuple[Table, ...]:
     """Where each system loses its score in the explained segments, and how systems differ."""
     explanation = comparison.explanation
