@@ -289,6 +289,7 @@ def test_long_segments_are_bounded() -> None:
         ("on 3 May", "on 3 March", ["number"]),
         ("It did go", "It did not go", ["negation"]),
         ("He doesn't go", "He does go", ["negation"]),
+        ("He can't go", "He cannot go", ["substitution"]),
         ("We met in Berlin", "We met in Vienna", ["name"]),
         ("The cat ran", "The black cat ran", ["omission"]),
         ("The black cat ran", "The cat ran", ["addition"]),

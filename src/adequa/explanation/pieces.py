@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -182,27 +183,26 @@ def _differs_in_case_alone(hypothesis: Sequence[Token], reference: Sequence[Toke
 
 
 def _entity(words: tuple[list[Token], list[Token]], rules: KindRules) -> Kind | None:
-    """Whether a negation, a number or a name differs."""
-    if _differ(words, lambda token: token.form if _is_negation(token, rules) else None):
+    """Whether there are more negations on one side, other numbers, or other names."""
+    negations, numbers = (
+        [Counter(filter(None, map(value, side))) for side in words]
+        for value in (partial(_negation, rules=rules), _number)
+    )
+    names = [
+        Counter(token.form for token in side if token.start in starts)
+        for side, starts in zip(words, rules.names, strict=True)
+    ]
+    if negations[0] != negations[1]:
         return "negation"
-    if _differ(words, _number):
+    if numbers[0] != numbers[1]:
         return "number"
-    names = zip(words, rules.names, strict=True)
-    return (
-        "name" if any(token.start in starts for side, starts in names for token in side) else None
-    )
+    return "name" if names[0] != names[1] else None
 
 
-def _is_negation(token: Token, rules: KindRules) -> bool:
-    return token.form in rules.negations or (
-        "not" in rules.negations and _CONTRACTED_NOT.search(token.form) is not None
-    )
-
-
-def _differ(words: tuple[list[Token], list[Token]], value: Callable[[Token], str | None]) -> bool:
-    """Whether the values of the words of both sides differ; words without one do not count."""
-    counts = [Counter(filter(None, map(value, side))) for side in words]
-    return counts[0] != counts[1]
+def _negation(token: Token, rules: KindRules) -> str | None:
+    """What a negation is compared by: "can't" and "cannot" have one each."""
+    is_contracted = "not" in rules.negations and _CONTRACTED_NOT.search(token.form)
+    return "not" if token.form in rules.negations or is_contracted else None
 
 
 def _number(token: Token) -> str | None:
