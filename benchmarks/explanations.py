@@ -31,6 +31,7 @@ import numpy as np
 
 from adequa.agreement.damaged_pairs import DamageSettings, damaged_pairs, good_texts
 from adequa.damage.apply import SEVERITIES, damage_texts
+from adequa.damage.registry import perturbation
 from adequa.datasets.load import load_dataset
 from adequa.explanation import costs as repair
 from adequa.explanation.alignment import align
@@ -140,13 +141,18 @@ def localisation(data: str, each: int, *, thorough: bool) -> None:
         texts = tuple(one.text for one in damaged)
         segments = Segments(texts, tuple((one.reference,) for one in damaged))
         hits: dict[str, list[bool]] = defaultdict(list)
-        pieces = []
+        pieces, severe = [], defaultdict(list)
         for one, explained in zip(
             damaged, explain(segments, metric, thorough=thorough), strict=True
         ):
             hit = bool(explained.pieces) and touches(explained.pieces[0], one.span)
             hits[one.kind].append(hit)
             pieces.append(len(explained.pieces))
+            if explained.pieces:
+                group = perturbation(one.kind)
+                name_of_group = "critical" if group.critical else group.group
+                is_severe = explained.pieces[0].severity in {"critical", "major"}
+                severe[name_of_group].append(is_severe)
         pooled = np.concatenate([np.array(part) for part in hits.values()])
         macro = float(np.mean([np.mean(part) for part in hits.values()]))
         print(
@@ -154,6 +160,8 @@ def localisation(data: str, each: int, *, thorough: bool) -> None:
             f"{np.mean(pieces):.1f} pieces each: costliest is damaged {macro:.1%} (mean of kinds), "
             f"{pooled.mean():.1%} (all texts)"
         )
+        shares = (f"{group} {np.mean(part):.0%}" for group, part in severe.items())
+        print(f"  costliest piece critical or major, by group: {', '.join(shares)}")
         if name == "outputs":
             worst = sorted(hits, key=lambda kind: float(np.mean(hits[kind])))
             print(", ".join(f"{kind} {np.mean(hits[kind]):.0%}" for kind in worst))

@@ -75,7 +75,7 @@ class PairCoverage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coverage(Result):
+class IntervalCoverage(Result):
     """How many ratings are in their intervals, and what people said of each band."""
 
     dataset: str
@@ -211,7 +211,7 @@ def coverage(
     threshold: float | None = None,
     selection: Selection | None = None,
     progress: Progress = NO_PROGRESS,
-) -> Coverage:
+) -> IntervalCoverage:
     """Count how many ratings are in the intervals of `adequa.confidence`, and rate its bands.
 
     `judgements` are ratings as `adequa.evaluate` takes them, standardised (DA's z scores). `raters`
@@ -236,7 +236,7 @@ def coverage(
         )
         signature = str(scorer.segment_signature(_reference_count(chosen)))
     pairs = rows_by(rated.pairs)
-    return Coverage(
+    return IntervalCoverage(
         dataset=loaded.name,
         raters=estimator.raters,
         level=level,

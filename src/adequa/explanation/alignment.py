@@ -65,7 +65,7 @@ class Token(NamedTuple):
 Sides: TypeAlias = tuple[Sequence[Token], Sequence[Token]]  # hypothesis and reference
 
 
-class Column(NamedTuple):
+class AlignedTokens(NamedTuple):
     """A token of the hypothesis, of the reference, or two that are linked; indices of tokens."""
 
     hypothesis: int | None
@@ -86,7 +86,7 @@ class Alignment:
 
     hypothesis: tuple[Token, ...]
     reference: tuple[Token, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[AlignedTokens, ...]
     differences: tuple[Difference, ...]
 
     @property
@@ -208,12 +208,12 @@ def align(hypothesis: str, reference: str, *, moves: bool = True) -> Alignment:
 # Columns: which tokens are linked
 
 
-def _path(hypothesis: Sequence[Token], reference: Sequence[Token]) -> list[Column]:
+def _path(hypothesis: Sequence[Token], reference: Sequence[Token]) -> list[AlignedTokens]:
     """The tokens of both texts in their order, linked where they correspond."""
     if not hypothesis or not reference:
         return [
-            *(Column(index, None) for index in range(len(hypothesis))),
-            *(Column(None, index) for index in range(len(reference))),
+            *(AlignedTokens(index, None) for index in range(len(hypothesis))),
+            *(AlignedTokens(None, index) for index in range(len(reference))),
         ]
     if len(hypothesis) * len(reference) > _MAX_CELLS:
         return list(_equal_columns(hypothesis, reference))
@@ -276,48 +276,50 @@ def has_digit(text: str) -> bool:
     return any(map(str.isdigit, text))
 
 
-def _best_path(gains: FloatArray) -> Iterator[Column]:
+def _best_path(gains: FloatArray) -> Iterator[AlignedTokens]:
     """Columns whose links have the largest sum of gains, without crossing."""
     rows, columns = gains.shape
     best = np.zeros((rows + 1, columns + 1))
     for row in range(rows):
         np.maximum(best[row, 1:], best[row, :-1] + gains[row], out=best[row + 1, 1:])
         np.maximum.accumulate(best[row + 1], out=best[row + 1])
-    path: list[Column] = []
+    path: list[AlignedTokens] = []
     row, column = rows, columns
     while row and column:
         value = best[row, column]
         if value == best[row, column - 1]:
             column -= 1
-            path.append(Column(None, column))
+            path.append(AlignedTokens(None, column))
         elif value == best[row - 1, column]:
             row -= 1
-            path.append(Column(row, None))
+            path.append(AlignedTokens(row, None))
         else:
             row, column = row - 1, column - 1
-            path.append(Column(row, column))
-    path += (Column(None, index) for index in reversed(range(column)))
-    path += (Column(index, None) for index in reversed(range(row)))
+            path.append(AlignedTokens(row, column))
+    path += (AlignedTokens(None, index) for index in reversed(range(column)))
+    path += (AlignedTokens(index, None) for index in reversed(range(row)))
     return reversed(path)
 
 
-def _equal_columns(hypothesis: Sequence[Token], reference: Sequence[Token]) -> Iterator[Column]:
+def _equal_columns(
+    hypothesis: Sequence[Token], reference: Sequence[Token]
+) -> Iterator[AlignedTokens]:
     """Columns of very long texts: equal tokens alone are linked."""
     forms = [[token.form for token in side] for side in (hypothesis, reference)]
     for each in Indel.opcodes(*forms):
         rows = range(each.src_start, each.src_end)
         columns = range(each.dest_start, each.dest_end)
         if each.tag == "equal":
-            yield from map(Column, rows, columns)
+            yield from map(AlignedTokens, rows, columns)
         else:
-            yield from (Column(index, None) for index in rows)
-            yield from (Column(None, index) for index in columns)
+            yield from (AlignedTokens(index, None) for index in rows)
+            yield from (AlignedTokens(None, index) for index in columns)
 
 
 # Links that only function words have
 
 
-def _without_weak_links(sides: Sides, path: Sequence[Column]) -> list[Column]:
+def _without_weak_links(sides: Sides, path: Sequence[AlignedTokens]) -> list[AlignedTokens]:
     """The path without single function words that are linked between two replaced phrases.
 
     "held this post" and "served in this capacity" are one difference and not two that cannot be
@@ -327,25 +329,25 @@ def _without_weak_links(sides: Sides, path: Sequence[Column]) -> list[Column]:
         (is_gap, list(group)) for is_gap, group in groupby(path, key=lambda each: None in each)
     ]
     replaced = [is_gap and _has_words_on_both_sides(sides, group) for is_gap, group in groups]
-    columns: list[Column] = []
+    columns: list[AlignedTokens] = []
     for place, (_, group) in enumerate(groups):
         between = 0 < place < len(groups) - 1 and replaced[place - 1] and replaced[place + 1]
         if between and len(group) == 1 and _is_function_word(sides, group[0]):
             hypothesis, reference = group[0]
-            columns += [Column(hypothesis, None), Column(None, reference)]
+            columns += [AlignedTokens(hypothesis, None), AlignedTokens(None, reference)]
         else:
             columns += group
     return columns
 
 
-def _has_words_on_both_sides(sides: Sides, group: Sequence[Column]) -> bool:
+def _has_words_on_both_sides(sides: Sides, group: Sequence[AlignedTokens]) -> bool:
     return all(
         any(each[side] is not None and sides[side][each[side]].is_word for each in group)  # type: ignore[index]
         for side in (0, 1)
     )
 
 
-def _is_function_word(sides: Sides, column: Column) -> bool:
+def _is_function_word(sides: Sides, column: AlignedTokens) -> bool:
     hypothesis, reference = column
     if hypothesis is None or reference is None:
         return False
@@ -364,7 +366,7 @@ class Move(NamedTuple):
     length: int
 
 
-def _moves(sides: Sides, path: Sequence[Column]) -> list[Move]:
+def _moves(sides: Sides, path: Sequence[AlignedTokens]) -> list[Move]:
     """Runs of equal tokens without a link, with a content word among them."""
     # The place in the path of each token without a link, by side.
     unlinked: tuple[dict[int, int], dict[int, int]] = ({}, {})
@@ -420,7 +422,9 @@ def _common_block(
 # Columns in the order in which they are read, and the differences among them
 
 
-def _ordered(sides: Sides, path: Sequence[Column], moves: Sequence[Move]) -> Iterator[Column]:
+def _ordered(
+    sides: Sides, path: Sequence[AlignedTokens], moves: Sequence[Move]
+) -> Iterator[AlignedTokens]:
     """The path with the tokens between two links in the order in which they are repaired.
 
     Signs before words, words, and signs after them, each first those of the hypothesis. Where as
@@ -428,7 +432,7 @@ def _ordered(sides: Sides, path: Sequence[Column], moves: Sequence[Move]) -> Ite
     """
     moved = _moved_tokens(moves)
 
-    def is_gap(column: Column) -> bool:
+    def is_gap(column: AlignedTokens) -> bool:
         return None in column and not any(token in moved[side] for side, token in enumerate(column))
 
     for in_gap, group in groupby(path, key=is_gap):
@@ -462,20 +466,20 @@ def _split_signs(tokens: Sequence[Token], indices: list[int]) -> tuple[list[int]
     return indices[:first], indices[first:after], indices[after:]
 
 
-def _paired(sides: Sides, hypothesis: list[int], reference: list[int]) -> Iterator[Column]:
+def _paired(sides: Sides, hypothesis: list[int], reference: list[int]) -> Iterator[AlignedTokens]:
     weights = [
         [_weight(tokens[index]) for index in part]
         for tokens, part in zip(sides, (hypothesis, reference), strict=True)
     ]
     if len(hypothesis) <= _MAX_PAIRED and weights[0] == weights[1]:
-        yield from map(Column, hypothesis, reference)
+        yield from map(AlignedTokens, hypothesis, reference)
     else:
-        yield from (Column(index, None) for index in hypothesis)
-        yield from (Column(None, index) for index in reference)
+        yield from (AlignedTokens(index, None) for index in hypothesis)
+        yield from (AlignedTokens(None, index) for index in reference)
 
 
 def _differences(
-    sides: Sides, columns: Sequence[Column], moves: Sequence[Move]
+    sides: Sides, columns: Sequence[AlignedTokens], moves: Sequence[Move]
 ) -> list[Difference]:
     """The differences in the order of their first columns.
 
@@ -502,7 +506,7 @@ def _differences(
     return sorted(differences, key=lambda each: each.columns)
 
 
-def _differs(sides: Sides, columns: Sequence[Column], index: int) -> bool:
+def _differs(sides: Sides, columns: Sequence[AlignedTokens], index: int) -> bool:
     """Whether a column has one token alone, or two that differ, be it in the space before them."""
     hypothesis, reference = columns[index]
     if hypothesis is None or reference is None:

@@ -16,14 +16,14 @@ _LONGEST = 60  # characters of a piece in the list
 _COLOURS: dict[Severity, str] = {"critical": "1;37;41", "major": "1;31", "minor": "33", "none": "2"}
 
 
-class Part(NamedTuple):
+class MarkedPart(NamedTuple):
     """A part of a hypothesis: plain, or a piece, whose text is empty where words are missing."""
 
     text: str
     piece: Piece | None = None
 
 
-def parts(segment: ExplainedSegment) -> Iterator[Part]:
+def parts(segment: ExplainedSegment) -> Iterator[MarkedPart]:
     """The hypothesis in parts that add up to it, with the places of omissions.
 
     >>> piece = Piece("cat", "dog", "substitution", 0.1, "major", (2, 5), (2, 5))
@@ -35,11 +35,11 @@ def parts(segment: ExplainedSegment) -> Iterator[Part]:
     for piece in segment.in_order:
         start, end = piece.hypothesis_span
         if start > position:
-            yield Part(segment.hypothesis[position:start])
-        yield Part(segment.hypothesis[start:end], piece)
+            yield MarkedPart(segment.hypothesis[position:start])
+        yield MarkedPart(segment.hypothesis[start:end], piece)
         position = end
     if position < len(segment.hypothesis):
-        yield Part(segment.hypothesis[position:])
+        yield MarkedPart(segment.hypothesis[position:])
 
 
 # Text
@@ -128,7 +128,7 @@ def _quoted(words: str) -> str:
     return f'"{words}"'
 
 
-def _in_marks(part: Part) -> str:
+def _in_marks(part: MarkedPart) -> str:
     piece, words = part.piece, printable(part.text)
     if piece is None or piece.severity == "none":
         return words
@@ -139,7 +139,7 @@ def _in_marks(part: Part) -> str:
     return removed + added if words else f" {added}"
 
 
-def _in_colour(part: Part) -> str:
+def _in_colour(part: MarkedPart) -> str:
     piece, words = part.piece, printable(part.text)
     if piece is None or (piece.severity == "none" and not words):
         return words
@@ -211,7 +211,7 @@ def _segment_html(segment: ExplainedSegment, explanation: Explanation) -> Iterat
     yield "</section>\n"
 
 
-def _part_html(part: Part) -> str:
+def _part_html(part: MarkedPart) -> str:
     piece, words = part.piece, html_text(part.text)
     if piece is None:
         return words
