@@ -224,7 +224,8 @@ class SeverityThresholds:
 
     The relative cost of a piece is its cost over the range of the metric, in a segment of
     `typical_words` words. In a longer one the same error takes less from the score, and the
-    relative cost is higher by a power of the length.
+    relative cost is higher by a power of the length; segments shorter than `fewest_words` count as
+    so long.
     """
 
     minor: float
@@ -232,13 +233,15 @@ class SeverityThresholds:
     critical: float
     length_power: float
     typical_words: int = 25
+    fewest_words: int = 16
 
     def severity(self, cost: float, words: int, kind: Kind) -> Severity:
         """The severity of a cost that is a fraction of the metric's range.
 
         Case and punctuation are minor at most.
         """
-        relative = cost * (max(words, 1) / self.typical_words) ** self.length_power
+        length = max(words, self.fewest_words) / self.typical_words
+        relative = cost * length**self.length_power
         if relative < self.minor:
             return "none"
         if relative < self.major or kind in {"case", "punctuation"}:
