@@ -102,6 +102,9 @@ def test_repairing_all_gives_the_reference_and_nothing_the_hypothesis(one: str, 
     everything = frozenset(range(len(alignment.differences)))
     assert words(alignment.repair(everything)) == words(other)
     assert words(alignment.repair(frozenset())) == words(one)
+    # The text itself, too, but for breaks between lines and repeated spaces.
+    assert alignment.repair(everything) == " ".join(other.split())
+    assert alignment.repair(frozenset()) == " ".join(one.split())
     if words(one) == words(other) and one.split() == other.split():
         assert not alignment.differences
 
@@ -127,6 +130,50 @@ def test_tokens_are_the_text_without_spaces(text: str) -> None:
     tokens = tokenize(text)
     assert "".join(token.text for token in tokens) == "".join(text.split())
     assert all(text[token.start : token.end] == token.text for token in tokens)
+
+
+def test_numbers_beside_signs_of_chinese_get_no_space() -> None:
+    alignment = align("他在2020年有10人", "他在2020年有12人")
+    assert alignment.repair({0}) == "他在2020年有12人"
+    result = adequa.explain(["他在2020年有10人"], ["他在2020年有12人"], "chrf", language="zh")
+    assert result.segments[0].repaired == pytest.approx(100)
+
+
+def test_missing_words_inside_moved_ones_are_shown_after_them() -> None:
+    hypothesis, reference = "field the field the left field", "left the ball left field field the"
+    (segment,) = adequa.explain([hypothesis], [reference], "chrf", language="en").segments
+    assert "".join(part.text for part in parts(segment)) == hypothesis
+
+
+def test_signs_of_chinese_are_no_words_by_themselves() -> None:
+    assert differences("我去北京", "我去上海") == [("北京", "上海")]
+
+
+def test_a_final_stop_is_that_of_the_reference() -> None:
+    assert differences("Mr kou shuddered.", "Mr. Coe grimaced.") == [("", "."), ("kou", "Coe")] or (
+        differences("Mr kou shuddered.", "Mr. Coe grimaced.")
+        == [("kou shuddered", ". Coe grimaced")]
+    )
+
+
+def test_a_piece_is_no_more_severe_than_all_together() -> None:
+    thresholds = SEVERITY_THRESHOLDS
+    result = adequa.explain(
+        ["There was a point where a big bus stranded on the bridge."],
+        ["There was a point where a big bus stopped, stranded, on the bridge."],
+    )
+    for each in result.segments:
+        gain = each.repaired - each.score
+        most = thresholds.severity(gain, 12, "omission")
+        order = ["none", "minor", "major", "critical"]
+        assert all(order.index(p.severity) <= order.index(most) for p in each.pieces)
+
+
+def test_remarks_count_translations_and_not_their_variants() -> None:
+    texts = ["我们今天去北京。", "他明天不来了。"]
+    result = adequa.explain(texts, ["我们今天去上海。", "他明天会来。"], "adequa", language="en")
+    (remark,) = [note for note in result.notes if "not in English" in note]
+    assert remark.startswith("2 hypotheses of 2 ")
 
 
 def test_spaces_between_words_come_from_the_side_that_the_words_come_from() -> None:
@@ -170,7 +217,7 @@ def test_costs_of_two_pieces_by_hand() -> None:
     segments = Segments(("x y",), (("v w",),))
     alignment = align("x y", "v w")
     assert len(alignment.differences) == 2
-    (result,) = repair_costs(metric, segments, {0: alignment})
+    (result,) = repair_costs(metric, segments, {0: alignment}, {0: "v w"})
     weight = costs._ALONE_WEIGHT
     expected = np.array([weight * 0.3 + (1 - weight) * 0.7, weight * 0.1 + (1 - weight) * 0.5])
     np.testing.assert_allclose(
@@ -192,7 +239,9 @@ def test_thorough_costs_are_the_mean_over_orders() -> None:
     segments = Segments((text(set()),), ((text({0, 1, 2}),),))
     alignment = align(segments.hypotheses[0], segments.references[0][0])
     assert len(alignment.differences) == 3
-    (result,) = repair_costs(_Words(games(value)), segments, {0: alignment}, thorough=True)
+    (result,) = repair_costs(
+        _Words(games(value)), segments, {0: alignment}, {0: text({0, 1, 2})}, thorough=True
+    )
     orders = costs._orders(3)
     expected = np.zeros(3)
     for order in orders:
@@ -299,7 +348,7 @@ def test_long_segments_are_bounded() -> None:
         ("The end .", "The end.", ["punctuation"]),
         ("pre-selection", "preselection", ["punctuation"]),
         ("Yesterday it burnt down", "it burnt down yesterday", ["move"]),
-        ("Joy to all", "He brought joy to all", ["omission"]),
+        ("Joy to all", "He brought joy to all", ["substitution"]),
     ],
 )
 def test_kinds_follow_from_the_words(hypothesis: str, reference: str, expected: list[str]) -> None:
@@ -378,8 +427,10 @@ def test_the_worst_segments_come_first() -> None:
     result = adequa.explain(hypotheses, references, "chrf", worst=2)
     assert [each.segment for each in result.segments] == [2, 3]
     assert result.total == 3
-    with pytest.raises(AdequaError, match="1 or more"):
+    with pytest.raises(AdequaError, match="whole number from 1 on"):
         adequa.explain(hypotheses, references, "chrf", worst=0)
+    with pytest.raises(AdequaError, match="whole number from 1 on"):
+        adequa.explain(hypotheses, references, "chrf", worst=1.5)  # type: ignore[arg-type]
 
 
 # Results

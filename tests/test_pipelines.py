@@ -112,7 +112,7 @@ def test_the_action_summarises_the_worst_new_errors(runner: Path) -> None:
     assert code == 1, shown
     assert outputs(runner)["verdict"].endswith("(p = 0.0001 ≤ 0.05)")
     summary = (runner / "summary").read_text("utf-8")
-    assert "\n- segment 35: major substitution, " in summary
+    assert "\n- segment 35: critical substitution, " in summary
 
 
 def test_the_action_passes_every_input_on(runner: Path) -> None:

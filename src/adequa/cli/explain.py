@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
@@ -36,9 +37,6 @@ from adequa.cli.output import (
     write,
     write_result,
 )
-
-if TYPE_CHECKING:
-    from adequa.languages import TargetLanguage
 
 
 def explain(
@@ -93,6 +91,7 @@ def explain(
     from adequa.explanation.explain import explain_segments
     from adequa.io.read import total_bytes
     from adequa.metrics.language import read_language, remaining_remarks
+    from adequa.scoring.api import metric_of_language
     from adequa.segments import concatenate
 
     chosen = scores_format(format_, output, segments=True)
@@ -108,25 +107,24 @@ def explain(
     with progress("Reading", total_bytes(paths), quiet=quiet) as work:
         stream = read_language(read_batches(advance=work.bytes_read), language)
         segments = concatenate(list(stream.batches))
-        scorer = (loaded or loader(_default_metric(stream.target))).for_language(stream.target.code)
+        scorer = (loaded or loader(metric_of_language(stream.target))).for_language(
+            stream.target.code
+        )
         loader.check_device()
         work.stage("Explaining")
         explanation = explain_segments(
             segments, scorer, language=stream.target, worst=worst, thorough=thorough, progress=work
         )
-    notes = (*read_batches.notes(), *stream.notes, *explanation.notes)
+    notes = list(stream.notes)
     if loaded is None and stream.target.code not in {None, "en"}:
-        notes = (*notes, f"{scorer.name} explains: adequa knows English alone.")
-    remarks = remaining_remarks(scorer.remarks(), [explanation.warning], notes)
-    print_notes((*notes, *remarks), quiet=quiet)
+        notes.append(f"{scorer.name} explains: adequa knows English alone.")
+    remarks = remaining_remarks(explanation.notes, [explanation.warning], notes)
+    explanation = replace(explanation, notes=(*notes, *remarks))
+    print_notes((*read_batches.notes(), *explanation.notes), quiet=quiet)
     if output is None:
         write(explanation.lines(chosen, colour=_wants_colour()), None)
     else:
         write_result(explanation, chosen, output)
-
-
-def _default_metric(target: TargetLanguage) -> str:
-    return "adequa" if target.code in {None, "en"} else "chrf"
 
 
 def _wants_colour() -> bool:

@@ -48,6 +48,7 @@ _SHORTEST = 4  # characters of similar words: shorter ones are alike by chance
 _LEAST_LINK = 0.1  # of a link between similar words; it grows with the similarity up to one half
 _MAX_CELLS = 1_000_000  # of the table of the alignment: 1,000 words a side take 40 MB
 _MAX_MOVE = 40  # columns between the two places of a word that was moved
+_CHARACTERS_PER_WORD = 1.6  # of Chinese, where no spaces part words
 _MAX_PAIRED = 3  # words that are replaced one by one, where as many stand in their place
 
 
@@ -88,11 +89,14 @@ class Alignment:
     reference: tuple[Token, ...]
     columns: tuple[AlignedTokens, ...]
     differences: tuple[Difference, ...]
+    is_joined: bool = False  # whether there were too many differences to repair one by one
 
     @property
     def words(self) -> int:
-        """The number of words of the reference."""
-        return sum(token.is_word for token in self.reference)
+        """The number of words of the reference; where no spaces part them, an estimate."""
+        words = [token for token in self.reference if token.is_word]
+        unspaced = sum(_IS_UNSPACED.match(token.text) is not None for token in words)
+        return len(words) - unspaced + round(unspaced / _CHARACTERS_PER_WORD)
 
     def tokens(self, difference: Difference) -> tuple[list[Token], list[Token]]:
         """The tokens of a difference in the hypothesis and in the reference."""
@@ -112,11 +116,11 @@ class Alignment:
         first = difference.columns[0]
         hypothesis, reference = self.tokens(difference)
         return (
-            _span(hypothesis) or self._place(first, 0),
-            _span(reference) or self._place(first, 1),
+            _span(hypothesis) or self._gap(first, 0),
+            _span(reference) or self._gap(first, 1),
         )
 
-    def _place(self, column: int, side: int) -> tuple[int, int]:
+    def _gap(self, column: int, side: int) -> tuple[int, int]:
         """The end of the token before this column on one side."""
         tokens = (self.hypothesis, self.reference)[side]
         before = (each[side] for each in reversed(self.columns[:column]))
@@ -163,7 +167,8 @@ def _space_before(token: Token, tail: str) -> str:
     """The space between a text that ends in these characters and a token."""
     if not tail:
         return ""
-    if token.is_word and not _IS_UNSPACED.match(token.text) and _JOINS_WORDS.search(tail):
+    is_spaced = token.is_word and not _IS_UNSPACED.match(token.text)
+    if is_spaced and _JOINS_WORDS.search(tail) and not _IS_UNSPACED.search(tail):
         return " "  # or it would become one word with the text before it
     if token.space is None:
         return "" if _IS_UNSPACED.match(token.text) else " "
@@ -235,6 +240,8 @@ def _link_gains(hypothesis: Sequence[Token], reference: Sequence[Token]) -> Floa
     neighbours = np.zeros(equal.shape)
     neighbours[1:, 1:] += equal[:-1, :-1]
     neighbours[:-1, :-1] += equal[1:, 1:]
+    neighbours[0, 0] += 1  # both at the beginning, or both at the end
+    neighbours[-1, -1] += 1
     gains = equal * (weights + _NEIGHBOUR * neighbours - _OTHER_CASE * other_case)
     return np.where(equal, gains, _similarity_gains(hypothesis, reference))
 
@@ -330,8 +337,8 @@ def _without_weak_links(sides: Sides, path: Sequence[AlignedTokens]) -> list[Ali
     ]
     replaced = [is_gap and _has_words_on_both_sides(sides, group) for is_gap, group in groups]
     columns: list[AlignedTokens] = []
-    for place, (_, group) in enumerate(groups):
-        between = 0 < place < len(groups) - 1 and replaced[place - 1] and replaced[place + 1]
+    for index, (_, group) in enumerate(groups):
+        between = 0 < index < len(groups) - 1 and replaced[index - 1] and replaced[index + 1]
         if between and len(group) == 1 and _is_function_word(sides, group[0]):
             hypothesis, reference = group[0]
             columns += [AlignedTokens(hypothesis, None), AlignedTokens(None, reference)]
@@ -368,13 +375,13 @@ class Move(NamedTuple):
 
 def _moves(sides: Sides, path: Sequence[AlignedTokens]) -> list[Move]:
     """Runs of equal tokens without a link, with a content word among them."""
-    # The place in the path of each token without a link, by side.
+    # The index in the path of each token without a link, by side.
     unlinked: tuple[dict[int, int], dict[int, int]] = ({}, {})
-    for place, column in enumerate(path):
+    for index, column in enumerate(path):
         if column.reference is None and column.hypothesis is not None:
-            unlinked[0][column.hypothesis] = place
+            unlinked[0][column.hypothesis] = index
         if column.hypothesis is None and column.reference is not None:
-            unlinked[1][column.reference] = place
+            unlinked[1][column.reference] = index
     candidates = defaultdict(list)
     for token in unlinked[1]:
         if _is_content(sides[1][token]):
@@ -392,6 +399,8 @@ def _moves(sides: Sides, path: Sequence[AlignedTokens]) -> list[Move]:
         blocks = [_common_block(sides, unlinked, token, other) for other in near]
         if blocks:
             move = max(blocks, key=lambda block: block.length)
+            if move.length == 1 and _IS_UNSPACED.match(sides[0][token].text):
+                continue  # a single sign of Chinese stands in many words
             moves.append(move)
             for step in range(move.length):
                 del unlinked[0][move.hypothesis + step], unlinked[1][move.reference + step]
@@ -459,7 +468,7 @@ def _moved_tokens(moves: Sequence[Move]) -> tuple[dict[int, int], dict[int, int]
 
 def _split_signs(tokens: Sequence[Token], indices: list[int]) -> tuple[list[int], ...]:
     """Signs before the words, everything between, and signs after the words."""
-    words = [place for place, index in enumerate(indices) if tokens[index].is_word]
+    words = [position for position, index in enumerate(indices) if tokens[index].is_word]
     if not words:
         return indices, [], []
     first, after = words[0], words[-1] + 1
@@ -471,7 +480,10 @@ def _paired(sides: Sides, hypothesis: list[int], reference: list[int]) -> Iterat
         [_weight(tokens[index]) for index in part]
         for tokens, part in zip(sides, (hypothesis, reference), strict=True)
     ]
-    if len(hypothesis) <= _MAX_PAIRED and weights[0] == weights[1]:
+    # A sign of Chinese by itself is rarely a word.
+    tokens = (*(sides[0][i] for i in hypothesis), *(sides[1][i] for i in reference))
+    has_words = not any(_IS_UNSPACED.match(token.text) for token in tokens)
+    if has_words and len(hypothesis) <= _MAX_PAIRED and weights[0] == weights[1]:
         yield from map(AlignedTokens, hypothesis, reference)
     else:
         yield from (AlignedTokens(index, None) for index in hypothesis)

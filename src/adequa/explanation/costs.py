@@ -30,6 +30,7 @@ from adequa.segments import FloatArray, Segments
 # Differences of a segment that are scored: as a fraction of its words, and within these bounds.
 _PER_WORD = 0.4
 _FEWEST, MAX_DIFFERENCES = 8, 40
+_WORD_BUDGET = 6000  # differences times words: a segment of 300 words has 20, one of 750 only 8
 _BUDGET = 8  # variants of a segment; of them are repaired alone
 _LEAST_ALONE = 2  # so many at least, whatever the budget is
 _ALONE_WEIGHT = 0.7  # of the gain of a repair alone; chosen on development data
@@ -50,7 +51,8 @@ def align_to_repair(hypothesis: str, reference: str, most: int | None = None) ->
     """
     alignment = align(hypothesis, reference)
     if most is None:
-        most = min(max(_FEWEST, round(_PER_WORD * alignment.words)), MAX_DIFFERENCES)
+        words = max(alignment.words, 1)
+        most = max(_FEWEST, min(round(_PER_WORD * words), MAX_DIFFERENCES, _WORD_BUDGET // words))
     if len(alignment.differences) <= most:
         return alignment
     alignment = align(hypothesis, reference, moves=False)
@@ -62,7 +64,7 @@ def align_to_repair(hypothesis: str, reference: str, most: int | None = None) ->
     starts = sorted([0, *(index + 1 for index in widest)])
     ends = [*starts[1:], len(differences)]
     joined = (_joined(differences[start:end]) for start, end in zip(starts, ends, strict=True))
-    return replace(alignment, differences=tuple(joined))
+    return replace(alignment, differences=tuple(joined), is_joined=True)
 
 
 def _joined(differences: Sequence[Difference]) -> Difference:
@@ -85,24 +87,27 @@ class RepairCosts:
     costs: FloatArray  # by difference
 
 
-class _Game:
+class _RepairScores:
     """The scores of the repairs of one segment, higher is better, as they become known."""
 
-    def __init__(self, row: int, alignment: Alignment, hypothesis: str) -> None:
-        self.row, self.alignment, self.hypothesis = row, alignment, hypothesis
+    def __init__(self, row: int, alignment: Alignment, hypothesis: str, reference: str) -> None:
+        self.row, self.alignment = row, alignment
+        self.hypothesis, self.reference = hypothesis, reference
         self.count = len(alignment.differences)
         self.everything: Repair = frozenset(range(self.count))
         self.values: dict[Repair, float] = {}
         self.missing: list[Repair] = []
 
-    def ask(self, repairs: Iterable[Repair]) -> None:
+    def request(self, repairs: Iterable[Repair]) -> None:
         """Add repairs to those whose scores are missing."""
         known = {*self.values, *self.missing}
         self.missing += dict.fromkeys(each for each in repairs if each not in known)
 
     def text(self, repair: Repair) -> str:
         """The hypothesis with these differences repaired."""
-        return self.alignment.repair(repair) if repair else self.hypothesis
+        if not repair:
+            return self.hypothesis
+        return self.reference if repair == self.everything else self.alignment.repair(repair)
 
     def without(self, index: int) -> Repair:
         """The repair of all differences but one."""
@@ -130,42 +135,46 @@ def repair_costs(
     metric: Metric,
     segments: Segments,
     alignments: Mapping[int, Alignment],
+    references: Mapping[int, str],
     *,
     thorough: bool = False,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> list[RepairCosts]:
-    """The costs of all differences of the segments of some rows, each with its alignment.
+    """The costs of all differences of the segments of some rows, by alignment and reference.
 
     Hypotheses are scored as they are. Equal variants of a segment are scored once, and all variants
     in two calls of the metric.
     """
-    games = [_Game(row, each, segments.hypotheses[row]) for row, each in alignments.items()]
-    for game in games:
-        game.ask([frozenset(), game.everything, *map(game.without, range(game.count))])
-    _score(metric, segments, games, compute)
-    for game in games:
-        game.ask(_in_orders(game) if thorough else _largest_alone(game))
-    _score(metric, segments, games, compute)
+    tables = [
+        _RepairScores(row, each, segments.hypotheses[row], references[row])
+        for row, each in alignments.items()
+    ]
+    for table in tables:
+        table.request([frozenset(), table.everything, *map(table.without, range(table.count))])
+    _score(metric, segments, tables, compute)
+    for table in tables:
+        table.request(_in_orders(table) if thorough else _largest_alone(table))
+    _score(metric, segments, tables, compute)
     sign = 1.0 if metric.higher_is_better else -1.0
     return [
         RepairCosts(
-            sign * game.values[frozenset()],
-            sign * game.values[game.everything],
-            scaled(_mean_over_orders(game) if thorough else _weighted_mean(game), game.gain),
+            sign * table.values[frozenset()],
+            sign * table.values[table.everything],
+            scaled(_mean_over_orders(table) if thorough else _weighted_mean(table), table.gain),
         )
-        for game in games
+        for table in tables
     ]
 
 
-def _largest_alone(game: _Game) -> list[Repair]:
+def _largest_alone(table: _RepairScores) -> list[Repair]:
     """Repairs of single differences, those with the largest loss, within the budget."""
-    count = max(_LEAST_ALONE, _BUDGET - game.count)
-    return [frozenset([int(index)]) for index in np.argsort(-game.losses(), kind="stable")[:count]]
+    count = max(_LEAST_ALONE, _BUDGET - table.count)
+    return [frozenset([int(index)]) for index in np.argsort(-table.losses(), kind="stable")[:count]]
 
 
-def _weighted_mean(game: _Game) -> FloatArray:
+def _weighted_mean(table: _RepairScores) -> FloatArray:
     """The weighted mean of gain and loss, where gains that are not known are estimated."""
-    losses, alone = game.losses(), game.alone()
+    losses, alone = table.losses(), table.alone()
     known = ~np.isnan(alone)
     loss = losses[known].sum()
     ratio = max(float(alone[known].sum()), 0.0) / loss if loss > 0 else 0.0
@@ -180,19 +189,19 @@ def _orders(count: int) -> list[list[int]]:
     return [*forwards, *(order[::-1] for order in forwards)]
 
 
-def _in_orders(game: _Game) -> list[Repair]:
+def _in_orders(table: _RepairScores) -> list[Repair]:
     return [
         frozenset(order[:length])
-        for order in _orders(game.count)
-        for length in range(1, game.count)
+        for order in _orders(table.count)
+        for length in range(1, table.count)
     ]
 
 
-def _mean_over_orders(game: _Game) -> FloatArray:
+def _mean_over_orders(table: _RepairScores) -> FloatArray:
     """The mean gain of each difference over the orders, which adds up to the full gain."""
-    costs = np.zeros(game.count)
-    for order in _orders(game.count):
-        values = [game.values[frozenset(order[:length])] for length in range(game.count + 1)]
+    costs = np.zeros(table.count)
+    for order in _orders(table.count):
+        values = [table.values[frozenset(order[:length])] for length in range(table.count + 1)]
         costs[order] += np.diff(values)
     return costs / _ORDERS
 
@@ -216,17 +225,17 @@ def scaled(costs: FloatArray, total: float) -> FloatArray:
 
 
 def _score(
-    metric: Metric, segments: Segments, games: Sequence[_Game], compute: ComputeStatistics
+    metric: Metric, segments: Segments, tables: Sequence[_RepairScores], compute: ComputeStatistics
 ) -> None:
     """Score the missing repairs of all segments."""
-    repairs = [(game, repair) for game in games for repair in game.missing]
-    variants, inverse = distinct([(game.row, game.text(repair)) for game, repair in repairs])
+    repairs = [(table, repair) for table in tables for repair in table.missing]
+    variants, inverse = distinct([(table.row, table.text(repair)) for table, repair in repairs])
     scores = score_variants(metric, segments, variants, compute)[inverse]
     sign = 1.0 if metric.higher_is_better else -1.0
-    for (game, repair), score in zip(repairs, scores.tolist(), strict=True):
-        game.values[repair] = sign * score
-    for game in games:
-        game.missing = []
+    for (table, repair), score in zip(repairs, scores.tolist(), strict=True):
+        table.values[repair] = sign * score
+    for table in tables:
+        table.missing = []
 
 
 def score_variants(

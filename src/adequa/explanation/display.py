@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from adequa.errors import counted, printable
@@ -33,7 +33,8 @@ def parts(segment: ExplainedSegment) -> Iterator[MarkedPart]:
     """
     position = 0
     for piece in segment.in_order:
-        start, end = piece.hypothesis_span
+        # The place of missing words may lie inside words that are moved: it is after them.
+        start, end = (max(position, each) for each in piece.hypothesis_span)
         if start > position:
             yield MarkedPart(segment.hypothesis[position:start])
         yield MarkedPart(segment.hypothesis[start:end], piece)
@@ -71,38 +72,41 @@ def _segment_lines(
     segment: ExplainedSegment, explanation: Explanation, *, colour: bool
 ) -> Iterator[str]:
     score = decimal(segment.score, explanation.decimals)
-    reference = ""
-    if segment.reference_count > 1:
-        reference = f", reference {segment.reference_number} of {segment.reference_count}"
     name = f"{printable(segment.system)}, segment {segment.segment}"
-    yield f"{name}: {explanation.metric} {score}{reference}\n"
-    if not segment.hypothesis.strip():
-        yield "  (empty)\n"
-    else:
-        show = _in_colour if colour else _in_marks
-        yield f"  {''.join(map(show, parts(segment)))}\n"
-    listed = [
-        piece
-        for number, piece in enumerate(segment.pieces)
-        if number < _SHOWN or piece.severity in {"critical", "major"}
-    ]
+    yield f"{name}: {explanation.metric} {score}{_reference_name(segment)}\n"
+    is_empty = not segment.hypothesis.strip()
+    yield f"  {'(empty)' if is_empty else _marked(segment, colour=colour)}\n"
     if not segment.pieces:
         yield "  no differences from the reference\n"
+    listed, rest = _listed(segment.pieces)
     rows = [_piece_cells(piece, explanation.decimals) for piece in listed]
-    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
-    for piece, cells in zip(listed, rows, strict=True):
-        severity, kind, cost, words = (
-            cell if index == len(cells) - 1 else cell.rjust(width) if index == 2  # noqa: PLR2004 - the cost
-            else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )  # fmt: skip
-        severity = _coloured(severity, piece.severity) if colour else severity
-        yield f"    {severity}  {kind}  {cost}  {words}\n"
-    rest = segment.pieces[len(listed) :] if len(listed) < len(segment.pieces) else ()
+    severities, kinds, costs = (
+        max((len(row[column]) for row in rows), default=0) for column in range(3)
+    )
+    for piece, (severity, kind, cost, change) in zip(listed, rows, strict=True):
+        padded = severity.ljust(severities)
+        shown = _coloured(padded, piece.severity) if colour else padded
+        yield f"    {shown}  {kind.ljust(kinds)}  {cost.rjust(costs)}  {change}\n"
     if rest:
-        cost = decimal(sum(piece.cost for piece in segment.pieces if piece not in listed),
-                       explanation.decimals)  # fmt: skip
-        yield f"    and {counted(len(segment.pieces) - len(listed), 'smaller piece')}: {cost}\n"
+        cost = decimal(sum(piece.cost for piece in rest), explanation.decimals)
+        yield f"    and {counted(len(rest), 'more piece')}: {cost}\n"
+
+
+def _reference_name(segment: ExplainedSegment) -> str:
+    """Which reference explains, where there are several."""
+    if segment.reference_count == 1:
+        return ""
+    return f", reference {segment.reference_number} of {segment.reference_count}"
+
+
+def _listed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
+    """The costliest pieces and all that are critical or major; and the others."""
+    listed: list[Piece] = []
+    rest: list[Piece] = []
+    for number, piece in enumerate(pieces):
+        is_listed = number < _SHOWN or piece.severity in {"critical", "major"}
+        (listed if is_listed else rest).append(piece)
+    return listed, rest
 
 
 def _piece_cells(piece: Piece, decimals: int) -> tuple[str, str, str, str]:
@@ -113,6 +117,8 @@ def _change(piece: Piece) -> str:
     """What is replaced by what, in a line."""
     if piece.kind == "move":
         return f"{_quoted(piece.hypothesis)}, elsewhere in the reference"
+    if piece.hypothesis == piece.reference:
+        return f"space before {_quoted(piece.hypothesis)}"
     if not piece.hypothesis:
         return f"missing: {_quoted(piece.reference)}"
     if not piece.reference:
@@ -125,31 +131,48 @@ def _quoted(words: str) -> str:
     if len(words) > _LONGEST:
         half = _LONGEST // 2
         words = f"{words[:half].rstrip()} … {words[-half:].lstrip()}"
-    return f'"{words}"'
+    return f"‘{words}’" if '"' in words else f'"{words}"'
+
+
+def _marked(segment: ExplainedSegment, *, colour: bool) -> str:
+    """The hypothesis with its pieces in marks or colours, and spaces around missing words."""
+    line = ""
+    for part in parts(segment):
+        words = _in_colour(part) if colour else _in_marks(part)
+        if words and not part.text:
+            line += ("" if not line or line.endswith(" ") else " ") + words
+        else:
+            is_after_missing = line.endswith("+}") and part.text[:1].isalnum()
+            line += (" " if is_after_missing else "") + words
+    return line
+
+
+def _is_marked(piece: Piece) -> bool:
+    """Whether a piece is marked: entities whatever they cost, since metrics may miss them."""
+    if piece.hypothesis == piece.reference and piece.kind != "move":
+        return False
+    return piece.severity != "none" or piece.kind in {"negation", "number", "name"}
 
 
 def _in_marks(part: MarkedPart) -> str:
     piece, words = part.piece, printable(part.text)
-    if piece is None or piece.severity == "none":
+    if piece is None or not _is_marked(piece):
         return words
     if piece.kind == "move":
         return f"[~{words}~]"
     removed = f"[-{words}-]" if words else ""
-    added = f"{{+{printable(piece.reference)}+}}" if piece.reference else ""
-    return removed + added if words else f" {added}"
+    return removed + (f"{{+{printable(piece.reference)}+}}" if piece.reference else "")
 
 
 def _in_colour(part: MarkedPart) -> str:
     piece, words = part.piece, printable(part.text)
-    if piece is None or (piece.severity == "none" and not words):
+    if piece is None or not (words or _is_marked(piece)):
         return words
-    if not words:
-        return " " + _coloured(f"{{+{printable(piece.reference)}+}}", piece.severity)
-    return _coloured(words, piece.severity)
+    return _coloured(words or f"{{+{printable(piece.reference)}+}}", piece.severity)
 
 
-def _coloured(words: str, severity: Severity | str) -> str:
-    return f"\x1b[{_COLOURS[severity.strip()]}m{words}\x1b[0m"  # type: ignore[index]
+def _coloured(words: str, severity: Severity) -> str:
+    return f"\x1b[{_COLOURS[severity]}m{words}\x1b[0m"
 
 
 # HTML
@@ -187,6 +210,9 @@ def fragment(explanation: Explanation, *, tables: bool = True) -> Iterator[str]:
         yield from html_lines(table)
     for segment in explanation.segments:
         yield from _segment_html(segment, explanation)
+    severities = (f'<mark class="{each}">{each}</mark>' for each in _COLOURS)
+    missing = '<mark class="missing">+missing words</mark>'
+    yield f'<p class="adequa-explained">{" ".join(severities)} {missing}</p>\n'
     yield '<p class="adequa"><small>'
     yield "<br>".join(map(html_text, explanation.legend()))
     yield "</small></p>\n"
@@ -196,7 +222,7 @@ def _segment_html(segment: ExplainedSegment, explanation: Explanation) -> Iterat
     score = decimal(segment.score, explanation.decimals)
     yield '<section class="adequa-explained">\n'
     yield f"<p><b>{html_text(segment.system)}</b>, segment {segment.segment}: "
-    yield f"{html_text(explanation.metric)} {score}</p>\n"
+    yield f"{html_text(explanation.metric)} {score}{_reference_name(segment)}</p>\n"
     yield f'<p dir="auto">{"".join(map(_part_html, parts(segment))) or "<i>(empty)</i>"}</p>\n'
     yield f'<p dir="auto" class="of">{html_text(segment.reference)}</p>\n'
     if segment.pieces:

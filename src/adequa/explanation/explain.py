@@ -12,22 +12,22 @@ import numpy as np
 from adequa.errors import AdequaError, counted
 from adequa.explanation.alignment import Alignment
 from adequa.explanation.costs import (
-    MAX_DIFFERENCES,
+    RepairCosts,
     align_to_repair,
     repair_costs,
 )
 from adequa.explanation.pieces import SEVERITY_THRESHOLDS, KindRules, Piece, kind_of
 from adequa.explanation.results import ExplainedSegment, Explanation
 from adequa.languages import TargetLanguage
-from adequa.metrics.base import ComputeStatistics, Metric
-from adequa.metrics.language import read_language, warn_of_languages
+from adequa.metrics.base import ComputeStatistics, Metric, remarks_since, render_remarks
+from adequa.metrics.edit_rates import word_overlap
+from adequa.metrics.language import read_language, remaining_remarks, warn_of_languages
 from adequa.metrics.registry import shared_metric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import distinct
 from adequa.scoring.api import default_metric
 from adequa.segments import (
     UNNAMED,
-    FloatArray,
     Frame,
     ReferenceLayout,
     Segments,
@@ -35,6 +35,7 @@ from adequa.segments import (
     concatenate,
 )
 
+_COMPUTE = Metric.checked_statistics
 CHUNK = 64  # segments that are explained at a time, so that progress shows
 _SAMPLED = 100  # segments that the range of a metric without bounds is estimated from
 
@@ -71,7 +72,8 @@ def explain(
             segments, scorer, language=stream.target, worst=worst, thorough=thorough
         )
     warn_of_languages([result.warning], stream.notes)
-    return replace(result, notes=(*stream.notes, *result.notes))
+    remarks = remaining_remarks(result.notes, [result.warning], stream.notes)
+    return replace(result, notes=(*stream.notes, *remarks))
 
 
 def explain_segments(
@@ -87,8 +89,8 @@ def explain_segments(
     """The explanation of segments, of one system or of several, with the metric as it is."""
     if not len(segments):
         raise AdequaError("There are no segments to explain.")
-    if worst is not None and worst < 1:
-        raise AdequaError(f"The number of worst segments is 1 or more, not {worst}.")
+    if worst is not None and not (isinstance(worst, int) and worst >= 1):
+        raise AdequaError(f"The number of worst segments is a whole number from 1 on, not {worst}.")
     systems = segments.ids.get("system", (UNNAMED,) * len(segments))
     numbers = _numbers(systems)
     rows = _worst_rows(segments, metric, worst, compute)
@@ -99,10 +101,12 @@ def explain_segments(
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         alignments = _alignments(segments, {row: closest[row] for row in part})
-        costs = repair_costs(metric, segments, alignments, thorough=thorough, compute=compute)
+        references = {row: segments.references[row][closest[row]] for row in part}
+        costs = repair_costs(
+            metric, segments, alignments, references, thorough=thorough, compute=compute
+        )
         for (row, alignment), cost in zip(alignments.items(), costs, strict=True):
-            reference = segments.references[row][closest[row]]
-            texts = segments.hypotheses[row], reference
+            texts = segments.hypotheses[row], references[row]
             explained.append(
                 ExplainedSegment(
                     system=systems[row],
@@ -110,10 +114,11 @@ def explain_segments(
                     score=cost.score,
                     repaired=cost.repaired,
                     hypothesis=texts[0],
-                    reference=reference,
+                    reference=texts[1],
                     reference_number=closest[row] + 1,
                     reference_count=len(segments.references[row]),
-                    pieces=_pieces(alignment, texts, cost.costs / scale, language.code, scale),
+                    pieces=_pieces(alignment, texts, cost, language.code, scale),
+                    is_joined=alignment.is_joined,
                 )
             )
         progress.texts_scored(len(part))
@@ -126,8 +131,20 @@ def explain_segments(
         total=len(segments),
         language=language,
         warning=metric.language_warning(language),
-        notes=tuple(_notes(explained)),
+        notes=(
+            *_notes(explained),
+            *(_remarks(segments.select(rows), metric) if compute is _COMPUTE else ()),
+        ),
     )
+
+
+def _remarks(segments: Segments, metric: Metric) -> tuple[str, ...]:
+    """Remarks of a metric on what is explained; those of the variants count each of them."""
+    before = metric.counted_remarks()
+    if not before:
+        return ()
+    metric.checked_statistics(segments)
+    return render_remarks(remarks_since(before, metric.counted_remarks()))
 
 
 def _numbers(systems: Sequence[str]) -> list[int]:
@@ -170,8 +187,10 @@ def _closest_references(
 ) -> dict[int, int]:
     """The index of the reference of each row under which it has the best score."""
     counts = {row: len(segments.references[row]) for row in rows}
-    if max(counts.values()) == 1 or metric.needs_whole_corpus:
+    if max(counts.values()) == 1:
         return dict.fromkeys(rows, 0)
+    if metric.needs_whole_corpus:  # whose scores with one reference are those of another corpus
+        return {row: _most_alike(segments, row) for row in rows}
     pairs = [(row, index) for row, count in counts.items() for index in range(count)]
     each_alone = replace(
         segments.select([row for row, _ in pairs]),
@@ -186,6 +205,13 @@ def _closest_references(
     return {row: index for row, (_, index) in best.items()}
 
 
+def _most_alike(segments: Segments, row: int) -> int:
+    """The index of the reference that has most words in common with the hypothesis."""
+    words = segments.hypotheses[row].casefold().split()
+    overlaps = [word_overlap(words, text.casefold().split()) for text in segments.references[row]]
+    return int(np.argmax(overlaps))
+
+
 def _alignments(segments: Segments, closest: Mapping[int, int]) -> dict[int, Alignment]:
     """The alignment of each row with its closest reference; equal texts are aligned once."""
     pairs, inverse = distinct(
@@ -198,29 +224,34 @@ def _alignments(segments: Segments, closest: Mapping[int, int]) -> dict[int, Ali
 def _pieces(
     alignment: Alignment,
     texts: tuple[str, str],
-    relative_costs: FloatArray,
+    costs: RepairCosts,
     language: str | None,
     scale: float,
 ) -> tuple[Piece, ...]:
-    """The pieces of a segment, the costliest first; costs are relative to the metric's range."""
+    """The pieces of a segment, the costliest first; `scale` is the range of the metric.
+
+    A piece is not more severe than all of them together: beside costs below zero, others are larger
+    than what a full repair gains.
+    """
     rules = KindRules.of(alignment, texts, language)
     pieces = []
-    for difference, cost in zip(alignment.differences, relative_costs.tolist(), strict=True):
+    for difference, cost in zip(alignment.differences, costs.costs.tolist(), strict=True):
         spans = alignment.spans(difference)
         kind = kind_of(alignment, difference, rules)
         words, other_words = (
             text[start:end] for text, (start, end) in zip(texts, spans, strict=True)
         )
-        severity = SEVERITY_THRESHOLDS.severity(cost, alignment.words, kind)
-        pieces.append(Piece(words, other_words, kind, scale * cost, severity, *spans))
+        relative = min(cost, abs(costs.repaired - costs.score)) / scale
+        severity = SEVERITY_THRESHOLDS.severity(relative, alignment.words, kind)
+        pieces.append(Piece(words, other_words, kind, cost, severity, *spans))
     return tuple(sorted(pieces, key=lambda each: (-each.cost, each.hypothesis_span)))
 
 
 def _notes(segments: Sequence[ExplainedSegment]) -> list[str]:
-    bounded = sum(len(each.pieces) >= MAX_DIFFERENCES for each in segments)
-    if not bounded:
+    joined = sum(each.is_joined for each in segments)
+    if not joined:
         return []
     return [
-        f"{counted(bounded, 'segment')} with many differences: neighbouring ones are joined until "
-        f"there are {MAX_DIFFERENCES}."
+        f"{counted(joined, 'segment')} of {len(segments):,} with too many differences to repair "
+        "one by one: neighbouring ones are joined."
     ]

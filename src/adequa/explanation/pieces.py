@@ -62,8 +62,8 @@ _UNITS = (
     "sixteen seventeen eighteen nineteen twenty"
 )
 _TENS = "thirty forty fifty sixty seventy eighty ninety"
-# A pronoun and a verb more often than a number and a month.
-_NO_NUMBERS = frozenset({"one", "may"})
+# More often a pronoun, a verb and orders in time than numbers and a month.
+_NO_NUMBERS = frozenset({"one", "may", "first", "second"})
 
 
 def _number_values() -> dict[str, str]:
@@ -161,10 +161,9 @@ def kind_of(alignment: Alignment, difference: Difference, rules: KindRules) -> K
         entity = _entity(words, rules)
         if entity is not None:
             return entity
-    only = [Counter(token.form for token in side) for side in words]
-    if only[0] - only[1] and only[1] - only[0]:
+    if hypothesis and reference:
         return "substitution"
-    return "addition" if only[0] - only[1] else "omission"
+    return "addition" if hypothesis else "omission"
 
 
 def _words(tokens: Sequence[Token]) -> list[Token]:

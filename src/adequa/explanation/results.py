@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -51,11 +51,12 @@ class ExplainedSegment:
     reference_number: int  # of that reference among all of the segment, from 1
     reference_count: int
     pieces: tuple[Piece, ...]  # the costliest first
+    is_joined: bool = False  # whether neighbouring differences are one piece, as there are so many
 
     @property
     def penalty(self) -> float:
         """The sum of the severities as MQM weights them: critical 10, major 5, minor 1."""
-        return sum(PENALTIES[piece.severity] for piece in self.pieces)
+        return sum((PENALTIES[piece.severity] for piece in self.pieces), 0.0)
 
     @property
     def in_order(self) -> list[Piece]:
@@ -178,7 +179,7 @@ def _differences(
 ) -> tuple[GroupDifference, ...]:
     """Tests of all pairs of systems and groups, if all systems have the same segments."""
     numbers = [[each.segment for each in part] for part in by_system.values()]
-    if len(numbers) < 2 or numbers[0] != numbers[-1] or any(n != numbers[0] for n in numbers):  # noqa: PLR2004 - a pair
+    if len(numbers) < 2 or any(each != numbers[0] for each in numbers):  # noqa: PLR2004 - a pair
         return ()
     if len(numbers[0]) < _FEW_SEGMENTS:
         return ()
@@ -218,8 +219,12 @@ class Explanation(Result):
 
     @cached_property
     def losses(self) -> Losses:
-        """Where each system loses its score; computed at first use."""
-        return losses_of(self.segments)
+        """Where each system loses its score; computed at first use.
+
+        The worst segments are not the same for every system, so that there are no tests of them.
+        """
+        losses = losses_of(self.segments)
+        return losses if len(self.segments) == self.total else replace(losses, differences=())
 
     def tables(self) -> tuple[Table, ...]:
         """Where systems lose their scores, and the pieces of all segments."""
@@ -239,16 +244,24 @@ class Explanation(Result):
                 for end in ("start", "end")
             ),
             Column("score", "number"),
+            *([Column("reference_number", "integer")] if self._has_references else []),
         )
         return Table(columns, LazyRows(self._piece_rows))
 
+    @property
+    def _has_references(self) -> bool:
+        """Whether any segment has several references, of which one explains."""
+        return any(each.reference_count > 1 for each in self.segments)
+
     def _piece_rows(self) -> Iterator[Row]:
+        has_references = self._has_references
         for each in self.segments:
             for number, piece in enumerate(each.pieces, 1):
                 yield (
                     each.system, each.segment, number, piece.kind, piece.severity, piece.cost,
                     piece.hypothesis, piece.reference,
                     *piece.hypothesis_span, *piece.reference_span, each.score,
+                    *([each.reference_number] if has_references else []),
                 )  # fmt: skip
 
     def _piece_table(self) -> Table:
@@ -265,7 +278,7 @@ class Explanation(Result):
         ]  # fmt: skip
         return Table(columns, rows, notes=self.legend())
 
-    def loss_tables(self, title: str = LOSS_TITLE) -> tuple[Table, ...]:
+    def loss_tables(self, title: str = "") -> tuple[Table, ...]:
         """Where each system loses its score, and how systems differ; none for one segment."""
         if len(self.segments) == 1:
             return ()
@@ -285,7 +298,13 @@ class Explanation(Result):
             )
             for index, name in enumerate(losses.systems)
         ]
-        note = "loss: summed costs of a segment, mean; critical, major, minor: pieces per segment"
+        note = (
+            "loss: costs above zero of a segment, summed, mean; critical, major, minor: pieces per "
+            "segment"
+        )
+        if not title:
+            worst = f": {len(self.segments):,} worst of {self.total:,} segments"
+            title = LOSS_TITLE + (worst if len(self.segments) < self.total else "")
         table = Table(columns, rows, title, notes=(note,))
         differences = [
             each
@@ -318,6 +337,7 @@ class Explanation(Result):
             *warning_notes([self.warning]),
             "cost: points of the metric; severity by cost and length; the costliest pieces first",
             self.signature,
+            *self.notes,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -128,14 +128,20 @@ def _score_one(segments: Segments, metric: str | Metric | None, stream: Language
 
 def default_metric(target: TargetLanguage) -> str:
     """The metric where none is named; a warning where it is not the one that ships."""
-    if target.code in {None, "en"}:
-        return DEFAULT_METRIC
+    name = metric_of_language(target)
+    if name == DEFAULT_METRIC:
+        return name
     warn(
         f"The translations are {target}, and {DEFAULT_METRIC} knows English alone: chrf scores "
         'them. Name a metric, or give language="en" where they are English after all.',
         LanguageWarning,
     )
-    return "chrf"
+    return name
+
+
+def metric_of_language(target: TargetLanguage) -> str:
+    """The one metric for translations into a language: the one that ships, if it knows it."""
+    return DEFAULT_METRIC if target.code in {None, "en"} else "chrf"
 
 
 def _notes(segments: Segments, target: TargetLanguage) -> Iterator[str]:

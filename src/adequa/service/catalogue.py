@@ -34,7 +34,7 @@ from adequa.metrics.registry import (
     settings_of,
 )
 from adequa.pretrained import ranker_folder
-from adequa.scoring.api import DEFAULT_METRIC
+from adequa.scoring.api import metric_of_language
 from adequa.service.limits import LONGEST_METRIC, Limits, RequestError
 from adequa.service.queue import Backlog, MetricQueue
 
@@ -209,7 +209,7 @@ class Catalogue:
         """The metric of explanations that name none: that of `adequa.explain`, if it is here."""
         if not self.defaults:
             raise AdequaError(NO_SCORING_METRIC)
-        preferred = DEFAULT_METRIC if target.code in {None, "en"} else "chrf"
+        preferred = metric_of_language(target)
         return preferred if preferred in self.entries else self.defaults[0]
 
     def describe(self) -> list[dict[str, Any]]:

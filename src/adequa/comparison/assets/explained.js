@@ -39,8 +39,6 @@ function sliceCodePoints(text, [start, end]) {
   return text.slice(offset(start), offset(end));
 }
 
-const severityName = (severity) => (severity === "none" ? "negligible" : severity);
-
 // What a piece replaces by what, in words.
 function changeOfPiece(piece) {
   if (piece.kind === "move") return `“${piece.hypothesis}” stands elsewhere in the reference`;
@@ -51,7 +49,7 @@ function changeOfPiece(piece) {
 
 function pieceTitle(piece, decimals) {
   const cost = formatNumber(piece.cost, decimals);
-  return `${severityName(piece.severity)} ${piece.kind}, cost ${cost}: ${changeOfPiece(piece)}`;
+  return `${piece.severity} ${piece.kind}, cost ${cost}: ${changeOfPiece(piece)}`;
 }
 
 function shortenMissing(words) {
@@ -79,8 +77,8 @@ function markedOutput(text, pieces, decimals, query = "") {
   const nodes = [];
   let done = 0;
   for (const piece of inOrder) {
-    const [start, end] = piece.hypothesis_span.map(offset);
-    if (start < done) continue; // within a piece that is marked already
+    // The place of missing words may lie inside words that are moved: it is after them.
+    const [start, end] = piece.hypothesis_span.map((at) => Math.max(done, offset(at)));
     nodes.push(...highlightQuery(text.slice(done, start), query));
     done = end;
     if (end > start) {
@@ -97,7 +95,7 @@ function markedOutput(text, pieces, decimals, query = "") {
 }
 
 const severityLabel = (severity) =>
-  element("span", { class: `severity ${severity}` }, severityName(severity));
+  element("span", { class: `severity ${severity}` }, severity);
 
 function pieceRow(piece, decimals) {
   return element(
@@ -117,7 +115,7 @@ function pieceTable(pieces, decimals, caption) {
   const isListed = (piece, index) => index < LISTED_PIECES || PENALTIES[piece.severity] > 1;
   const rest = sorted.filter((piece, index) => !isListed(piece, index));
   const cost = rest.reduce((sum, piece) => sum + piece.cost, 0);
-  const count = rest.length === 1 ? "1 smaller piece" : `${formatCount(rest.length)} smaller pieces`;
+  const count = rest.length === 1 ? "1 more piece" : `${formatCount(rest.length)} more pieces`;
   const names = ["Severity", "Kind", "Cost", "Translation", "Reference"];
   return element(
     "table",
@@ -156,7 +154,7 @@ function severityLegend() {
   return [
     element("li", {}, "By what each difference costs:"),
     ...SEVERITIES.map((severity) =>
-      element("li", {}, element("mark", { class: `piece ${severity}` }, severityName(severity))),
+      element("li", {}, element("mark", { class: `piece ${severity}` }, severity)),
     ),
     element("li", {}, element("ins", { class: "missing major" }, "+missing words")),
   ];

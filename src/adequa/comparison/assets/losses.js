@@ -164,7 +164,7 @@ function showLosses() {
   replace(
     byId("loss-note"),
     `What each difference from the reference costs in ${explanation.metric}, in ${sample}, the ` +
-      "same for every system. The loss is what all repairs would gain; * significant " +
+      "same for every system. The loss is the sum of costs above zero; * significant " +
       `(p ≤ ${data.settings.alpha}, approximate randomisation, Holm’s correction over all pairs of ` +
       "systems). The Methods say how costs are computed. ",
     forScreens("The segments below show every difference in its place."),
