@@ -339,10 +339,14 @@ def _has_checkpoint(folder: Path) -> bool:
 
 
 def _leave_others() -> None:
-    """Part from the other processes, if there are any; PyTorch warns otherwise."""
+    """Leave the process group, if there is one; PyTorch warns of one that is left open.
+
+    All processes leave together: where one leaves while another still writes, Gloo may abort it.
+    """
     import torch.distributed
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()
         torch.distributed.destroy_process_group()
 
 
