@@ -12,10 +12,11 @@ by the words of the reference, with the rest as it is. To repair all of them giv
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import count, groupby
+from itertools import chain, count, groupby
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,24 +26,40 @@ from rapidfuzz.distance import Indel, Levenshtein
 from adequa.damage.base import FUNCTION_WORDS
 from adequa.segments import FloatArray
 
+
+def _mark_ranges() -> str:
+    """Combining marks, joiners and modifiers of emoji, as ranges of a character class.
+
+    Letters of regular expressions do not include them, although most vowels of the scripts of India
+    are marks.
+    """
+    ranges: list[list[int]] = []
+    for code in chain(range(0x300, 0x20000), range(0xE0100, 0xE01F0)):
+        if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me"}:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "\u00ad\u200c\u200d\U0001f3fb-\U0001f3ff" + "".join(
+        f"{chr(first)}-{chr(last)}" for first, last in ranges
+    )
+
+
 # Letters and digits with what joins them, single characters of scripts without spaces, and other
 # characters one by one; marks belong to the character before them.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
-_MARKS = (
-    "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e4e"
-    "\u200d\ufe0f"
-)
+_MARKS = _mark_ranges()
 _TOKEN = re.compile(
     rf"[{_UNSPACED}][{_MARKS}]*"
     rf"|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+(?:[-'’.,:/@](?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+)*"
-    rf"|\S[{_MARKS}]*"
+    rf"|\S[{_MARKS}]*(?:(?<=\u200d)\S[{_MARKS}]*)*"  # emoji joined to one
 )
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _JOINS_WORDS = re.compile(r"[^\W_][-'’.,:/@]?$")
 
 _WORD, _FUNCTION_WORD, _PUNCTUATION = 1.0, 0.6, 0.4  # of a link between equal tokens
-_OTHER_CASE = 0.05  # less for another case
-_NEIGHBOUR = 0.15  # more for each neighbour that is equal too
+_OTHER_CASE = 0.05  # penalty of another case
+_NEIGHBOUR = 0.15  # bonus per equal neighbour
 _SIMILAR = 0.55  # similarity of characters from which on two words are linked
 _SHORTEST = 4  # characters of similar words: shorter ones are alike by chance
 _LEAST_LINK = 0.1  # of a link between similar words; it grows with the similarity up to one half
@@ -58,7 +75,7 @@ class Token(NamedTuple):
     start: int
     end: int
     text: str
-    form: str  # without case
+    form: str  # composed, without case
     is_word: bool
     space: str | None  # whether a space is before it; None at the beginning of the text
 
@@ -187,7 +204,9 @@ def tokenize(text: str) -> tuple[Token, ...]:
         word = match[0]
         space = None if not tokens else " " if match.start() > end else ""
         end = match.end()
-        tokens.append(Token(match.start(), end, word, word.casefold(), word[0].isalnum(), space))
+        form = unicodedata.normalize("NFC", word).casefold()
+        is_word = any(map(str.isalnum, word))
+        tokens.append(Token(match.start(), end, word, form, is_word, space))
     return tuple(tokens)
 
 
@@ -434,10 +453,10 @@ def _common_block(
 def _ordered(
     sides: Sides, path: Sequence[AlignedTokens], moves: Sequence[Move]
 ) -> Iterator[AlignedTokens]:
-    """The path with the tokens between two links in the order in which they are repaired.
+    """The path with unlinked tokens reordered: leading signs, words, trailing signs.
 
-    Signs before words, words, and signs after them, each first those of the hypothesis. Where as
-    many words stand in the place of others, they are linked one by one.
+    In each part those of the hypothesis come first. A few words that replace as many others are
+    linked one by one.
     """
     moved = _moved_tokens(moves)
 
@@ -519,7 +538,7 @@ def _differences(
 
 
 def _differs(sides: Sides, columns: Sequence[AlignedTokens], index: int) -> bool:
-    """Whether a column has one token alone, or two that differ, be it in the space before them."""
+    """Whether a column has one token alone, or two that differ in text or in the space before."""
     hypothesis, reference = columns[index]
     if hypothesis is None or reference is None:
         return True

@@ -6,10 +6,10 @@ all others are and it is not. The first is what a translator would gain, in a te
 errors as well; the second is what the error does to a text that is right otherwise. The cost is a
 weighted mean of both, an approximation of the Shapley value with two orders.
 
-All differences are left out of the repair once; those with the largest loss are also repaired
-alone, as many as the budget of a segment allows, and the gains of others are estimated in
-proportion to their losses. Costs are scaled so that they add up to what a full repair gains.
-`thorough` computes the mean over several orders in place of both.
+Each difference is left unrepaired once. Those with the largest losses are also repaired alone, as
+many as the budget of a segment allows; the gains of others are estimated in proportion to their
+losses. Costs are rescaled so that they add up to the gain of a full repair. `thorough` computes the
+mean over several orders in place of both.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from adequa.segments import FloatArray, Segments
 # Differences of a segment that are scored: as a fraction of its words, and within these bounds.
 _PER_WORD = 0.4
 _FEWEST, MAX_DIFFERENCES = 8, 40
-_WORD_BUDGET = 6000  # differences times words: a segment of 300 words has 20, one of 750 only 8
-_BUDGET = 8  # variants of a segment; of them are repaired alone
-_LEAST_ALONE = 2  # so many at least, whatever the budget is
-_ALONE_WEIGHT = 0.7  # of the gain of a repair alone; chosen on development data
+_WORD_BUDGET = 6000  # upper bound of differences times words
+_BUDGET = 8  # variants per segment, shared by leave-one-out and single repairs
+_MIN_ALONE = 2  # single repairs per segment, whatever the budget
+_ALONE_WEIGHT = 0.7  # of the gain of a single repair; chosen on development data
 _ORDERS = 8  # of a thorough explanation: four and their reverses
 
 Repair: TypeAlias = frozenset[int]  # the differences that are repaired
 
 
-def align_to_repair(hypothesis: str, reference: str, most: int | None = None) -> Alignment:
-    """An alignment whose nearest differences are joined until there are no more than `most`.
+def align_to_repair(hypothesis: str, reference: str, limit: int | None = None) -> Alignment:
+    """An alignment whose nearest differences are joined until there are no more than `limit`.
 
-    By default as many as are worth their time, by the length of the reference.
+    The default limit depends on the length of the reference and bounds the time of a segment.
 
     >>> len(align_to_repair("a x b c d e f y z g", "a b c d e f g").differences)
     2
-    >>> len(align_to_repair("a x b c d e f y z g", "a b c d e f g", most=1).differences)
+    >>> len(align_to_repair("a x b c d e f y z g", "a b c d e f g", limit=1).differences)
     1
     """
     alignment = align(hypothesis, reference)
-    if most is None:
+    if limit is None:
         words = max(alignment.words, 1)
-        most = max(_FEWEST, min(round(_PER_WORD * words), MAX_DIFFERENCES, _WORD_BUDGET // words))
-    if len(alignment.differences) <= most:
+        limit = max(_FEWEST, min(round(_PER_WORD * words), MAX_DIFFERENCES, _WORD_BUDGET // words))
+    if len(alignment.differences) <= limit:
         return alignment
     alignment = align(hypothesis, reference, moves=False)
     differences = alignment.differences
     gaps = [
         following.columns[0] - before.columns[-1] for before, following in pairwise(differences)
     ]
-    widest = sorted(range(len(gaps)), key=lambda index: -gaps[index])[: most - 1]
+    widest = sorted(range(len(gaps)), key=lambda index: -gaps[index])[: limit - 1]
     starts = sorted([0, *(index + 1 for index in widest)])
     ends = [*starts[1:], len(differences)]
     joined = (_joined(differences[start:end]) for start, end in zip(starts, ends, strict=True))
@@ -76,26 +76,26 @@ def _joined(differences: Sequence[Difference]) -> Difference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepairCosts:
-    """The score of a segment, its score when everything is repaired, and what lies between.
+    """Score before and after the full repair, and the cost of each difference.
 
-    Scores are in the metric's own direction; costs are above zero where a difference makes the
-    translation worse, and add up to what the full repair gains.
+    Scores are in the metric's own direction. The gain and the costs are above zero where the repair
+    makes the translation better; costs add up to the gain.
     """
 
     score: float
     repaired: float
+    gain: float  # of the full repair
     costs: FloatArray  # by difference
 
 
 class _RepairScores:
-    """The scores of the repairs of one segment, higher is better, as they become known."""
+    """The scores of the repairs of one segment, higher is better."""
 
-    def __init__(self, row: int, alignment: Alignment, hypothesis: str, reference: str) -> None:
-        self.row, self.alignment = row, alignment
-        self.hypothesis, self.reference = hypothesis, reference
+    def __init__(self, row: int, alignment: Alignment, reference: str, score: float) -> None:
+        self.row, self.alignment, self.reference = row, alignment, reference
         self.count = len(alignment.differences)
         self.everything: Repair = frozenset(range(self.count))
-        self.values: dict[Repair, float] = {}
+        self.values: dict[Repair, float] = {frozenset(): score}
         self.missing: list[Repair] = []
 
     def request(self, repairs: Iterable[Repair]) -> None:
@@ -105,8 +105,6 @@ class _RepairScores:
 
     def text(self, repair: Repair) -> str:
         """The hypothesis with these differences repaired."""
-        if not repair:
-            return self.hypothesis
         return self.reference if repair == self.everything else self.alignment.repair(repair)
 
     def without(self, index: int) -> Repair:
@@ -115,7 +113,7 @@ class _RepairScores:
 
     @property
     def gain(self) -> float:
-        """What a full repair gains."""
+        """The gain of a full repair."""
         return self.values[self.everything] - self.values[frozenset()]
 
     def losses(self) -> FloatArray:
@@ -136,30 +134,31 @@ def repair_costs(
     segments: Segments,
     alignments: Mapping[int, Alignment],
     references: Mapping[int, str],
+    scores: Mapping[int, float],
     *,
     thorough: bool = False,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> list[RepairCosts]:
-    """The costs of all differences of the segments of some rows, by alignment and reference.
+    """The costs of all differences of some rows, given their alignments, references and scores.
 
-    Hypotheses are scored as they are. Equal variants of a segment are scored once, and all variants
-    in two calls of the metric.
+    Equal variants are scored once, and all variants in two calls of the metric.
     """
+    sign = 1.0 if metric.higher_is_better else -1.0
     tables = [
-        _RepairScores(row, each, segments.hypotheses[row], references[row])
+        _RepairScores(row, each, references[row], sign * scores[row])
         for row, each in alignments.items()
     ]
     for table in tables:
-        table.request([frozenset(), table.everything, *map(table.without, range(table.count))])
+        table.request([table.everything, *map(table.without, range(table.count))])
     _score(metric, segments, tables, compute)
     for table in tables:
         table.request(_in_orders(table) if thorough else _largest_alone(table))
     _score(metric, segments, tables, compute)
-    sign = 1.0 if metric.higher_is_better else -1.0
     return [
         RepairCosts(
             sign * table.values[frozenset()],
             sign * table.values[table.everything],
+            table.gain,
             scaled(_mean_over_orders(table) if thorough else _weighted_mean(table), table.gain),
         )
         for table in tables
@@ -168,7 +167,7 @@ def repair_costs(
 
 def _largest_alone(table: _RepairScores) -> list[Repair]:
     """Repairs of single differences, those with the largest loss, within the budget."""
-    count = max(_LEAST_ALONE, _BUDGET - table.count)
+    count = max(_MIN_ALONE, _BUDGET - table.count)
     return [frozenset([int(index)]) for index in np.argsort(-table.losses(), kind="stable")[:count]]
 
 
@@ -207,18 +206,24 @@ def _mean_over_orders(table: _RepairScores) -> FloatArray:
 
 
 def scaled(costs: FloatArray, total: float) -> FloatArray:
-    """Costs that add up to the total: what lacks or exceeds is shared by those above zero.
+    """Rescale costs so that they sum to `total`.
 
-    >>> scaled(np.array([1.0, 3.0, -1.0]), 7.0)
-    array([ 2.,  6., -1.])
-    >>> scaled(np.array([0.0, -1.0]), 1.0)
-    array([1., 0.])
+    The residual is distributed in proportion to the positive costs, up to their sum; what exceeds
+    it is distributed equally, since costs so small say little about proportions.
+
+    >>> scaled(np.array([1.0, 3.0, -1.0]), 6.0)
+    array([ 1.75,  5.25, -1.  ])
+    >>> scaled(np.array([0.0, 1e-9, 0.0]), 0.9)
+    array([0.3, 0.3, 0.3])
     """
     if not len(costs):
         return costs
     positive = np.maximum(costs, 0)
-    weights = positive / positive.sum() if positive.any() else np.full(len(costs), 1 / len(costs))
-    return np.asarray(costs + (total - costs.sum()) * weights)
+    residual = total - costs.sum()
+    available = float(positive.sum())
+    proportional = float(np.clip(residual, -available, available))
+    weights = positive / available if available > 0 else positive
+    return np.asarray(costs + proportional * weights + (residual - proportional) / len(costs))
 
 
 # Scores of variants
@@ -229,13 +234,29 @@ def _score(
 ) -> None:
     """Score the missing repairs of all segments."""
     repairs = [(table, repair) for table in tables for repair in table.missing]
-    variants, inverse = distinct([(table.row, table.text(repair)) for table, repair in repairs])
+    twins = _first_rows(metric, segments, tables)
+    variants, inverse = distinct(
+        [(twins[table.row], table.text(repair)) for table, repair in repairs]
+    )
     scores = score_variants(metric, segments, variants, compute)[inverse]
     sign = 1.0 if metric.higher_is_better else -1.0
     for (table, repair), score in zip(repairs, scores.tolist(), strict=True):
         table.values[repair] = sign * score
     for table in tables:
         table.missing = []
+
+
+def _first_rows(
+    metric: Metric, segments: Segments, tables: Sequence[_RepairScores]
+) -> dict[int, int]:
+    """For each row the first with the same references and source, whose variants score the same."""
+    rows = [table.row for table in tables]
+    if metric.needs_whole_corpus:
+        return dict(zip(rows, rows, strict=True))
+    sources = segments.sources
+    first: dict[tuple[tuple[str, ...], str | None], int] = {}
+    keys = [(segments.references[row], sources[row] if sources else None) for row in rows]
+    return {row: first.setdefault(key, row) for row, key in zip(rows, keys, strict=True)}
 
 
 def score_variants(

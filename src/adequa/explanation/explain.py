@@ -1,10 +1,10 @@
-"""Explain scores: segments and a metric in, what each difference from the reference costs out."""
+"""Explain scores: the cost of each difference from the reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -19,7 +19,14 @@ from adequa.explanation.costs import (
 from adequa.explanation.pieces import SEVERITY_THRESHOLDS, KindRules, Piece, kind_of
 from adequa.explanation.results import ExplainedSegment, Explanation
 from adequa.languages import TargetLanguage
-from adequa.metrics.base import ComputeStatistics, Metric, remarks_since, render_remarks
+from adequa.metrics.base import (
+    ComputeStatistics,
+    Metric,
+    Remark,
+    merge_remarks,
+    remarks_since,
+    render_remarks,
+)
 from adequa.metrics.edit_rates import word_overlap
 from adequa.metrics.language import read_language, remaining_remarks, warn_of_languages
 from adequa.metrics.registry import shared_metric
@@ -28,6 +35,7 @@ from adequa.runtime.batching import distinct
 from adequa.scoring.api import default_metric
 from adequa.segments import (
     UNNAMED,
+    FloatArray,
     Frame,
     ReferenceLayout,
     Segments,
@@ -35,7 +43,6 @@ from adequa.segments import (
     concatenate,
 )
 
-_COMPUTE = Metric.checked_statistics
 CHUNK = 64  # segments that are explained at a time, so that progress shows
 _SAMPLED = 100  # segments that the range of a metric without bounds is estimated from
 
@@ -92,35 +99,27 @@ def explain_segments(
     if worst is not None and not (isinstance(worst, int) and worst >= 1):
         raise AdequaError(f"The number of worst segments is a whole number from 1 on, not {worst}.")
     systems = segments.ids.get("system", (UNNAMED,) * len(segments))
-    numbers = _numbers(systems)
-    rows = _worst_rows(segments, metric, worst, compute)
-    scale = _scale(segments.select(rows[:_SAMPLED]), metric, compute)
+    scorer = _BaseScores(metric, segments, compute)
+    rows = list(range(len(segments))) if worst is None else scorer.worst(worst)
+    run = _Run(
+        segments,
+        metric,
+        scorer,
+        systems=systems,
+        numbers=_numbers(systems),
+        closest=_closest_references(segments, rows, metric, compute),
+        scale=_scale(segments.select(rows[:_SAMPLED]), metric, compute),
+        language=language.code,
+        thorough=thorough,
+        compute=compute,
+    )
     progress.expect(len(rows))
-    closest = _closest_references(segments, rows, metric, compute)
     explained: list[ExplainedSegment] = []
-    for start in range(0, len(rows), CHUNK):
-        part = rows[start : start + CHUNK]
-        alignments = _alignments(segments, {row: closest[row] for row in part})
-        references = {row: segments.references[row][closest[row]] for row in part}
-        costs = repair_costs(
-            metric, segments, alignments, references, thorough=thorough, compute=compute
-        )
-        for (row, alignment), cost in zip(alignments.items(), costs, strict=True):
-            texts = segments.hypotheses[row], references[row]
-            explained.append(
-                ExplainedSegment(
-                    system=systems[row],
-                    segment=numbers[row],
-                    score=cost.score,
-                    repaired=cost.repaired,
-                    hypothesis=texts[0],
-                    reference=texts[1],
-                    reference_number=closest[row] + 1,
-                    reference_count=len(segments.references[row]),
-                    pieces=_pieces(alignment, texts, cost, language.code, scale),
-                    is_joined=alignment.is_joined,
-                )
-            )
+    # A metric of whole corpora scores all of them again for each chunk.
+    size = len(rows) if metric.needs_whole_corpus else CHUNK
+    for start in range(0, len(rows), size):
+        part = run.explain(rows[start : start + size])
+        explained += part
         progress.texts_scored(len(part))
     return Explanation(
         metric=metric.name,
@@ -131,20 +130,99 @@ def explain_segments(
         total=len(segments),
         language=language,
         warning=metric.language_warning(language),
-        notes=(
-            *_notes(explained),
-            *(_remarks(segments.select(rows), metric) if compute is _COMPUTE else ()),
-        ),
+        notes=(*_notes(explained), *render_remarks(scorer.remarks)),
     )
 
 
-def _remarks(segments: Segments, metric: Metric) -> tuple[str, ...]:
-    """Remarks of a metric on what is explained; those of the variants count each of them."""
-    before = metric.counted_remarks()
-    if not before:
-        return ()
-    metric.checked_statistics(segments)
-    return render_remarks(remarks_since(before, metric.counted_remarks()))
+class _BaseScores:
+    """The scores of the hypotheses as they are, and the metric's remarks on them.
+
+    Remarks on variants are left out: they would count each segment several times.
+    """
+
+    def __init__(self, metric: Metric, segments: Segments, compute: ComputeStatistics) -> None:
+        self._metric, self._segments, self._compute = metric, segments, compute
+        self._all: FloatArray | None = None
+        self.remarks: tuple[Remark, ...] = ()
+
+    def worst(self, count: int) -> list[int]:
+        """The rows with the worst scores, the worst first."""
+        sign = 1.0 if self._metric.higher_is_better else -1.0
+        order = np.argsort(sign * self._every_score(), kind="stable")
+        return [int(row) for row in order[:count]]
+
+    def scores(self, rows: Sequence[int]) -> dict[int, float]:
+        """The scores of these rows."""
+        if self._all is None and not self._metric.needs_whole_corpus:
+            scores = self._score(self._segments.select(rows))
+        else:
+            scores = self._every_score()[list(rows)]
+        return dict(zip(rows, scores.tolist(), strict=True))
+
+    def _every_score(self) -> FloatArray:
+        if self._all is None:
+            self._all = self._score(self._segments)
+        return self._all
+
+    def _score(self, segments: Segments) -> FloatArray:
+        before = self._metric.counted_remarks()
+        scores = self._metric.segment_scores(self._compute(self._metric, segments))
+        # A metric that a queue shares counts the texts of other requests, too.
+        if self._compute is Metric.checked_statistics:
+            remarks = remarks_since(before, self._metric.counted_remarks())
+            self.remarks = merge_remarks((*self.remarks, *remarks))
+        return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What the explanations of all rows have in common."""
+
+    segments: Segments
+    metric: Metric
+    scorer: _BaseScores
+    systems: Sequence[str]
+    numbers: Sequence[int]  # of the segments within their systems
+    closest: Mapping[int, int]  # the index of the reference that explains, by row
+    scale: float  # the range of the metric
+    language: str | None
+    thorough: bool
+    compute: ComputeStatistics
+
+    def explain(self, rows: Sequence[int]) -> list[ExplainedSegment]:
+        """The explanations of these rows."""
+        references = {row: self.segments.references[row][self.closest[row]] for row in rows}
+        alignments = _alignments(self.segments, references)
+        costs = repair_costs(
+            self.metric,
+            self.segments,
+            alignments,
+            references,
+            self.scorer.scores(rows),
+            thorough=self.thorough,
+            compute=self.compute,
+        )
+        return [
+            self._segment(row, references[row], alignment, cost)
+            for (row, alignment), cost in zip(alignments.items(), costs, strict=True)
+        ]
+
+    def _segment(
+        self, row: int, reference: str, alignment: Alignment, costs: RepairCosts
+    ) -> ExplainedSegment:
+        hypothesis = self.segments.hypotheses[row]
+        return ExplainedSegment(
+            system=self.systems[row],
+            segment=self.numbers[row],
+            score=costs.score,
+            repaired=costs.repaired,
+            hypothesis=hypothesis,
+            reference=reference,
+            reference_number=self.closest[row] + 1,
+            reference_count=len(self.segments.references[row]),
+            pieces=_pieces(alignment, (hypothesis, reference), costs, self.language, self.scale),
+            is_joined=alignment.is_joined,
+        )
 
 
 def _numbers(systems: Sequence[str]) -> list[int]:
@@ -157,20 +235,11 @@ def _numbers(systems: Sequence[str]) -> list[int]:
     return numbers
 
 
-def _worst_rows(
-    segments: Segments, metric: Metric, worst: int | None, compute: ComputeStatistics
-) -> list[int]:
-    """The rows to explain: all, or those with the worst scores, the worst first."""
-    if worst is None:
-        return list(range(len(segments)))
-    scores = metric.segment_scores(compute(metric, segments))
-    sign = 1.0 if metric.higher_is_better else -1.0
-    order = np.argsort(sign * scores, kind="stable")
-    return [int(row) for row in order[:worst]]
-
-
 def _scale(segments: Segments, metric: Metric, compute: ComputeStatistics) -> float:
-    """The range of a metric's scores; for one without bounds, from no text to the reference."""
+    """The range of a metric's scores.
+
+    For unbounded metrics the mean distance between the scores of the reference and of no text.
+    """
     low, high = metric.range
     if isfinite(low) and isfinite(high):
         return high - low
@@ -212,13 +281,13 @@ def _most_alike(segments: Segments, row: int) -> int:
     return int(np.argmax(overlaps))
 
 
-def _alignments(segments: Segments, closest: Mapping[int, int]) -> dict[int, Alignment]:
-    """The alignment of each row with its closest reference; equal texts are aligned once."""
+def _alignments(segments: Segments, references: Mapping[int, str]) -> dict[int, Alignment]:
+    """The alignment of each row with its reference; equal texts are aligned once."""
     pairs, inverse = distinct(
-        [(segments.hypotheses[row], segments.references[row][at]) for row, at in closest.items()]
+        [(segments.hypotheses[row], reference) for row, reference in references.items()]
     )
     aligned = [align_to_repair(*pair) for pair in pairs]
-    return {row: aligned[index] for row, index in zip(closest, inverse.tolist(), strict=True)}
+    return {row: aligned[index] for row, index in zip(references, inverse.tolist(), strict=True)}
 
 
 def _pieces(
@@ -228,10 +297,10 @@ def _pieces(
     language: str | None,
     scale: float,
 ) -> tuple[Piece, ...]:
-    """The pieces of a segment, the costliest first; `scale` is the range of the metric.
+    """The pieces of a segment, the costliest first.
 
-    A piece is not more severe than all of them together: beside costs below zero, others are larger
-    than what a full repair gains.
+    Negative costs can push others above the gain of the full repair, which therefore bounds the
+    severity of each piece.
     """
     rules = KindRules.of(alignment, texts, language)
     pieces = []
@@ -241,7 +310,7 @@ def _pieces(
         words, other_words = (
             text[start:end] for text, (start, end) in zip(texts, spans, strict=True)
         )
-        relative = min(cost, abs(costs.repaired - costs.score)) / scale
+        relative = min(cost, max(costs.gain, 0.0)) / scale
         severity = SEVERITY_THRESHOLDS.severity(relative, alignment.words, kind)
         pieces.append(Piece(words, other_words, kind, cost, severity, *spans))
     return tuple(sorted(pieces, key=lambda each: (-each.cost, each.hypothesis_span)))

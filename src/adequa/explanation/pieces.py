@@ -8,11 +8,11 @@ severity follows from its cost, in points of the metric, and the length of the s
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, Literal, TypeAlias, get_args
 
 from adequa.damage.base import word_lists
@@ -61,19 +61,33 @@ _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
 )
+_ORDINALS = (
+    "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+)
 _TENS = "thirty forty fifty sixty seventy eighty ninety"
-# More often a pronoun, a verb and orders in time than numbers and a month.
-_NO_NUMBERS = frozenset({"one", "may", "first", "second"})
+# Often a pronoun, a verb or an order in time: they may stand for a number, and are none themselves.
+_AMBIGUOUS = {"one": "1", "first": "1", "second": "2", "may": "may"}
+_NUMERAL = re.compile(r"\d+(?:[.,:'’]\d+)*")
+_GROUPED = re.compile(r"\d{1,3}(?:([.,'’])\d{3})(?:\1\d{3})*(?:[.,]\d+)?$")
+# Languages that group the digits of numbers by commas, if at all, and write decimals with a point.
+_DECIMAL_POINT = frozenset({"en", "ga", "he", "hi", "ja", "ko", "th", "zh"})
+_MINUS = frozenset("-−–")
+_PERCENT = frozenset("%‰٪")
 
 
 def _number_values() -> dict[str, str]:
-    """Number words and dates of English with what they are compared by."""
+    """Number words and dates of English, with the value that they are compared by."""
     lists = word_lists("numbers")
-    numbers = [*enumerate(_UNITS.split()), *zip(range(30, 100, 10), _TENS.split(), strict=True)]
+    numbers = [
+        *enumerate(_UNITS.split()),
+        *enumerate(_ORDINALS.split(), start=3),
+        *zip(range(30, 100, 10), _TENS.split(), strict=True),
+    ]
     values = {word: str(number) for number, word in numbers}
     others = chain(lists["months"], lists["weekdays"], lists["scale_words"], *lists["number_words"])
     values |= {word.casefold(): values.get(word.casefold(), word.casefold()) for word in others}
-    return {word: value for word, value in values.items() if word not in _NO_NUMBERS}
+    return {word: value for word, value in values.items() if word not in _AMBIGUOUS}
 
 
 _NUMBER_VALUES = _number_values()
@@ -97,7 +111,7 @@ class Piece:
     reference_span: tuple[int, int]
 
     def to_dict(self) -> dict[str, Any]:
-        """The piece as JSON has it."""
+        """Return the piece as a JSON-serialisable dictionary."""
         return {
             "hypothesis": self.hypothesis,
             "reference": self.reference,
@@ -114,31 +128,54 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class KindRules:
-    """What decides kinds in two texts of a language: negations, and the characters of names."""
+    """What decides kinds in two texts of a language; tokens by their first characters, by side."""
 
-    negations: frozenset[str]
-    names: tuple[frozenset[int], frozenset[int]]  # first characters of words in names, by side
+    language: str
+    # 1 where the hypothesis has more negations than the reference, -1 where it has fewer, else 0.
+    negation_balance: int
+    names: tuple[frozenset[int], frozenset[int]]  # words in names
+    signs: tuple[frozenset[int], frozenset[int]]  # currencies, percents, and minus before a digit
 
     @classmethod
     def of(cls, alignment: Alignment, texts: tuple[str, str], language: str | None) -> KindRules:
         """The rules for a hypothesis and its reference; without a language, those of English."""
         code = language or "en"
+        sides = alignment.hypothesis, alignment.reference
+        negations, others = (sum(_is_negation(each, code) for each in side) for side in sides)
         names = (frozenset[int](), frozenset[int]())
         if code not in _CAPITALISED_NOUNS:
-            names = (
-                _name_starts(alignment.hypothesis, texts[0]),
-                _name_starts(alignment.reference, texts[1]),
-            )
-        return cls(_NEGATIONS.get(code, frozenset()), names)
+            names = _name_starts(sides[0], texts[0]), _name_starts(sides[1], texts[1])
+        return cls(
+            language=code,
+            negation_balance=(negations > others) - (negations < others),
+            names=names,
+            signs=(_number_signs(sides[0]), _number_signs(sides[1])),
+        )
 
 
 def _name_starts(tokens: Sequence[Token], text: str) -> frozenset[int]:
-    spans = [(name.start, name.end) for name in find_names(text)]
-    return frozenset(
-        token.start
-        for token in tokens
-        if any(start < token.end and token.start < end for start, end in spans)
-    )
+    """The first characters of the tokens in names; both are in the order of the text."""
+    starts = []
+    names = iter(find_names(text))
+    name = next(names, None)
+    for token in tokens:
+        while name is not None and name.end <= token.start:
+            name = next(names, None)
+        if name is not None and name.start < token.end:
+            starts.append(token.start)
+    return frozenset(starts)
+
+
+def _number_signs(tokens: Sequence[Token]) -> frozenset[int]:
+    """The first characters of signs that change what a number says."""
+    starts = []
+    for token, following in zip_longest(tokens, tokens[1:]):
+        is_minus = token.text in _MINUS and token.space != ""
+        before_digit = following is not None and not following.space and has_digit(following.text)
+        is_unit = token.text in _PERCENT or unicodedata.category(token.text[0]) == "Sc"
+        if is_unit or (is_minus and before_digit):
+            starts.append(token.start)
+    return frozenset(starts)
 
 
 def kind_of(alignment: Alignment, difference: Difference, rules: KindRules) -> Kind:
@@ -153,14 +190,21 @@ def kind_of(alignment: Alignment, difference: Difference, rules: KindRules) -> K
     """
     if difference.is_move:
         return "move"
-    hypothesis, reference = alignment.tokens(difference)
-    if _letters(hypothesis) == _letters(reference):
-        return "case" if _differs_in_case_alone(hypothesis, reference) else "punctuation"
-    words = _words(hypothesis), _words(reference)
-    if max(map(len, words)) <= _FEW_WORDS:
-        entity = _entity(words, rules)
-        if entity is not None:
-            return entity
+    sides = alignment.tokens(difference)
+    words = _words(sides[0]), _words(sides[1])
+    is_short = max(map(len, words)) <= _FEW_WORDS
+    if is_short and _other_negations(words, rules):
+        return "negation"
+    if is_short and _other_numbers(sides, rules):
+        return "number"
+    if _letters(sides[0]) == _letters(sides[1]):
+        return "case" if _differs_in_case_alone(*sides) else "punctuation"
+    if is_short and _other_names(words, rules):
+        return "name"
+    return _kind_by_sides(*sides)
+
+
+def _kind_by_sides(hypothesis: Sequence[Token], reference: Sequence[Token]) -> Kind:
     if hypothesis and reference:
         return "substitution"
     return "addition" if hypothesis else "omission"
@@ -171,47 +215,82 @@ def _words(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _letters(tokens: Sequence[Token]) -> str:
-    """The letters and digits of tokens, without case."""
-    return "".join(filter(str.isalnum, "".join(token.form for token in tokens)))
+    """The letters, digits and combining marks of tokens, without case."""
+    text = "".join(token.form for token in tokens)
+    return "".join(c for c in text if c.isalnum() or unicodedata.category(c).startswith("M"))
 
 
 def _differs_in_case_alone(hypothesis: Sequence[Token], reference: Sequence[Token]) -> bool:
-    return [token.form for token in hypothesis] == [token.form for token in reference] and [
-        token.text for token in hypothesis
-    ] != [token.text for token in reference]
+    composed = [
+        [unicodedata.normalize("NFC", token.text) for token in side]
+        for side in (hypothesis, reference)
+    ]
+    forms = [[token.form for token in side] for side in (hypothesis, reference)]
+    return forms[0] == forms[1] and composed[0] != composed[1]
 
 
-def _entity(words: tuple[list[Token], list[Token]], rules: KindRules) -> Kind | None:
-    """Whether there are more negations on one side, other numbers, or other names."""
-    negations, numbers = (
-        [Counter(filter(None, map(value, side))) for side in words]
-        for value in (partial(_negation, rules=rules), _number)
+def _other_negations(words: tuple[list[Token], list[Token]], rules: KindRules) -> bool:
+    """Whether a difference has more negations on the side that has more in the whole segment."""
+    one, other = (sum(_is_negation(token, rules.language) for token in side) for side in words)
+    return (one > other) - (one < other) == rules.negation_balance != 0
+
+
+def _is_negation(token: Token, language: str) -> bool:
+    words = _NEGATIONS.get(language, frozenset())
+    if token.form in words:
+        return True
+    if language == "fr":
+        return token.form.startswith(("n'", "n’"))
+    return language == "en" and _CONTRACTED_NOT.search(token.form) is not None
+
+
+def _other_numbers(sides: tuple[list[Token], list[Token]], rules: KindRules) -> bool:
+    """Whether numbers, or signs that belong to numbers, differ."""
+    signs = [
+        Counter(token.text for token in side if token.start in starts)
+        for side, starts in zip(sides, rules.signs, strict=True)
+    ]
+    numbers = [
+        Counter(chain.from_iterable(_numbers(token, rules.language) for token in side))
+        for side in sides
+    ]
+    ambiguous = [
+        Counter(_AMBIGUOUS[token.form] for token in side if token.form in _AMBIGUOUS)
+        for side in sides
+    ]
+    return (
+        signs[0] != signs[1]
+        or bool(numbers[0] - numbers[1] - ambiguous[1])
+        or bool(numbers[1] - numbers[0] - ambiguous[0])
     )
+
+
+def _numbers(token: Token, language: str) -> list[str]:
+    """The values that numbers and dates in a token are compared by.
+
+    >>> from adequa.explanation.alignment import tokenize
+    >>> [_numbers(token, "en") for token in tokenize("Ten 1,000 1.5 10:30 March F-16 22nd none")]
+    [['10'], ['1000'], ['1.5'], ['10.30'], ['march'], ['16'], ['22'], []]
+    """
+    if not has_digit(token.text):
+        return [_NUMBER_VALUES[token.form]] if token.form in _NUMBER_VALUES else []
+    return [_value(match[0], language) for match in _NUMERAL.finditer(token.form)]
+
+
+def _value(numeral: str, language: str) -> str:
+    """A numeral with a point for decimals, and without separators of groups of digits."""
+    grouped = _GROUPED.fullmatch(numeral)
+    if grouped and (grouped[1] != "." or language not in _DECIMAL_POINT):
+        numeral = numeral.replace(grouped[1], "")
+    return re.sub("[,:]", ".", numeral)
+
+
+def _other_names(words: tuple[list[Token], list[Token]], rules: KindRules) -> bool:
     names = [
         Counter(token.form for token in side if token.start in starts)
         for side, starts in zip(words, rules.names, strict=True)
     ]
-    if negations[0] != negations[1]:
-        return "negation"
-    if numbers[0] != numbers[1]:
-        return "number"
-    return "name" if names[0] != names[1] else None
-
-
-def _negation(token: Token, rules: KindRules) -> str | None:
-    """What a negation is compared by: "can't" and "cannot" have one each."""
-    is_contracted = "not" in rules.negations and _CONTRACTED_NOT.search(token.form)
-    return "not" if token.form in rules.negations or is_contracted else None
-
-
-def _number(token: Token) -> str | None:
-    """What a number or date is compared by.
-
-    >>> from adequa.explanation.alignment import tokenize
-    >>> [_number(token) for token in tokenize("Ten 10 1,000 May March the 22nd")]
-    ['10', '10', '1,000', None, 'march', None, '22nd']
-    """
-    return token.form if has_digit(token.text) else _NUMBER_VALUES.get(token.form)
+    return names[0] != names[1]
 
 
 # Severities
@@ -223,8 +302,8 @@ class SeverityThresholds:
 
     The relative cost of a piece is its cost over the range of the metric, in a segment of
     `typical_words` words. In a longer one the same error takes less from the score, and the
-    relative cost is higher by a power of the length; segments shorter than `fewest_words` count as
-    so long.
+    relative cost is higher by a power of the length. Lengths outside `fewest_words` to
+    `most_words`, the range that the thresholds were set on, count as its ends.
     """
 
     minor: float
@@ -233,13 +312,14 @@ class SeverityThresholds:
     length_power: float
     typical_words: int = 25
     fewest_words: int = 16
+    most_words: int = 100
 
     def severity(self, cost: float, words: int, kind: Kind) -> Severity:
         """The severity of a cost that is a fraction of the metric's range.
 
         Case and punctuation are minor at most.
         """
-        length = max(words, self.fewest_words) / self.typical_words
+        length = min(max(words, self.fewest_words), self.most_words) / self.typical_words
         relative = cost * length**self.length_power
         if relative < self.minor:
             return "none"
