@@ -19,6 +19,7 @@ Development data are WMT13, WMT16 and MQM of 2020.
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -28,13 +29,14 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from scipy.stats import rankdata
 
 from adequa.agreement.damaged_pairs import DamageSettings, damaged_pairs, good_texts
+from adequa.agreement.selection import is_human
 from adequa.damage.apply import SEVERITIES, damage_texts
 from adequa.damage.registry import perturbation
 from adequa.datasets.load import load_dataset
 from adequa.explanation import costs as repair
-from adequa.explanation.alignment import align
 from adequa.explanation.costs import align_to_repair
 from adequa.explanation.explain import explain_segments
 from adequa.explanation.pieces import PENALTIES, SEVERITY_THRESHOLDS, Piece, SeverityThresholds
@@ -51,6 +53,7 @@ MAJOR = -5.0  # MQM score of a segment with a major error, or with five minor on
 TENTH = 10
 SHORTEST, LONGEST = 20, 30  # words of a segment whose speed is measured
 FEWEST = 10  # texts of a kind of damage, for its rate to count
+LARGEST_FRACTION = 1 / 3  # of the words of a text that are one place
 CACHE_BYTES = 2_000_000_000
 
 
@@ -63,14 +66,8 @@ def explain(
 
 def area(positive: FloatArray, negative: FloatArray) -> float:
     """The area under the ROC curve: how often a positive value is above a negative one."""
-    values = np.concatenate([positive, negative])
-    order = values.argsort(kind="stable")
-    ranks = np.empty(len(values))
-    ranks[order] = np.arange(1, len(values) + 1)
-    for value in np.unique(values[np.flatnonzero(np.diff(np.sort(values)) == 0)]):
-        ties = values == value
-        ranks[ties] = ranks[ties].mean()
     count = len(positive)
+    ranks = rankdata(np.concatenate([positive, negative]))
     return float((ranks[:count].sum() - count * (count + 1) / 2) / (count * len(negative)))
 
 
@@ -108,18 +105,45 @@ def damaged_outputs(data: str, each: int) -> Iterator[tuple[str, str, str, str]]
         yield kind.name, before, after, references[0]
 
 
-def in_one_place(rows: Iterator[tuple[str, str, str, str]]) -> list[Damaged]:
-    """The texts whose damage is in one place, of kinds that have some such texts.
+def in_one_place(rows: Sequence[tuple[str, str, str, str]]) -> list[Damaged]:
+    """The texts whose damage is in one place, of kinds with one place in at least half their texts.
 
-    The place is what an alignment of the damaged text with the text before finds to differ.
+    The place is all that lies between the words that both texts begin and end with. If it has more
+    than a third of the words of either, the text is damaged in several places, or as a whole.
     """
     by_kind: dict[str, list[Damaged]] = defaultdict(list)
+    counts: dict[str, int] = defaultdict(int)
     for kind, before, after, reference in rows:
-        alignment = align(after, before)
-        spans = [alignment.spans(each)[0] for each in alignment.differences]
-        if len(spans) == 1:
-            by_kind[kind].append(Damaged(kind, after, reference, spans[0]))
-    return [each for part in by_kind.values() if len(part) >= FEWEST for each in part]
+        counts[kind] += 1
+        span = place_of_damage(before, after)
+        if span is not None:
+            by_kind[kind].append(Damaged(kind, after, reference, span))
+    return [
+        each
+        for kind, part in by_kind.items()
+        if len(part) >= max(FEWEST, counts[kind] / 2)
+        for each in part
+    ]
+
+
+def place_of_damage(before: str, after: str) -> tuple[int, int] | None:
+    """The characters of `after` that differ from `before`, or None if they are not in one place."""
+    old, new = (list(re.finditer(r"\S+", text)) for text in (before, after))
+    words, other_words = [match[0] for match in old], [match[0] for match in new]
+    start = common_length(words, other_words)
+    end = common_length(words[start:][::-1], other_words[start:][::-1])
+    if any(LARGEST_FRACTION * len(each) < len(each) - start - end for each in (words, other_words)):
+        return None
+    if start + end < len(new):
+        return new[start].start(), new[len(new) - end - 1].end()
+    position = new[start - 1].end() if start else 0
+    return position, position
+
+
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Number of equal words at the beginning of both."""
+    pairs = zip(one, other, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def touches(piece: Piece, span: tuple[int, int]) -> bool:
@@ -137,7 +161,8 @@ def localisation(data: str, each: int, *, thorough: bool) -> None:
         ("references", damaged_references(data, each)),
         ("outputs", damaged_outputs(data, each)),
     ):
-        damaged = in_one_place(rows)
+        every = list(rows)
+        damaged = in_one_place(every)
         texts = tuple(one.text for one in damaged)
         segments = Segments(texts, tuple((one.reference,) for one in damaged))
         hits: dict[str, list[bool]] = defaultdict(list)
@@ -156,7 +181,7 @@ def localisation(data: str, each: int, *, thorough: bool) -> None:
         pooled = np.concatenate([np.array(part) for part in hits.values()])
         macro = float(np.mean([np.mean(part) for part in hits.values()]))
         print(
-            f"{data} {name}: {len(hits)} kinds, {len(damaged):,} texts, "
+            f"{data} {name}: {len(hits)} kinds, {len(damaged):,} texts of {len(every):,}, "
             f"{np.mean(pieces):.1f} pieces each: costliest is damaged {macro:.1%} (mean of kinds), "
             f"{pooled.mean():.1%} (all texts)"
         )
@@ -184,11 +209,6 @@ def mqm(year: int, count: int) -> tuple[Segments, FloatArray]:
     ]
     chosen = np.random.default_rng(1).permutation(rows)[:count].tolist()
     return replace(data.segments.select(chosen), ids={}), data.scores[chosen]
-
-
-def is_human(system: str) -> bool:
-    """Whether a system is a person: Human-A, ref-B."""
-    return system.lower().startswith(("human", "ref"))
 
 
 def severity(year: int, count: int) -> None:

@@ -87,7 +87,7 @@ def test_other_languages_are_explained_by_chrf() -> None:
     shown = adequa(
         "explain", "-t", EXAMPLES / "german.txt", "-r", EXAMPLES / "german-reference.txt"
     )
-    assert "chrf explains: adequa knows English alone." in shown.stderr
+    assert "using chrf: adequa supports English only." in shown.stderr
     assert ": chrf " in shown.stdout
 
 
@@ -97,7 +97,8 @@ def test_other_languages_are_explained_by_chrf() -> None:
         (("explain",), "Name the translations with -t"),
         ((*ARGUMENTS, "--worst", "0"), "--worst must be 1 or more"),
         ((*ARGUMENTS, "-o", "pieces.xyz"), "pieces.xyz"),
-        ((*ARGUMENTS, "-m", "chrff"), 'no metric named "chrff"'),
+        ((*ARGUMENTS[:5], "-m", "chrff"), 'no metric named "chrff"'),
+        ((*ARGUMENTS, "-m", "bleu"), "takes one metric"),
         ((*ARGUMENTS, "-r", "nowhere.txt"), "nowhere.txt"),
         ((*ARGUMENTS, "--device", "cuda"), "device"),
     ],

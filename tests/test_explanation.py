@@ -380,7 +380,7 @@ def test_long_segments_are_bounded() -> None:
     hypothesis = " ".join(f"w{number}" for number in rng.integers(0, 300, 2000))
     result = adequa.explain([hypothesis], [reference], "chrf", language="en")
     assert len(result.segments[0].pieces) <= MAX_DIFFERENCES
-    assert any("joined" in note for note in result.notes)
+    assert "1 of 1 segment had too many" in "".join(result.notes)
     joined = align_to_repair(hypothesis, reference)
     assert words(joined.repair(frozenset(range(len(joined.differences))))) == words(reference)
     assert words(joined.repair(frozenset())) == words(hypothesis)
@@ -495,6 +495,16 @@ def test_losses_say_where_systems_differ() -> None:
     assert significant["numbers and names"].difference < 0 < significant["other words"].difference
 
 
+def test_systems_by_name() -> None:
+    references = ["It cost 500 euros.", "A dog sat."]
+    outputs = {"one": ["It cost 300 euros.", "A dog sat."], "two": references}
+    result = adequa.explain(outputs, iter(references), "chrf", language="en")
+    by_hand = adequa.explain(system_segments(outputs, references), metric="chrf", language="en")
+    assert result.segments == by_hand.segments
+    with pytest.raises(AdequaError, match="no segments"):
+        adequa.explain({}, references, "chrf")
+
+
 def test_systems_with_other_segments_are_not_compared() -> None:
     segments = Segments(
         ("a b", "a c", "a d"), (("a x",), ("a y",), ("a z",)), ids={"system": ("one", "one", "two")}
@@ -512,8 +522,9 @@ def test_the_worst_segments_come_first() -> None:
     assert result.total == 3
     with pytest.raises(AdequaError, match="whole number from 1 on"):
         adequa.explain(hypotheses, references, "chrf", worst=0)
-    with pytest.raises(AdequaError, match="whole number from 1 on"):
-        adequa.explain(hypotheses, references, "chrf", worst=1.5)  # type: ignore[arg-type]
+    for bad in (1.5, True):
+        with pytest.raises(AdequaError, match="whole number from 1 on"):
+            adequa.explain(hypotheses, references, "chrf", worst=bad)  # type: ignore[arg-type]
 
 
 # Results

@@ -37,6 +37,8 @@ from adequa.cli.output import (
     write,
     write_result,
 )
+from adequa.errors import AdequaError
+from adequa.tables import Format
 
 
 def explain(
@@ -49,13 +51,13 @@ def explain(
     quoting: QuotingOption = QuotingName.auto,
     language: Language = None,
     metric: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "-m",
             "--metric",
             metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-            help="Metric that says what a difference costs. Default: adequa; chrf for other "
-            "languages than English.",
+            help="Metric used to compute the costs. Default: adequa; chrf for other languages "
+            "than English.",
             autocompletion=complete_metric,
         ),
     ] = None,
@@ -85,8 +87,8 @@ def explain(
 ) -> None:
     """Show what each difference from the reference costs.
 
-    Each difference is repaired by the words of the reference, and the gain in score is its cost.
-    Takes about eleven times as long as to score the same segments.
+    Replaces each difference by the words of the reference and reports the change in score. Takes
+    about ten times as long as scoring.
     """
     from adequa.explanation.explain import explain_segments
     from adequa.io.read import total_bytes
@@ -97,7 +99,9 @@ def explain(
     chosen = scores_format(format_, output, segments=True)
     check_language(language)
     loader = MetricLoader(device, None if no_cache else cache_size)
-    loaded = None if metric is None else loader(metric)
+    if len(metric or []) > 1:
+        raise AdequaError("adequa explain takes one metric; name one after -m.")
+    loaded = loader(metric[0]) if metric else None
     read_batches, paths = batch_reader(
         "explain", hypothesis or [], reference or [], source, input_, column or [],
         () if loaded is None else loaded.columns,
@@ -117,11 +121,13 @@ def explain(
         )
     notes = list(stream.notes)
     if loaded is None and stream.target.code not in {None, "en"}:
-        notes.append(f"{scorer.name} explains: adequa knows English alone.")
+        notes.append(f"using {scorer.name}: adequa supports English only.")
     remarks = remaining_remarks(explanation.notes, [explanation.warning], notes)
     explanation = replace(explanation, notes=(*notes, *remarks))
     print_notes((*read_batches.notes(), *explanation.notes), quiet=quiet)
     if output is None:
+        if chosen is Format.text:  # whose notes are on standard error
+            explanation = replace(explanation, notes=())
         write(explanation.lines(chosen, colour=_wants_colour()), None)
     else:
         write_result(explanation, chosen, output)

@@ -48,7 +48,7 @@ _SAMPLED = 100  # segments that the range of a metric without bounds is estimate
 
 
 def explain(
-    hypotheses: Iterable[str] | Segments | Frame,
+    hypotheses: Iterable[str] | Mapping[str, Iterable[str]] | Segments | Frame,
     references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metric: str | Metric | None = None,
     *,
@@ -58,18 +58,19 @@ def explain(
     worst: int | None = None,
     thorough: bool = False,
 ) -> Explanation:
-    """Say what each difference of translations from their references costs under a metric.
+    """Compute the cost of each difference of translations from their references under a metric.
 
-    `hypotheses`, `references`, `layout` and `language` are those of `adequa.score`; the metric is
-    by default the one that ships. With `worst`, only so many segments are explained, those with the
-    worst scores. `thorough` takes several times as long, for costs closer to Shapley values.
+    `hypotheses`, `references`, `layout` and `language` are those of `adequa.score`; a mapping has
+    the hypotheses of several systems by name. The default metric is the one that ships. With
+    `worst`, only so many segments are explained, those with the worst scores. `thorough` takes
+    several times as long, for costs closer to Shapley values.
 
     >>> result = explain(["It cost 300 euros."], ["It cost 500 euros."], "chrf")
     >>> piece = result.segments[0].pieces[0]
     >>> piece.hypothesis, piece.reference, piece.kind, round(piece.cost, 1)
     ('300', '500', 'number', 30.5)
     """
-    segments = as_segments(hypotheses, references, sources, layout=layout)
+    segments = _segments(hypotheses, references, sources, layout)
     stream = read_language([segments], language)
     segments = concatenate(list(stream.batches))
     with ExitStack() as stack:
@@ -81,6 +82,27 @@ def explain(
     warn_of_languages([result.warning], stream.notes)
     remarks = remaining_remarks(result.notes, [result.warning], stream.notes)
     return replace(result, notes=(*stream.notes, *remarks))
+
+
+def _segments(
+    hypotheses: Iterable[str] | Mapping[str, Iterable[str]] | Segments | Frame,
+    references: Iterable[str] | Iterable[Sequence[str]] | None,
+    sources: Iterable[str] | None,
+    layout: ReferenceLayout | None,
+) -> Segments:
+    """The segments of one system, or those of several, one after the other."""
+    if not isinstance(hypotheses, Mapping):
+        return as_segments(hypotheses, references, sources, layout=layout)
+    # Read once: they may be iterators.
+    references = None if references is None else list(references)
+    sources = None if sources is None else list(sources)
+    parts = []
+    for name, texts in hypotheses.items():
+        part = as_segments(texts, references, sources, layout=layout)
+        parts.append(replace(part, ids={**part.ids, "system": (str(name),) * len(part)}))
+    if not parts:
+        raise AdequaError("There are no segments to explain.")
+    return concatenate(parts)
 
 
 def explain_segments(
@@ -96,7 +118,7 @@ def explain_segments(
     """The explanation of segments, of one system or of several, with the metric as it is."""
     if not len(segments):
         raise AdequaError("There are no segments to explain.")
-    if worst is not None and not (isinstance(worst, int) and worst >= 1):
+    if worst is not None and (not isinstance(worst, int) or isinstance(worst, bool) or worst < 1):
         raise AdequaError(f"The number of worst segments is a whole number from 1 on, not {worst}.")
     systems = segments.ids.get("system", (UNNAMED,) * len(segments))
     scorer = _BaseScores(metric, segments, compute)
@@ -321,6 +343,6 @@ def _notes(segments: Sequence[ExplainedSegment]) -> list[str]:
     if not joined:
         return []
     return [
-        f"{counted(joined, 'segment')} of {len(segments):,} with too many differences to repair "
-        "one by one: neighbouring ones are joined."
+        f"{joined:,} of {counted(len(segments), 'segment')} had too many differences to repair "
+        "individually; neighbouring differences were merged."
     ]
