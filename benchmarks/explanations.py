@@ -7,7 +7,7 @@
     ADEQUA_DATA=FOLDER python benchmarks/explanations.py speed [--data wmt17-da]
 
 `localisation` damages references and good outputs, as `adequa robustness` does, and counts how
-often the costliest piece is the damaged one, over damage that changes one place of a text.
+often the costliest piece is the damaged one, over texts that are damaged in one place.
 `severity` asks whether the summed severities of a segment's pieces tell which segments of MQM have
 a major error, and `thresholds` searches the thresholds on the year 2020, which no figure is
 reported on. `quality` compares the pieces of the best and the worst tenth of outputs, and checks
@@ -106,24 +106,17 @@ def damaged_outputs(data: str, each: int) -> Iterator[tuple[str, str, str, str]]
 
 
 def in_one_place(rows: Sequence[tuple[str, str, str, str]]) -> list[Damaged]:
-    """The texts whose damage is in one place, of kinds with one place in at least half their texts.
+    """The texts that are damaged in one place, of kinds with some such texts.
 
     The place is all that lies between the words that both texts begin and end with. If it has more
     than a third of the words of either, the text is damaged in several places, or as a whole.
     """
     by_kind: dict[str, list[Damaged]] = defaultdict(list)
-    counts: dict[str, int] = defaultdict(int)
     for kind, before, after, reference in rows:
-        counts[kind] += 1
         span = place_of_damage(before, after)
         if span is not None:
             by_kind[kind].append(Damaged(kind, after, reference, span))
-    return [
-        each
-        for kind, part in by_kind.items()
-        if len(part) >= max(FEWEST, counts[kind] / 2)
-        for each in part
-    ]
+    return [each for part in by_kind.values() if len(part) >= FEWEST for each in part]
 
 
 def place_of_damage(before: str, after: str) -> tuple[int, int] | None:
