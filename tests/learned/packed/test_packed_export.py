@@ -202,7 +202,7 @@ def test_observed_activations_are_those_of_pytorch() -> None:
 def test_surface_features_are_folded_into_a_line() -> None:
     made = network(surface=3)
     features = np.random.default_rng(4).normal(2, 3, (40, 3)).astype(np.float32)
-    made.fit_surface_scale(features)
+    made.standardise_surface(features)
     assert made.skip is not None
     with torch.no_grad():
         made.skip.copy_(torch.tensor([0.5, -0.25, 0.125]))

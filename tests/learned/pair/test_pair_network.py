@@ -109,7 +109,7 @@ def test_surface_features_are_standardised_and_begin_at_nothing() -> None:
     surface = np.random.default_rng(0).normal(3, 2, size=(12, 2)).astype(np.float32)
     surface[:, 1] = 5  # a constant says nothing, and divides by nothing
     inputs = PairInputs(ROWS, surface)
-    model.fit_surface_scale(surface)
+    model.standardise_surface(surface)
     before = predict(model, inputs, EVERY)
     assert before == pytest.approx(predict(model, INPUTS, EVERY))
     with torch.no_grad():

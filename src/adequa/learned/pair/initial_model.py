@@ -41,6 +41,7 @@ class InitialModel:
     references: Reduction
     facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
     notes: tuple[str, ...] = ()  # for the user
+    standardise_surface: bool = False  # surface features, by the data of this training
 
 
 def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> InitialModel:
@@ -56,6 +57,7 @@ def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Initial
         digest=hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest(),
         references=_reduction(plan.references),
         facts={"encoder_files": files},
+        standardise_surface=True,
     )
 
 
@@ -99,8 +101,13 @@ def plan_head(plan: Plan) -> Head:
     )
 
 
-def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> InitialModel:
-    """The plan's start to train further; raise if it cannot be trained on a device."""
+def from_metric(
+    plan: Plan, start: PairRegressor, device: torch.device, *, restored: bool = False
+) -> InitialModel:
+    """The plan's start to train further; raise if it cannot be trained on a device.
+
+    `restored` is a network whose packed form has the scales of surface features in their weights.
+    """
     _check_head(plan, start.model_)
     check_training_memory(start.model_.network, device)
     return InitialModel(
@@ -116,7 +123,8 @@ def from_metric(plan: Plan, start: PairRegressor, device: torch.device) -> Initi
                 "training": dict(start.training_),
             }
         },
-        notes=_development_notes(plan, start.plan),
+        notes=() if restored else _development_notes(plan, start.plan),
+        standardise_surface=restored,
     )
 
 

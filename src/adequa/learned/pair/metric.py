@@ -118,9 +118,11 @@ class PairRegressor(LearnedMetric):
         if not plan.start:
             return from_encoder(plan, device, download=self.download)
         metric = load_metric(plan.start)
-        if not isinstance(metric, PairRegressor):
-            raise AdequaError(f"{plan.start} is no pair regressor to go on from.")
-        return from_metric(plan, metric, device)
+        if isinstance(metric, PairRegressor):
+            return from_metric(plan, metric, device)
+        from adequa.learned.packed.restore import restored_regressor  # noqa: PLC0415  # imports this
+
+        return from_metric(plan, restored_regressor(metric, plan.start), device, restored=True)
 
     def _train(
         self,
@@ -148,8 +150,8 @@ class PairRegressor(LearnedMetric):
         progress.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = select_precision(self.precision, processes.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
-        if inputs.surface is not None and not plan.start:
-            model.network.fit_surface_scale(inputs.surface)
+        if inputs.surface is not None and initial.standardise_surface:
+            model.network.standardise_surface(inputs.surface)
         checkpoints = None
         if self.checkpoints is not None:
             checkpoints = PairCheckpoints(

@@ -156,11 +156,19 @@ class PairNetwork(nn.Module):
         if missing or keys.unexpected_keys:
             raise ValueError(f"weights of another head: {', '.join([*missing, *arrays])}")
 
-    def fit_surface_scale(self, surface: npt.NDArray[np.float32]) -> None:
-        """Set mean and standard deviation of surface features to those of the training data."""
+    @torch.no_grad()
+    def standardise_surface(self, surface: npt.NDArray[np.float32]) -> None:
+        """Standardise surface features by the training data; scores stay the same."""
+        if self.skip is None:
+            return
+        mean = torch.from_numpy(surface.mean(axis=0))
         std = surface.std(axis=0)
-        self.surface_mean.copy_(torch.from_numpy(surface.mean(axis=0)))
-        self.surface_spread.copy_(torch.from_numpy(np.where(std > 0, std, 1)))
+        spread = torch.from_numpy(np.where(std > 0, std, 1))
+        weights = self.skip / self.surface_spread  # of the features as they are
+        self.output.bias.add_(weights @ (mean - self.surface_mean))
+        self.skip.copy_(weights * spread)
+        self.surface_mean.copy_(mean)
+        self.surface_spread.copy_(spread)
 
     @torch.no_grad()
     def calibrate(self, scores: FloatArray, targets: FloatArray) -> None:
