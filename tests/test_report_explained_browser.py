@@ -52,8 +52,8 @@ def written(folder: Path, systems: dict[str, list[str]], references: list[str]) 
 
 def test_pieces_are_marked_where_they_stand(chromium: Browser, tmp_path: Path) -> None:
     """Also after characters that are two units of a script's strings."""
-    references = ["😀😀 it cost 500 euros 🎉 today", "the old dog ran home", "a b"]
-    old = ["😀😀 it cost 300 euros 🎉 today", "the dog ran home", "a b"]
+    references = ["😀😀 it cost 500 euros 🎉 today", "the old dog ran home", "a b", "the end."]
+    old = ["😀😀 it cost 300 euros 🎉 today", "the dog ran home", "a b", "the end ."]
     file = written(tmp_path, {"old": old, "new": references}, references)
     with opened(chromium, file) as seen:
         page = seen.page
@@ -68,6 +68,8 @@ def test_pieces_are_marked_where_they_stand(chromium: Browser, tmp_path: Path) -
         line = page.locator("#segment-2 dd.explained").first
         assert line.text_content() == "the +old dog ran home"
         assert page.locator("#segment-3 mark, #segment-3 ins").count() == 0
+        space = page.locator("#segment-4 mark.piece")
+        assert (space.get_attribute("title") or "").endswith("space before “.”")
         page.locator("#segment-1 .more").click()
         cells = seen.texts("#segment-1 .pieces tbody td")
         assert (cells[1], cells[3:]) == ("number", ["300", "500"])

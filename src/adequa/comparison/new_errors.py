@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from adequa.comparison.results import Comparison, MetricComparison
-from adequa.comparison.text import excerpt, signed
-from adequa.errors import AdequaError, printable
+from adequa.comparison.text import signed
+from adequa.errors import AdequaError
+from adequa.explanation.display import change_in_words
 from adequa.explanation.pieces import Kind, Piece, Severity
 
 _SEGMENTS = 5  # that are explained: those with the largest drop
 _ERRORS = 5  # that are named: the costliest
-_LONGEST = 60  # characters of the words of an error in a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +39,14 @@ class NewError:
         >>> print(NewError(12, "chrf", "critical", "number", "300", "500", -21.4, 2))
         segment 12: critical number, "300" where the reference has "500" (chrf -21.40)
         """
+        words = change_in_words(
+            self.kind, self.hypothesis, self.reference, between="where the reference has"
+        )
         change = signed(self.change, self.decimals)
         return (
-            f"segment {self.segment:,}: {self.severity} {self.kind}, {self._words()} "
+            f"segment {self.segment:,}: {self.severity} {self.kind}, {words} "
             f"({self.metric} {change})"
         )
-
-    def _words(self) -> str:
-        hypothesis, reference = _quoted(self.hypothesis), _quoted(self.reference)
-        if self.kind == "move":
-            return f"{hypothesis} stands elsewhere in the reference"
-        if not self.hypothesis:
-            return f"{reference} is missing"
-        if not self.reference:
-            return f"{hypothesis} is not in the reference"
-        return f"{hypothesis} where the reference has {reference}"
 
     def to_dict(self) -> dict[str, Any]:
         """The error, ready for JSON."""
@@ -66,10 +59,6 @@ class NewError:
             "reference": self.reference,
             "change": self.change,
         }
-
-
-def _quoted(words: str) -> str:
-    return f'"{excerpt(printable(words), longest=_LONGEST)}"'
 
 
 def worst_new_errors(

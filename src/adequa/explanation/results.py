@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adequa.explanation import display
 from adequa.explanation.pieces import PENALTIES, SEVERITIES, Kind, Piece
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import warning_notes
@@ -368,8 +369,6 @@ class Explanation(Result):
 
     def lines(self, format_: Format, *, colour: bool = False) -> Iterator[str]:
         """The explanation in a format; text shows every segment with its pieces marked."""
-        from adequa.explanation import display  # noqa: PLC0415 - it imports this file
-
         if format_ is Format.text:
             yield from display.text(self, colour=colour)
         elif format_ is Format.html:
@@ -378,6 +377,4 @@ class Explanation(Result):
             yield from super().lines(format_)
 
     def _repr_html_(self) -> str:
-        from adequa.explanation import display  # noqa: PLC0415 - it imports this file
-
         return "".join(display.fragment(self))
