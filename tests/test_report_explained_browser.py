@@ -159,7 +159,9 @@ def test_losses_follow_the_selection(chromium: Browser, report: Path) -> None:
             for row in page.locator("#loss-table tbody tr").all()
         ]
         assert all(97 <= sum(row) <= 103 for row in fractions)
-        assert "a random sample of 18 of 36 segments" in page.inner_text("#loss-note")
+        note = page.inner_text("#loss-note")
+        assert "a random sample of 18 of 36 segments" in note
+        assert "p ≤ 0.05, approximate randomisation, 10,000 swaps" in note
         a, b = page.input_value("#system-a"), page.input_value("#system-b")
         cells = seen.texts("#loss-pair tbody td:nth-child(4)")
         page.select_option("#system-a", b)  # they change places

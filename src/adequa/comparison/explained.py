@@ -117,6 +117,9 @@ def losses_on_page(explanation: Explanation) -> dict[str, Any]:
         "losses": losses.groups.tolist(),
         "fractions": [losses.fractions(index).tolist() for index in range(len(losses.systems))],
         "severities": losses.severities.tolist(),
+        "main_groups": [losses.main_groups(index) for index in range(len(losses.systems))],
+        "swaps": losses.settings.swap_count,
+        "too_few": list(losses.notes),
         # First and second system, group, difference, adjusted p, and whether it is significant.
         "differences": [
             [each.first, each.second, each.group, each.difference, each.p_adjusted,
