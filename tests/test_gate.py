@@ -292,6 +292,18 @@ def test_a_difference_of_spaces_alone_is_said_in_words() -> None:
     assert "where the reference has" not in result.to_text()
 
 
+def test_a_metric_of_the_whole_test_set_names_no_errors() -> None:
+    """The scores of a few segments alone are not those that the gate has tested."""
+    baseline = [text.replace("firm", "house") for text in CAR_REFERENCES]
+    candidate = [text.replace(" 1", " 9") for text in baseline]
+    result = gate(baseline, candidate, CAR_REFERENCES, "nist")
+    assert (result.passed, result.errors) == (False, ())
+    (note,) = [note for note in result.notes if note.startswith("No errors are named: ")]
+    assert "nist scores a segment by the whole test set" in note
+    both = gate(baseline, candidate, CAR_REFERENCES, ["nist", "chrf"])
+    assert {each.metric for each in both.errors} == {"chrf"}
+
+
 def test_what_names_no_errors() -> None:
     """No regression, scores alone, and a candidate that is too bad but not worse."""
     assert verdict(CLOSE, quick(Rule("chrf"))).errors == ()

@@ -161,7 +161,8 @@ def test_losses_follow_the_selection(chromium: Browser, report: Path) -> None:
         assert all(97 <= sum(row) <= 103 for row in fractions)
         note = page.inner_text("#loss-note")
         assert "a random sample of 18 of 36 segments" in note
-        assert "p ≤ 0.05, approximate randomisation, 10,000 swaps" in note
+        assert "p ≤ 0.05, approximate randomisation, 200 swaps" in note
+        assert "200 swaps are too few for 21 tests of losses" in page.inner_text("#loss-pair")
         a, b = page.input_value("#system-a"), page.input_value("#system-b")
         cells = seen.texts("#loss-pair tbody td:nth-child(4)")
         page.select_option("#system-a", b)  # they change places

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from adequa.agreement.sources import Source
+from adequa.comparison.explained import explain_rows
 from adequa.comparison.results import Comparison, MetricComparison
 from adequa.comparison.text import signed
 from adequa.errors import AdequaError
@@ -62,23 +64,21 @@ class NewError:
 
 
 def worst_new_errors(
-    comparison: Comparison, metric: str
+    comparison: Comparison, source: Source
 ) -> tuple[tuple[NewError, ...], tuple[str, ...]]:
     """The costliest new errors of the second system under a metric, and notes on them.
 
     There are none under a file of scores, which cannot score a repaired text.
     """
-    index = next(index for index, each in enumerate(comparison.metrics) if each.name == metric)
-    compared = comparison.metrics[index]
+    compared = next(each for each in comparison.metrics if each.name == source.name)
     rows = compared.largest_gains(1, 0, _SEGMENTS)
-    if not rows:
+    metric = source.for_language(comparison.language).metric
+    if not rows or metric is None:
         return (), ()
     try:
-        explanation = comparison.explain_rows(index, rows)
+        explanation = explain_rows(comparison.outputs, metric, rows, language=comparison.language)
     except AdequaError as error:
         return (), (f"No errors are named: {error}",)
-    if explanation is None:
-        return (), ()
     baseline, candidate = (
         {each.segment: each.pieces for each in explanation.segments if each.system == name}
         for name in comparison.systems
