@@ -67,10 +67,16 @@ def test_the_sample_has_a_seed_and_a_size() -> None:
 
 def test_the_metric_that_ships_explains_before_others() -> None:
     scores = ScoreFile("scores", {}, np.arange(4.0))
-    assert explaining_metric(sources(["chrf", "adequa"]), 3) == 1
-    assert explaining_metric(sources([scores, "wer", "chrf"]), 3) == 1
-    assert explaining_metric(sources([scores]), None) is None
-    assert explaining_metric(sources("adequa"), 0) is None
+
+    def name(*metrics: str | ScoreFile, count: int | None = 3) -> str | None:
+        chosen = explaining_metric(sources(metrics), count)
+        return None if chosen is None else chosen[0]
+
+    assert name("chrf", "adequa") == "adequa"
+    assert name(scores, "wer", "chrf") == "wer"
+    assert name("nist", "chrf") == "chrf"
+    assert name(scores, count=None) is None
+    assert name("adequa", count=0) is None
 
 
 @pytest.mark.parametrize(
@@ -78,8 +84,9 @@ def test_the_metric_that_ships_explains_before_others() -> None:
     [
         (ScoreFile("scores", {}, np.zeros(80)), 5, "Files of scores cannot explain"),
         ("wer", -1, "is 0 or more, not -1"),
+        ("nist", 5, "nist scores a segment by the whole test set"),
     ],
-    ids=["file", "below"],
+    ids=["file", "below", "corpus"],
 )
 def test_what_cannot_be_explained(metrics: str | ScoreFile, count: int, sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
@@ -93,13 +100,46 @@ def test_files_of_scores_are_compared_without_explanation() -> None:
     assert "explanation" not in summary_of(comparison.to_html())
 
 
+def test_a_metric_of_the_whole_test_set_explains_no_sample() -> None:
+    """Its scores of the sample alone would not be those of the comparison."""
+    comparison = compare(SYSTEMS, REFERENCES, "nist", settings=QUICK, explain=None)
+    assert comparison.explanation is None
+    assert "No differences are explained: nist scores a segment by" in comparison.notes[-1]
+
+
+def test_losses_are_tested_with_the_settings_of_the_comparison() -> None:
+    for alpha in (0.01, 0.2):
+        settings = ComparisonSettings(resamples=50, swaps=2000, alpha=alpha, seed=3)
+        comparison = compare(SYSTEMS, REFERENCES, "wer", settings=settings, explain=40)
+        explanation = comparison.explanation
+        assert explanation is not None
+        assert explanation.losses.settings == settings
+        for each in explanation.losses.differences:
+            assert each.is_significant == (each.p_adjusted <= alpha)
+        summary = summary_of(comparison.to_html())
+        assert (summary["settings"]["alpha"], summary["explanation"]["swaps"]) == (alpha, 2000)
+    text = "".join(comparison.lines(Format.text))
+    assert "p: approximate randomisation, 2,000 swaps, corrected by Holm" in text
+
+
+def test_a_test_of_losses_that_finds_nothing_says_why() -> None:
+    comparison = compare(SYSTEMS, REFERENCES, "wer", settings=QUICK, explain=7)
+    explanation = comparison.explanation
+    assert explanation is not None
+    (note,) = explanation.losses.notes
+    assert note.startswith("7 explained segments are too few for 7 tests of losses")
+    assert note in "".join(comparison.lines(Format.text))
+    assert note in comparison.to_dict()["explanation"]["notes"]
+    assert summary_of(comparison.to_html())["explanation"]["too_few"] == [note]
+
+
 def test_a_metric_that_fails_on_repairs_is_an_error_only_if_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AdequaError("There is no vector of this sentence.")
 
-    monkeypatch.setattr("adequa.comparison.compare.explain_rows", fail)
+    monkeypatch.setattr("adequa.comparison.compare.explain_sample", fail)
     comparison = compare(SYSTEMS, REFERENCES, "wer", settings=QUICK, explain=None)
     assert comparison.notes[-1] == (
         "No differences are explained: There is no vector of this sentence."
@@ -159,6 +199,7 @@ def test_the_page_has_pieces_in_columns() -> None:
     assert summary["segments"] == 2
     assert "segments" not in summary_of(page)
     assert [sum(each) for each in summary["fractions"]] == pytest.approx([1, 0])
+    assert summary["main_groups"] == [explanation.losses.main_groups(0), []]
 
 
 def test_a_large_page_stays_small() -> None:

@@ -257,15 +257,15 @@ def gate_result(name: str, *, drop: float, p: float) -> GateResult:
     return GateResult(name, f"{name}2", 10, (check,), "any", "seed:1")
 
 
-SAID = [f"The firm sold {number} cars in May." for number in range(100, 120)]
+CAR_REFERENCES = [f"The firm sold {number} cars in May." for number in range(100, 120)]
 
 
 def test_a_regression_names_the_worst_new_errors() -> None:
     """Not those that the baseline has as well, and in the direction of the metric."""
-    baseline = [text.replace("firm", "house") for text in SAID]
+    baseline = [text.replace("firm", "house") for text in CAR_REFERENCES]
     candidate = [text.replace(" 1", " 9") for text in baseline]
     candidate[3] = candidate[3].replace(" in May", "")
-    result = gate(baseline, candidate, SAID, "chrf")
+    result = gate(baseline, candidate, CAR_REFERENCES, "chrf")
     assert not result.passed
     assert len(result.errors) == 5
     omission = next(each for each in result.errors if each.kind == "omission")
@@ -276,10 +276,32 @@ def test_a_regression_names_the_worst_new_errors() -> None:
     number = next(str(each) for each in result.errors if each.kind == "number")
     assert '"9' in number
     assert 'where the reference has "1' in number
-    assert all(each.change > 0 for each in gate(baseline, candidate, SAID, "wer").errors)
+    assert all(each.change > 0 for each in gate(baseline, candidate, CAR_REFERENCES, "wer").errors)
     assert result.to_dict()["errors"][0]["metric"] == "chrf"
     assert str(result.errors[0]) in result.to_text()
     assert result.to_text().startswith("REGRESSION: ")
+
+
+def test_a_difference_of_spaces_alone_is_said_in_words() -> None:
+    texts = [text.replace(" in May", ", in May") for text in CAR_REFERENCES]
+    baseline = [text.replace("firm", "house") for text in texts]
+    candidate = [text.replace(",", " ,") for text in baseline]
+    result = gate(baseline, candidate, texts, "chrf:whitespace=true")
+    assert {each.hypothesis for each in result.errors} == {","}
+    assert 'minor punctuation, space before "," (chrf -' in str(result.errors[0])
+    assert "where the reference has" not in result.to_text()
+
+
+def test_a_metric_of_the_whole_test_set_names_no_errors() -> None:
+    """The scores of a few segments alone are not those that the gate has tested."""
+    baseline = [text.replace("firm", "house") for text in CAR_REFERENCES]
+    candidate = [text.replace(" 1", " 9") for text in baseline]
+    result = gate(baseline, candidate, CAR_REFERENCES, "nist")
+    assert (result.passed, result.errors) == (False, ())
+    (note,) = [note for note in result.notes if note.startswith("No errors are named: ")]
+    assert "nist scores a segment by the whole test set" in note
+    both = gate(baseline, candidate, CAR_REFERENCES, ["nist", "chrf"])
+    assert {each.metric for each in both.errors} == {"chrf"}
 
 
 def test_what_names_no_errors() -> None:
@@ -293,15 +315,15 @@ def test_what_names_no_errors() -> None:
 
 
 def test_an_error_is_one_line_whatever_its_words() -> None:
-    baseline = [f"{text} Yes." for text in SAID]
+    baseline = [f"{text} Yes." for text in CAR_REFERENCES]
     nasty = ["]]></failure> | `x` \x1b[2J <b>", *["x"] * 19]
-    result = gate(baseline, nasty, SAID, "chrf")
+    result = gate(baseline, nasty, CAR_REFERENCES, "chrf")
     assert result.errors
     assert all("\n" not in str(each) and "\x1b" not in str(each) for each in result.errors)
     tree = ET.fromstring(result.to_junit())
     assert (tree.findtext(".//failure") or "").splitlines() == list(map(str, result.errors))
     assert "<b>" not in result.to_markdown()
-    long = gate(baseline, [text * 20 for text in SAID], SAID, "chrf")
+    long = gate(baseline, [text * 20 for text in CAR_REFERENCES], CAR_REFERENCES, "chrf")
     assert long.errors
     assert all(len(str(each)) < 250 for each in long.errors)
 

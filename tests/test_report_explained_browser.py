@@ -52,8 +52,8 @@ def written(folder: Path, systems: dict[str, list[str]], references: list[str]) 
 
 def test_pieces_are_marked_where_they_stand(chromium: Browser, tmp_path: Path) -> None:
     """Also after characters that are two units of a script's strings."""
-    references = ["😀😀 it cost 500 euros 🎉 today", "the old dog ran home", "a b"]
-    old = ["😀😀 it cost 300 euros 🎉 today", "the dog ran home", "a b"]
+    references = ["😀😀 it cost 500 euros 🎉 today", "the old dog ran home", "a b", "the end."]
+    old = ["😀😀 it cost 300 euros 🎉 today", "the dog ran home", "a b", "the end ."]
     file = written(tmp_path, {"old": old, "new": references}, references)
     with opened(chromium, file) as seen:
         page = seen.page
@@ -68,6 +68,8 @@ def test_pieces_are_marked_where_they_stand(chromium: Browser, tmp_path: Path) -
         line = page.locator("#segment-2 dd.explained").first
         assert line.text_content() == "the +old dog ran home"
         assert page.locator("#segment-3 mark, #segment-3 ins").count() == 0
+        space = page.locator("#segment-4 mark.piece")
+        assert (space.get_attribute("title") or "").endswith("space before “.”")
         page.locator("#segment-1 .more").click()
         cells = seen.texts("#segment-1 .pieces tbody td")
         assert (cells[1], cells[3:]) == ("number", ["300", "500"])
@@ -157,7 +159,10 @@ def test_losses_follow_the_selection(chromium: Browser, report: Path) -> None:
             for row in page.locator("#loss-table tbody tr").all()
         ]
         assert all(97 <= sum(row) <= 103 for row in fractions)
-        assert "a random sample of 18 of 36 segments" in page.inner_text("#loss-note")
+        note = page.inner_text("#loss-note")
+        assert "a random sample of 18 of 36 segments" in note
+        assert "p ≤ 0.05, approximate randomisation, 200 swaps" in note
+        assert "200 swaps are too few for 21 tests of losses" in page.inner_text("#loss-pair")
         a, b = page.input_value("#system-a"), page.input_value("#system-b")
         cells = seen.texts("#loss-pair tbody td:nth-child(4)")
         page.select_option("#system-a", b)  # they change places

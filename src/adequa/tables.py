@@ -669,8 +669,8 @@ small { overflow-wrap: anywhere; }
 """
 
 
-def html_page(tables: Sequence[Table]) -> Iterator[str]:
-    """A self-contained page that shows tables; it runs no script and loads nothing."""
+def html_page(tables: Sequence[Table], body: Iterable[str] = ()) -> Iterator[str]:
+    """A self-contained page that shows tables and then other HTML; it runs and loads nothing."""
     title = html_text(tables[0].title if tables and tables[0].title else "adequa")
     yield '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
     yield (
@@ -680,4 +680,5 @@ def html_page(tables: Sequence[Table]) -> Iterator[str]:
     yield f"<title>{title}</title>\n<style>\n{_STYLE}</style>\n"
     for table in tables:
         yield from html_lines(table)
+    yield from body
     yield "</html>\n"

@@ -52,6 +52,7 @@ from adequa.metrics import DEFAULT_METRICS
 from adequa.tables import Format
 
 if TYPE_CHECKING:
+    from adequa.agreement.sources import Source
     from adequa.comparison.results import Comparison
 
 ComparedMetrics = Annotated[
@@ -175,7 +176,7 @@ def compare(
     has_page = report is not None or chosen is Format.html
     inputs = [*paths, *(metric or []), *filter(None, [known_words, people])]
     check_outputs({"-o": output, "--report": report}, inputs)
-    comparison = compare_files(
+    comparison, _ = compare_files(
         read_batches,
         paths,
         metric,
@@ -214,8 +215,11 @@ def compare_files(
     people: str | None = None,
     explain: int | None = 0,
     quiet: bool,
-) -> Comparison:
-    """Read, score and compare, with progress on a terminal; `settings` takes names of metrics."""
+) -> tuple[Comparison, Sequence[Source]]:
+    """Read, score and compare, with progress on a terminal; the comparison and its metrics.
+
+    `settings` takes names of metrics.
+    """
     from adequa.agreement.sources import sources
     from adequa.comparison.compare import Outputs, compare_outputs, segments_from_batches
     from adequa.io.read import total_bytes
@@ -244,5 +248,6 @@ def compare_files(
             progress=work,
         )
     if metrics:
-        return comparison
-    return replace(comparison, notes=(*default_notes(stream.target), *comparison.notes))
+        return comparison, loaded
+    notes = (*default_notes(stream.target), *comparison.notes)
+    return replace(comparison, notes=notes), loaded

@@ -142,7 +142,7 @@ def gate(
     def rules_of(names: Sequence[str]) -> GateRules:
         return gate_rules if metrics else _rules(rules, names, max_drop, alpha, swaps, seed)
 
-    comparison = compare_files(
+    comparison, sources = compare_files(
         read_batches,
         paths,
         metrics,
@@ -152,7 +152,8 @@ def gate(
         explain=0 if report is None else None,
         quiet=quiet,
     )
-    result = apply_rules(comparison, rules_of([each.name for each in comparison.metrics]))
+    names = [each.name for each in comparison.metrics]
+    result = apply_rules(comparison, rules_of(names), sources)
     print_notes((*read_batches.notes(), *result.notes), quiet=quiet)
     if json_ is not None:
         write_result(result, Format.json, json_)

@@ -18,7 +18,7 @@ from adequa.agreement.protocol import settings_or_default
 from adequa.agreement.sources import Source, Specifications, scoring_notes
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
-from adequa.comparison.explained import explain_rows, explaining_metric, sample_rows
+from adequa.comparison.explained import explain_sample, explaining_metric
 from adequa.comparison.results import Comparison, Dimension
 from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import (
@@ -128,8 +128,8 @@ def compare_outputs(
     `compute` may score elsewhere, such as in the queues of a server, with the metrics as they are.
     Remarks of metrics are then left out, since they count over all that a metric has scored.
     """
-    settings = settings_or_default(ComparisonSettings, settings, "settings")
-    settings = settings.for_systems(len(outputs.names))
+    requested = settings_or_default(ComparisonSettings, settings, "settings")
+    settings = requested.for_systems(len(outputs.names))
     stream = read_language([outputs.batch(0, slice(None), outputs.references)], language)
     target = stream.target
     resolved = metric_sources(default_metrics(target) if metrics is None else metrics)
@@ -155,24 +155,17 @@ def compare_outputs(
     checks = tuple(chain.from_iterable(outputs.language_notes(target)))
     remarks = tuple(scoring_notes(resolved)) if compute is Metric.checked_statistics else ()
 
-    def explain_some(
-        metric: int, rows: Sequence[int], progress: Progress = NO_PROGRESS
-    ) -> Explanation | None:
-        scorer = resolved[metric].metric
-        if scorer is None:
-            return None
-        explanation = explain_rows(
-            outputs, scorer, rows, language=target, progress=progress, compute=compute
-        )
-        return replace(explanation, metric=resolved[metric].name)
-
     explanation: Explanation | None = None
     failures: tuple[str, ...] = ()
     if explaining is not None:
         progress.stage("Explaining")
-        rows = sample_rows(len(outputs), len(outputs.names), explain, settings.seed)
+        name, metric = explaining
         try:
-            explanation = explain_some(explaining, rows, progress)
+            explanation = explain_sample(
+                outputs, metric, explain, requested,
+                language=target, progress=progress, compute=compute,
+            )  # fmt: skip
+            explanation = replace(explanation, metric=name)
         except AdequaError as error:
             if explain is not None:
                 raise
@@ -199,7 +192,6 @@ def compare_outputs(
         ),
         frequencies=words,
         explanation=explanation,
-        explain_rows=explain_some,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adequa.agreement.sources import Source
-from adequa.comparison.settings import sample_size
+from adequa.comparison.settings import ComparisonSettings, sample_size
 from adequa.errors import AdequaError
 from adequa.explanation.explain import explain_segments
 from adequa.explanation.pieces import KINDS, SEVERITIES
@@ -29,28 +29,49 @@ if TYPE_CHECKING:
     from adequa.comparison.results import Comparison
 
 
-def explaining_metric(sources: Sequence[Source], count: int | None) -> int | None:
-    """The index of the metric that explains: the one that ships, or else the first.
+def explaining_metric(sources: Sequence[Source], count: int | None) -> tuple[str, Metric] | None:
+    """The metric that explains and its name: the one that ships, or else the first.
 
-    None where there is no metric or nothing to explain. `count` is the number of segments that the
-    user asked for, or None.
+    A metric that needs the whole test set comes after all others. None where there is no metric or
+    nothing to explain. `count` is the number of segments that the user asked for, or None.
     """
     if count == 0:
         return None
     if count is not None and count < 0:
         raise AdequaError(f"The number of explained segments is 0 or more, not {count}.")
-    names = {
-        index: source.metric.name
-        for index, source in enumerate(sources)
-        if source.metric is not None
-    }
-    if not names and count is not None:
+    metrics = [(source.name, source.metric) for source in sources if source.metric is not None]
+    if not metrics and count is not None:
         raise AdequaError(
             "Files of scores cannot explain what differences cost; compare with a metric as well, "
             "such as chrf, or leave the explanation out."
         )
-    shipped = (index for index, name in names.items() if name == DEFAULT_METRIC)
-    return next(shipped, next(iter(names), None))
+    return min(metrics, key=_preference, default=None)
+
+
+def _preference(named: tuple[str, Metric]) -> tuple[bool, bool]:
+    _, metric = named
+    return metric.needs_whole_corpus, metric.name != DEFAULT_METRIC
+
+
+def explain_sample(
+    outputs: Outputs,
+    metric: Metric,
+    count: int | None,
+    settings: ComparisonSettings,
+    *,
+    language: TargetLanguage,
+    progress: Progress = NO_PROGRESS,
+    compute: ComputeStatistics = Metric.checked_statistics,
+) -> Explanation:
+    """What differences from the reference cost all systems in a random sample of the segments.
+
+    `count` is the number of segments, or None for as many as a report has.
+    """
+    rows = sample_rows(len(outputs), len(outputs.names), count, settings.seed)
+    explanation = explain_rows(
+        outputs, metric, rows, language=language, progress=progress, compute=compute
+    )
+    return replace(explanation, settings=settings)
 
 
 def explain_rows(
@@ -62,7 +83,16 @@ def explain_rows(
     progress: Progress = NO_PROGRESS,
     compute: ComputeStatistics = Metric.checked_statistics,
 ) -> Explanation:
-    """What differences from the reference cost all systems in the segments of these rows."""
+    """What differences from the reference cost all systems in the segments of these rows.
+
+    Raises for a metric that needs the whole test set, since these segments alone have other scores
+    than in the comparison.
+    """
+    if metric.needs_whole_corpus:
+        raise AdequaError(
+            f"{metric.name} scores a segment by the whole test set, and a part of the segments has "
+            "other scores; explain with another metric, such as chrf."
+        )
     explanation = explain_segments(
         _selected(outputs, rows), metric, language=language, progress=progress, compute=compute
     )
@@ -117,6 +147,9 @@ def losses_on_page(explanation: Explanation) -> dict[str, Any]:
         "losses": losses.groups.tolist(),
         "fractions": [losses.fractions(index).tolist() for index in range(len(losses.systems))],
         "severities": losses.severities.tolist(),
+        "main_groups": [losses.main_groups(index) for index in range(len(losses.systems))],
+        "swaps": losses.settings.swap_count,
+        "too_few": list(losses.notes),
         # First and second system, group, difference, adjusted p, and whether it is significant.
         "differences": [
             [each.first, each.second, each.group, each.difference, each.p_adjusted,

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from adequa.agreement.sources import Specifications
+from adequa.agreement.sources import Source, Specifications
 from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.compare import Systems, compare_outputs, outputs_of
 from adequa.comparison.new_errors import NewError, worst_new_errors
@@ -71,22 +71,21 @@ def gate(
     REGRESSION: candidate is worse than baseline: wer 0.0000 → 0.6667 (+0.6667), worse, \
 significantly (p = 0.0333 ≤ 0.05)
     """
-    chosen: Specifications
     systems = _two_systems(baseline, candidate)
     outputs = outputs_of(systems, references, sources=sources, layout=layout)
     target = target_language(language, (texts[0] for texts in outputs.references))
     if rules is None:
         resolved = metric_sources(metrics or default_metrics(target))
         names, level = [each.name for each in resolved], ALPHA if alpha is None else alpha
-        chosen, rules = resolved, same_rules(names, max_drop or 0.0, level)
+        rules = same_rules(names, max_drop or 0.0, level)
     else:
         if metrics is not None or max_drop is not None or alpha is not None:
             raise AdequaError("Metrics, max_drop and alpha stand in the rules; give one or other.")
         rules = rules if isinstance(rules, GateRules) else read_rules(rules)
-        chosen = [rule.metric for rule in rules.rules]
-    comparison = compare_outputs(outputs, chosen, rules.settings(), language=target)
+        resolved = metric_sources([rule.metric for rule in rules.rules])
+    comparison = compare_outputs(outputs, resolved, rules.settings(), language=target)
     warn_of_languages((each.warning for each in comparison.metrics), comparison.notes)
-    return apply_rules(comparison, rules)
+    return apply_rules(comparison, rules, resolved)
 
 
 def _two_systems(baseline: Iterable[str] | Segments, candidate: Iterable[str] | None) -> Systems:
@@ -469,8 +468,13 @@ def _xml_text(text: str) -> str:
     return "".join(char for char in encodable if char not in "\ufffe\uffff")
 
 
-def apply_rules(comparison: Comparison, rules: GateRules) -> GateResult:
-    """The verdict on a comparison of two systems, baseline first, with a rule for each metric."""
+def apply_rules(
+    comparison: Comparison, rules: GateRules, sources: Sequence[Source] = ()
+) -> GateResult:
+    """The verdict on a comparison of two systems, baseline first, with a rule for each metric.
+
+    `sources` are the metrics of the comparison; they name the worst new errors of a regression.
+    """
     metrics = comparison.metrics
     for metric in metrics:
         if isnan(metric.pairs[0].p_drop):
@@ -498,13 +502,26 @@ def apply_rules(comparison: Comparison, rules: GateRules) -> GateResult:
         notes=_gate_notes(comparison, checks),
         language=comparison.language,
     )
-    return result if result.passed else _with_errors(result, comparison)
+    return result if result.passed else _with_errors(result, comparison, sources)
 
 
-def _with_errors(result: GateResult, comparison: Comparison) -> GateResult:
-    """The result of a regression with the worst new errors, under the first broken rule."""
-    errors, notes = worst_new_errors(comparison, result.regressions[0].metric)
+def _with_errors(
+    result: GateResult, comparison: Comparison, sources: Sequence[Source]
+) -> GateResult:
+    """The result of a regression with the worst new errors.
+
+    They are named under the first broken rule whose metric can explain a part of the segments.
+    """
+    broken = {check.metric for check in result.regressions}
+    candidates = [source for source in sources if source.name in broken]
+    if not candidates:
+        return result
+    errors, notes = worst_new_errors(comparison, min(candidates, key=_cannot_explain))
     return replace(result, errors=errors, notes=(*result.notes, *notes))
+
+
+def _cannot_explain(source: Source) -> bool:
+    return source.metric is None or source.metric.needs_whole_corpus
 
 
 def _check(

@@ -10,14 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from adequa.agreement.sources import Source
+from adequa.comparison.explained import explain_rows
 from adequa.comparison.results import Comparison, MetricComparison
-from adequa.comparison.text import excerpt, signed
-from adequa.errors import AdequaError, printable
+from adequa.comparison.text import signed
+from adequa.errors import AdequaError
+from adequa.explanation.display import change_in_words
 from adequa.explanation.pieces import Kind, Piece, Severity
 
 _SEGMENTS = 5  # that are explained: those with the largest drop
 _ERRORS = 5  # that are named: the costliest
-_LONGEST = 60  # characters of the words of an error in a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +41,14 @@ class NewError:
         >>> print(NewError(12, "chrf", "critical", "number", "300", "500", -21.4, 2))
         segment 12: critical number, "300" where the reference has "500" (chrf -21.40)
         """
+        words = change_in_words(
+            self.kind, self.hypothesis, self.reference, between="where the reference has"
+        )
         change = signed(self.change, self.decimals)
         return (
-            f"segment {self.segment:,}: {self.severity} {self.kind}, {self._words()} "
+            f"segment {self.segment:,}: {self.severity} {self.kind}, {words} "
             f"({self.metric} {change})"
         )
-
-    def _words(self) -> str:
-        hypothesis, reference = _quoted(self.hypothesis), _quoted(self.reference)
-        if self.kind == "move":
-            return f"{hypothesis} stands elsewhere in the reference"
-        if not self.hypothesis:
-            return f"{reference} is missing"
-        if not self.reference:
-            return f"{hypothesis} is not in the reference"
-        return f"{hypothesis} where the reference has {reference}"
 
     def to_dict(self) -> dict[str, Any]:
         """The error, ready for JSON."""
@@ -68,28 +63,22 @@ class NewError:
         }
 
 
-def _quoted(words: str) -> str:
-    return f'"{excerpt(printable(words), longest=_LONGEST)}"'
-
-
 def worst_new_errors(
-    comparison: Comparison, metric: str
+    comparison: Comparison, source: Source
 ) -> tuple[tuple[NewError, ...], tuple[str, ...]]:
     """The costliest new errors of the second system under a metric, and notes on them.
 
     There are none under a file of scores, which cannot score a repaired text.
     """
-    index = next(index for index, each in enumerate(comparison.metrics) if each.name == metric)
-    compared = comparison.metrics[index]
+    compared = next(each for each in comparison.metrics if each.name == source.name)
     rows = compared.largest_gains(1, 0, _SEGMENTS)
-    if not rows:
+    metric = source.for_language(comparison.language).metric
+    if not rows or metric is None:
         return (), ()
     try:
-        explanation = comparison.explain_rows(index, rows)
+        explanation = explain_rows(comparison.outputs, metric, rows, language=comparison.language)
     except AdequaError as error:
         return (), (f"No errors are named: {error}",)
-    if explanation is None:
-        return (), ()
     baseline, candidate = (
         {each.segment: each.pieces for each in explanation.segments if each.system == name}
         for name in comparison.systems

@@ -7,7 +7,7 @@ its tables to read in `text`, and its page in `html`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -239,10 +239,6 @@ class QualityBands:
     fractions: FloatArray  # (systems, bands)
 
 
-def _no_explanation(_metric: int, _rows: Sequence[int]) -> None:
-    """Explain nothing, as where the metrics are not at hand."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """The result of comparing systems; the first system is the baseline."""
@@ -256,8 +252,6 @@ class Comparison(Result):
     test_set: str = ""  # name of the test set, such as that of the file of references
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
     explanation: Explanation | None = None  # of a sample of the segments, for all systems
-    # Explains the segments of these rows with the metric of this index; None for a file of scores.
-    explain_rows: Callable[[int, Sequence[int]], Explanation | None] = _no_explanation
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -318,11 +312,11 @@ class Comparison(Result):
         gains = np.stack([metric.gains(first, second) for metric in metrics])
         scale = np.sqrt(np.square(gains).mean(axis=1, keepdims=True))  # deviation from zero
         gains = np.divide(gains, scale, out=gains, where=scale > 0)
-        most, least = gains.argmax(axis=0), gains.argmin(axis=0)
+        highest, lowest = gains.argmax(axis=0), gains.argmin(axis=0)
         size = np.minimum(gains.max(axis=0), -gains.min(axis=0))
         return [
             Disagreement(
-                int(row), metrics[most[row]].name, metrics[least[row]].name, float(size[row])
+                int(row), metrics[highest[row]].name, metrics[lowest[row]].name, float(size[row])
             )
             for row in np.argsort(-size, kind="stable")[:count].tolist()
             if size[row] > 0

@@ -77,18 +77,22 @@ class ComparisonSettings:
         return _RANKS[self.clusters]
 
     def for_systems(self, count: int) -> ComparisonSettings:
-        """These settings with enough swaps for so many systems.
-
-        Holm's correction multiplies the smallest p-value, which is 1 / (swaps + 1), by the number
-        of pairs; half of alpha must remain possible.
+        """These settings with enough swaps for tests of all pairs of so many systems.
 
         >>> ComparisonSettings().for_systems(40).swaps
         31200
         """
+        return self.for_tests(count * (count - 1) // 2)
+
+    def for_tests(self, count: int) -> ComparisonSettings:
+        """These settings with enough swaps for so many tests, unless their number is set.
+
+        Holm's correction multiplies the smallest p-value, which is 1 / (swaps + 1), by the number
+        of tests; half of alpha must remain possible.
+        """
         if self.swaps is not None:
             return self
-        pairs = count * (count - 1) // 2
-        return replace(self, swaps=min(MAX_RESAMPLES, max(SWAPS, ceil(2 * pairs / self.alpha))))
+        return replace(self, swaps=min(MAX_RESAMPLES, max(SWAPS, ceil(2 * count / self.alpha))))
 
     def __str__(self) -> str:
         fields = (

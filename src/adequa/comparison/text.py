@@ -44,17 +44,22 @@ _COMBINING = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # code points tha
 def comparison_text(comparison: Comparison, examples: int) -> Iterator[str]:
     """The verdict, aligned tables, examples, and the legend."""
     yield f"{printable(comparison.verdict())}\n\n"
-    *first, last = comparison_tables(comparison, aligned=True)
-    for table in (*first, replace(last, notes=())):
+    for table in _tables(comparison, aligned=True):
         yield table.to_text()
         yield "\n"
     yield from _examples(comparison, examples)
-    for line in last.notes:
+    for line in _legend(comparison):
         yield f"{printable(line)}\n"
 
 
-def comparison_tables(comparison: Comparison, *, aligned: bool = False) -> tuple[Table, ...]:
-    """Systems, pairs, and differences on parts of the segments; the last has the legend.
+def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """Systems, pairs, and differences on parts of the segments; the last has the legend."""
+    *first, last = _tables(comparison)
+    return (*first, replace(last, notes=(*last.notes, *_legend(comparison))))
+
+
+def _tables(comparison: Comparison, *, aligned: bool = False) -> list[Table]:
+    """All tables without the legend.
 
     `aligned` pads differences without a mark of significance, so that plain text aligns them.
     """
@@ -62,9 +67,7 @@ def comparison_tables(comparison: Comparison, *, aligned: bool = False) -> tuple
     has_segments = any(metric.segments is not None for metric in comparison.metrics)
     if comparison.dimensions and has_segments:
         tables.append(_bucket_table(comparison, " " if aligned else ""))
-    tables += loss_tables(comparison)
-    tables[-1] = replace(tables[-1], notes=tuple(_legend(comparison)))
-    return tuple(tables)
+    return [*tables, *loss_tables(comparison)]
 
 
 def _right(name: str, heading: str | None = None) -> Column:

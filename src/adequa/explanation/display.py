@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adequa.errors import counted, printable
-from adequa.explanation.pieces import Piece, Severity
-from adequa.explanation.results import ExplainedSegment, Explanation
+from adequa.explanation.pieces import Kind, Piece, Severity
 from adequa.tables import decimal, html_lines, html_page, html_text, text_lines
 
+if TYPE_CHECKING:
+    from adequa.explanation.results import ExplainedSegment, Explanation
+
 _SHOWN = 6  # pieces listed below a segment in text, besides critical and major ones
-_LONGEST = 60  # characters of a piece in the list
+_LONGEST = 60  # characters of the words of a piece in a line
 # Codes of terminals: background red, red, yellow, and none.
 _COLOURS: dict[Severity, str] = {"critical": "1;37;41", "major": "1;31", "minor": "33", "none": "2"}
 
@@ -26,6 +28,7 @@ class MarkedPart(NamedTuple):
 def parts(segment: ExplainedSegment) -> Iterator[MarkedPart]:
     """The hypothesis in parts that add up to it, with the places of omissions.
 
+    >>> from adequa.explanation.results import ExplainedSegment
     >>> piece = Piece("cat", "dog", "substitution", 0.1, "major", (2, 5), (2, 5))
     >>> each = ExplainedSegment("a", 1, 0.9, 1.0, "a cat ran", "a dog ran", 1, 1, (piece,))
     >>> [part.text for part in parts(each)]
@@ -110,20 +113,27 @@ def _listed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
 
 
 def _piece_cells(piece: Piece, decimals: int) -> tuple[str, str, str, str]:
-    return piece.severity, piece.kind, decimal(piece.cost, decimals), _change(piece)
+    change = change_in_words(piece.kind, piece.hypothesis, piece.reference)
+    return piece.severity, piece.kind, decimal(piece.cost, decimals), change
 
 
-def _change(piece: Piece) -> str:
-    """What is replaced by what, in a line."""
-    if piece.kind == "move":
-        return f"{_quoted(piece.hypothesis)}, elsewhere in the reference"
-    if piece.hypothesis == piece.reference:
-        return f"space before {_quoted(piece.hypothesis)}"
-    if not piece.hypothesis:
-        return f"missing: {_quoted(piece.reference)}"
-    if not piece.reference:
-        return f"added: {_quoted(piece.hypothesis)}"
-    return f"{_quoted(piece.hypothesis)} → {_quoted(piece.reference)}"
+def change_in_words(kind: Kind, hypothesis: str, reference: str, between: str = "→") -> str:
+    """How a piece differs from the reference, in a line.
+
+    >>> change_in_words("number", "300", "500")
+    '"300" → "500"'
+    >>> change_in_words("punctuation", ".", ".")
+    'space before "."'
+    """
+    if kind == "move":
+        return f"{_quoted(hypothesis)}, elsewhere in the reference"
+    if hypothesis == reference:
+        return f"space before {_quoted(hypothesis)}"
+    if not hypothesis:
+        return f"missing: {_quoted(reference)}"
+    if not reference:
+        return f"added: {_quoted(hypothesis)}"
+    return f"{_quoted(hypothesis)} {between} {_quoted(reference)}"
 
 
 def _quoted(words: str) -> str:
@@ -197,10 +207,7 @@ _STYLE = """\
 
 def page(explanation: Explanation) -> Iterator[str]:
     """One HTML file that runs no script and loads nothing."""
-    before, after = "".join(html_page(explanation.loss_tables())).split("</html>")
-    yield before
-    yield from fragment(explanation, tables=False)
-    yield f"</html>{after}"
+    yield from html_page(explanation.loss_tables(), fragment(explanation, tables=False))
 
 
 def fragment(explanation: Explanation, *, tables: bool = True) -> Iterator[str]:
@@ -241,7 +248,8 @@ def _part_html(part: MarkedPart) -> str:
     piece, words = part.piece, html_text(part.text)
     if piece is None:
         return words
-    title = html_text(f"{piece.severity}, {piece.kind}: {_change(piece)}")
+    change = change_in_words(piece.kind, piece.hypothesis, piece.reference)
+    title = html_text(f"{piece.severity}, {piece.kind}: {change}")
     if not part.text:
         missing = html_text(piece.reference)
         return f' <mark class="{piece.severity} missing" title="{title}">+{missing}</mark>'

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 
+from adequa.comparison.settings import ComparisonSettings
+from adequa.explanation import display
 from adequa.explanation.pieces import PENALTIES, SEVERITIES, Kind, Piece
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import warning_notes
@@ -30,12 +33,11 @@ GROUPS: dict[str, tuple[Kind, ...]] = {
 }
 _GROUP_OF = {kind: index for index, kinds in enumerate(GROUPS.values()) for kind in kinds}
 
-_SWAPS = 10_000  # of the test whether two systems lose differently
-_SEED = 12345
-_ALPHA = 0.05
+_SETTINGS = ComparisonSettings()  # of the tests whether two systems lose differently
 _ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the first
 LOSS_TITLE = "Where the score is lost"
-_FEW_SEGMENTS = 5  # with fewer no difference can be significant
+_MIN_SEGMENTS = 5  # minimum segments for a significance test
+_MIN_FRACTION = 0.005  # of a loss that is named; less is shown as 0%
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +89,7 @@ class GroupDifference:
     difference: float  # mean loss of a segment of the second less that of the first
     p: float  # approximate randomisation, two-sided
     p_adjusted: float  # by Holm, over all pairs of systems and groups
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the difference is unlikely to be chance."""
-        return self.p_adjusted <= _ALPHA
+    is_significant: bool  # whether p_adjusted is at most alpha
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,19 +100,26 @@ class Losses:
     segments: IntArray  # by system
     groups: FloatArray  # (systems, groups): mean loss of a segment
     severities: FloatArray  # (systems, severities): mean number of pieces in a segment
-    differences: tuple[GroupDifference, ...]  # of systems with the same segments
+    differences: tuple[GroupDifference, ...] = ()  # of systems with the same segments
+    settings: ComparisonSettings = _SETTINGS  # of the tests of these differences
+    notes: tuple[str, ...] = ()  # why no difference can be significant
 
     def fractions(self, system: int) -> FloatArray:
         """The fraction of each group in the loss of a system."""
         total = self.groups[system].sum()
         return self.groups[system] / total if total else np.zeros(len(GROUPS))
 
-    def sentence(self, system: int, most: int = 3) -> str:
-        """The groups that cost a system most, in words."""
+    def main_groups(self, system: int, limit: int = 3) -> list[int]:
+        """The indices of the groups that cost a system most, without those that round to 0%."""
         fractions = self.fractions(system)
-        order = [int(index) for index in np.argsort(-fractions, kind="stable")[:most]]
-        names = list(GROUPS)
-        parts = [f"{fractions[index]:.0%} {names[index]}" for index in order if fractions[index]]
+        order: list[int] = np.argsort(-fractions, kind="stable")[:limit].tolist()
+        return [index for index in order if fractions[index] > _MIN_FRACTION]
+
+    def sentence(self, system: int, limit: int = 3) -> str:
+        """The groups that cost a system most, in words."""
+        fractions, names = self.fractions(system), list(GROUPS)
+        groups = self.main_groups(system, limit)
+        parts = [f"{fractions[index]:.0%} {names[index]}" for index in groups]
         return ", ".join(parts) if parts else "nothing"
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -136,8 +141,13 @@ class Losses:
         ]
 
 
-def losses_of(segments: Sequence[ExplainedSegment]) -> Losses:
-    """Sum up the pieces of explained segments by system."""
+def losses_of(
+    segments: Sequence[ExplainedSegment], settings: ComparisonSettings = _SETTINGS
+) -> Losses:
+    """Sum up the pieces of explained segments by system, and test how systems differ.
+
+    `settings` has the level, the seed and the swaps of these tests.
+    """
     by_system: dict[str, list[ExplainedSegment]] = {}
     for each in segments:
         by_system.setdefault(each.system, []).append(each)
@@ -145,7 +155,7 @@ def losses_of(segments: Sequence[ExplainedSegment]) -> Losses:
         name: np.array([_group_losses(each.pieces) for each in part])
         for name, part in by_system.items()
     }
-    return Losses(
+    losses = Losses(
         systems=tuple(by_system),
         segments=np.array([len(part) for part in by_system.values()], dtype=np.intp),
         groups=np.array([part.mean(axis=0) for part in rows.values()]),
@@ -155,8 +165,10 @@ def losses_of(segments: Sequence[ExplainedSegment]) -> Losses:
                 for part in by_system.values()
             ]
         ),
-        differences=_differences(by_system, rows),
     )
+    if not _are_paired(list(by_system.values())):
+        return losses
+    return _with_tests(losses, np.stack(list(rows.values())), settings)
 
 
 def _group_losses(pieces: Iterable[Piece]) -> FloatArray:
@@ -174,33 +186,86 @@ def _severity_counts(pieces: Iterable[Piece]) -> FloatArray:
     return counts
 
 
-def _differences(
-    by_system: Mapping[str, Sequence[ExplainedSegment]], rows: Mapping[str, FloatArray]
-) -> tuple[GroupDifference, ...]:
-    """Tests of all pairs of systems and groups, if all systems have the same segments."""
-    numbers = [[each.segment for each in part] for part in by_system.values()]
-    if len(numbers) < 2 or any(each != numbers[0] for each in numbers):  # noqa: PLR2004 - a pair
-        return ()
-    if len(numbers[0]) < _FEW_SEGMENTS:
-        return ()
-    losses = np.stack(list(rows.values()))  # (systems, segments, groups)
-    by_group = [losses[:, :, [group]] for group in range(len(GROUPS))]
-    tests = randomisation(by_group, [_gain] * len(GROUPS), _SWAPS, _SEED)
-    pairs = list(combinations(range(len(losses)), 2))
-    keys = [(pair, group) for pair in pairs for group in range(len(GROUPS))]
-    p = np.array([tests[group].two_sided[pair] for pair, group in keys])
-    means = losses.mean(axis=1)
-    return tuple(
-        GroupDifference(
-            *pair, group, float(means[pair[1], group] - means[pair[0], group]), float(one), adjusted
-        )
-        for (pair, group), one, adjusted in zip(keys, p, holm(p).tolist(), strict=True)
+def _are_paired(systems: Sequence[Sequence[ExplainedSegment]]) -> bool:
+    """Whether two systems or more have the same segments, and enough of them for a test.
+
+    The segments are the same where they have the same numbers and references. Of multiple
+    references, a segment has the one that is closest to its hypothesis.
+    """
+    first, *others = ([(each.segment, each.reference_count) for each in part] for part in systems)
+    if not others or len(first) < _MIN_SEGMENTS or any(each != first for each in others):
+        return False
+    references: dict[tuple[int, int], str] = {}
+    return all(
+        references.setdefault((each.segment, each.reference_number), each.reference)
+        == each.reference
+        for part in systems
+        for each in part
     )
+
+
+def _with_tests(losses: Losses, values: FloatArray, settings: ComparisonSettings) -> Losses:
+    """Losses with tests of all pairs of systems and groups.
+
+    `values` are the losses of (systems, segments, groups).
+    """
+    pairs = list(combinations(range(len(values)), 2))
+    keys = [(pair, group) for pair in pairs for group in range(len(GROUPS))]
+    settings = _enough_swaps(settings, len(keys), values.shape[1])
+    p = _p_values(values, settings)
+    each_p = np.array([p[group][pair] for pair, group in keys])
+    differences = tuple(
+        GroupDifference(
+            *pair,
+            group,
+            difference=float(losses.groups[pair[1], group] - losses.groups[pair[0], group]),
+            p=float(one),
+            p_adjusted=adjusted,
+            is_significant=adjusted <= settings.alpha,
+        )
+        for (pair, group), one, adjusted in zip(keys, each_p, holm(each_p).tolist(), strict=True)
+    )
+    notes = _too_few_notes(settings, len(keys), values.shape[1])
+    return replace(losses, differences=differences, settings=settings, notes=notes)
+
+
+def _p_values(values: FloatArray, settings: ComparisonSettings) -> list[FloatArray]:
+    """Two-sided p-values of all pairs of systems, (systems, systems) for each group."""
+    by_group = [values[:, :, [group]] for group in range(len(GROUPS))]
+    tests = randomisation(by_group, [_gain] * len(GROUPS), settings.swap_count, settings.seed)
+    return [np.maximum(test.two_sided, _least_p(values.shape[1])) for test in tests]
 
 
 def _gain(totals: FloatArray) -> FloatArray:
     """Minus the loss, since higher is better in tests."""
     return np.asarray(-totals[..., 0])
+
+
+def _least_p(segments: int) -> float:
+    """The smallest two-sided p-value of so many segments: all are swapped, or none, by chance."""
+    return float(0.5 ** (segments - 1))
+
+
+def _enough_swaps(settings: ComparisonSettings, tests: int, segments: int) -> ComparisonSettings:
+    """Settings with enough swaps for so many tests; with too few segments, more are no help."""
+    has_enough_segments = tests * _least_p(segments) <= settings.alpha
+    return settings.for_tests(tests if has_enough_segments else 1)
+
+
+def _too_few_notes(settings: ComparisonSettings, tests: int, segments: int) -> tuple[str, ...]:
+    """A note where no difference of losses can be significant, however large it is."""
+    if tests * _least_p(segments) > settings.alpha:
+        needed = 1 + ceil(log2(tests / settings.alpha))
+        too_few, remedy = f"{segments:,} explained segments", f"explain {needed:,} or more"
+    elif tests > settings.alpha * (settings.swap_count + 1):
+        needed = ceil(tests / settings.alpha)
+        too_few, remedy = f"{settings.swap_count:,} swaps", f"take {needed:,} or more"
+    else:
+        return ()
+    return (
+        f"{too_few} are too few for {tests:,} tests of losses: after Holm's correction none can be "
+        f"significant at {settings.alpha:g}; {remedy}.",
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,6 +281,7 @@ class Explanation(Result):
     language: TargetLanguage = UNKNOWN_LANGUAGE
     warning: str | None = None  # why the scores mean little for the target language
     notes: tuple[str, ...] = ()
+    settings: ComparisonSettings = _SETTINGS  # of the tests whether systems lose differently
 
     @cached_property
     def losses(self) -> Losses:
@@ -223,8 +289,9 @@ class Explanation(Result):
 
         The worst segments are not the same for every system, so that there are no tests of them.
         """
-        losses = losses_of(self.segments)
-        return losses if len(self.segments) == self.total else replace(losses, differences=())
+        losses = losses_of(self.segments, self.settings)
+        is_whole = len(self.segments) == self.total
+        return losses if is_whole else replace(losses, differences=(), notes=())
 
     def tables(self) -> tuple[Table, ...]:
         """Where systems lose their scores, and the pieces of all segments."""
@@ -299,13 +366,13 @@ class Explanation(Result):
             for index, name in enumerate(losses.systems)
         ]
         note = (
-            "loss: costs above zero of a segment, summed, mean; critical, major, minor: pieces per "
-            "segment"
+            "loss: mean per segment of the summed positive costs; critical, major, minor: pieces "
+            "per segment"
         )
         if not title:
             worst = f": {len(self.segments):,} worst of {self.total:,} segments"
             title = LOSS_TITLE + (worst if len(self.segments) < self.total else "")
-        table = Table(columns, rows, title, notes=(note,))
+        table = Table(columns, rows, title, notes=(note, *losses.notes))
         differences = [
             each
             for each in losses.differences
@@ -329,7 +396,8 @@ class Explanation(Result):
                 (systems[more], names[each.group], systems[less], abs(each.difference),
                  each.p_adjusted)
             )  # fmt: skip
-        note = f"p: approximate randomisation, {_SWAPS:,} swaps, corrected by Holm"
+        swaps = self.losses.settings.swap_count
+        note = f"p: approximate randomisation, {swaps:,} swaps, corrected by Holm"
         return Table(columns, rows, "Significant differences between these losses", notes=(note,))
 
     def legend(self) -> tuple[str, ...]:
@@ -352,7 +420,7 @@ class Explanation(Result):
             "systems": self.losses.to_dict(),
             "differences": [self._difference_dict(each) for each in self.losses.differences],
             "segments": [each.to_dict() for each in self.segments],
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.losses.notes],
         }
 
     def _difference_dict(self, each: GroupDifference) -> dict[str, Any]:
@@ -368,8 +436,6 @@ class Explanation(Result):
 
     def lines(self, format_: Format, *, colour: bool = False) -> Iterator[str]:
         """The explanation in a format; text shows every segment with its pieces marked."""
-        from adequa.explanation import display  # noqa: PLC0415 - it imports this file
-
         if format_ is Format.text:
             yield from display.text(self, colour=colour)
         elif format_ is Format.html:
@@ -378,6 +444,4 @@ class Explanation(Result):
             yield from super().lines(format_)
 
     def _repr_html_(self) -> str:
-        from adequa.explanation import display  # noqa: PLC0415 - it imports this file
-
         return "".join(display.fragment(self))

@@ -11,7 +11,7 @@ function histogram(values, low, high, bins) {
 }
 
 // The width of a drawing, so that its text keeps its size.
-const availableWidth = (node, most) => Math.max(240, Math.min(most, node.clientWidth - 34));
+const availableWidth = (node, limit) => Math.max(240, Math.min(limit, node.clientWidth - 34));
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -185,8 +185,8 @@ function showDistributions() {
 
 function showGains(metric) {
   const gains = segmentGains(selection.metric, selection.a, selection.b);
-  const [least, most] = trimmedRange([gains], 0.005);
-  const range = Math.max(Math.abs(least), Math.abs(most)) || 1;
+  const [lowest, highest] = trimmedRange([gains], 0.005);
+  const range = Math.max(Math.abs(lowest), Math.abs(highest)) || 1;
   const bins = 2 * BINS + 1; // an odd number: the middle one is about zero
   const counts = histogram(gains, -range, range, bins);
   const [width, height, left, base] = [availableWidth(byId("gains"), 1140), 210, 44, 182];

@@ -39,9 +39,10 @@ function sliceCodePoints(text, [start, end]) {
   return text.slice(offset(start), offset(end));
 }
 
-// What a piece replaces by what, in words.
+// How a piece differs from the reference, in words; `change_in_words` of Python has the same cases.
 function changeOfPiece(piece) {
   if (piece.kind === "move") return `“${piece.hypothesis}” stands elsewhere in the reference`;
+  if (piece.hypothesis === piece.reference) return `space before “${piece.hypothesis}”`;
   if (!piece.hypothesis) return `missing: “${piece.reference}”`;
   if (!piece.reference) return `“${piece.hypothesis}” is not in the reference`;
   return `the reference has “${piece.reference}”`;
@@ -211,7 +212,7 @@ const explainedDecimals = (name) =>
 
 const penaltyOf = (pieces) => pieces.reduce((sum, piece) => sum + PENALTIES[piece.severity], 0);
 
-const largestCost = (pieces) => pieces.reduce((most, piece) => Math.max(most, piece.cost), 0);
+const largestCost = (pieces) => Math.max(0, ...pieces.map((piece) => piece.cost));
 
 // The table of one output, under the name of its system.
 function outputPieces(row, system, { metric, segments }) {

@@ -1,16 +1,12 @@
 // Where the score is lost: the explained sample, by group of kinds and by severity.
 
 function lossSentence(system) {
-  const { groups, fractions } = data.explanation;
-  const order = groups
-    .map((_, group) => group)
-    .filter((group) => fractions[system][group] >= 0.005)
-    .sort((x, y) => fractions[system][y] - fractions[system][x]);
+  const { groups, fractions, main_groups } = data.explanation;
   const name = data.systems[system];
-  if (!order.length) return `${name} loses nothing in the explained segments.`;
-  const parts = order
-    .slice(0, 3)
-    .map((group) => `${formatPercent(fractions[system][group])} by ${groups[group]}`);
+  const parts = main_groups[system].map(
+    (group) => `${formatPercent(fractions[system][group])} by ${groups[group]}`,
+  );
+  if (!parts.length) return `${name} loses nothing in the explained segments.`;
   return `${name} loses ${parts.join(", ")}.`;
 }
 
@@ -83,69 +79,75 @@ function lossDifferences() {
     .sort((one, other) => one.p - other.p || Math.abs(other.difference) - Math.abs(one.difference));
 }
 
+// By which groups a system loses significantly more than the other of the two; empty for none.
+function significantLosses(rows, system) {
+  const [sign, other] = system === selection.b ? [1, selection.a] : [-1, selection.b];
+  const names = rows
+    .filter(({ significant, difference }) => significant && sign * difference > 0)
+    .map(({ group }) => data.explanation.groups[group]);
+  if (!names.length) return "";
+  const systems = `${data.systems[system]} loses significantly more than ${data.systems[other]}`;
+  return `${systems} by ${joinNames(names)}. `;
+}
+
+function lossDifferenceSentence(rows) {
+  const sentence = significantLosses(rows, selection.b) + significantLosses(rows, selection.a);
+  if (sentence) return sentence;
+  const { too_few } = data.explanation;
+  if (too_few.length) return too_few.join(" ");
+  return "In no kind of difference do these two systems lose significantly differently.";
+}
+
+function lossDifferenceHead() {
+  const heading = (content) => element("th", { scope: "col", class: "number" }, content);
+  return element(
+    "thead",
+    {},
+    element(
+      "tr",
+      {},
+      element("td", {}),
+      [selection.b, selection.a].map((system) => heading(systemShape(system))),
+      heading("Difference"),
+      heading("p"),
+    ),
+  );
+}
+
+function lossDifferenceRow({ group, difference, p, significant }) {
+  const { losses, groups, metric } = data.explanation;
+  const decimals = explainedDecimals(metric);
+  const cell = (text, sure) => element("td", { class: sure ? "number sure" : "number" }, text);
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, groups[group]),
+    cell(formatNumber(losses[selection.b][group], decimals)),
+    cell(formatNumber(losses[selection.a][group], decimals)),
+    cell(formatSigned(difference, decimals) + (significant ? " *" : ""), significant),
+    cell(formatProbability(p)),
+  );
+}
+
 function showLossDifferences() {
   const rows = lossDifferences();
   byId("loss-pair").hidden = !rows.length;
   if (!rows.length) return;
-  const { losses, groups, metric } = data.explanation;
-  const decimals = explainedDecimals(metric);
-  const cell = (text, sure) => element("td", { class: sure ? "number sure" : "number" }, text);
-  const more = (system) => {
-    const sign = system === selection.b ? 1 : -1;
-    const names = rows
-      .filter(({ significant, difference }) => significant && sign * difference > 0)
-      .map(({ group }) => groups[group]);
-    const other = system === selection.b ? selection.a : selection.b;
-    return names.length
-      ? `${data.systems[system]} loses significantly more than ${data.systems[other]} by ${joinNames(names)}. `
-      : "";
-  };
-  const sentence = more(selection.b) + more(selection.a);
+  const table = element(
+    "table",
+    {},
+    element("caption", {}, "Loss per segment of the two selected systems"),
+    lossDifferenceHead(),
+    element("tbody", {}, rows.map(lossDifferenceRow)),
+  );
   replace(
     byId("loss-pair"),
     element("h3", {}, "How the two systems differ"),
-    element(
-      "p",
-      {},
-      sentence || "In no kind of difference do these two systems lose significantly differently.",
-    ),
+    element("p", {}, lossDifferenceSentence(rows)),
     element(
       "div",
       { class: "sheet", tabindex: "0", role: "region", "aria-label": "Losses of two systems" },
-      element(
-        "table",
-        {},
-        element("caption", {}, "Loss per segment of the two selected systems"),
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            element("td", {}),
-            [selection.b, selection.a].map((system) =>
-              element("th", { scope: "col", class: "number" }, systemShape(system)),
-            ),
-            element("th", { scope: "col", class: "number" }, "Difference"),
-            element("th", { scope: "col", class: "number" }, "p"),
-          ),
-        ),
-        element(
-          "tbody",
-          {},
-          rows.map(({ group, difference, p, significant }) =>
-            element(
-              "tr",
-              {},
-              element("th", { scope: "row" }, groups[group]),
-              cell(formatNumber(losses[selection.b][group], decimals)),
-              cell(formatNumber(losses[selection.a][group], decimals)),
-              cell(formatSigned(difference, decimals) + (significant ? " *" : ""), significant),
-              cell(formatProbability(p)),
-            ),
-          ),
-        ),
-      ),
+      table,
     ),
   );
 }
@@ -165,8 +167,8 @@ function showLosses() {
     byId("loss-note"),
     `What each difference from the reference costs in ${explanation.metric}, in ${sample}, the ` +
       "same for every system. The loss is the sum of costs above zero; * significant " +
-      `(p ≤ ${data.settings.alpha}, approximate randomisation, Holm’s correction over all pairs of ` +
-      "systems). The Methods say how costs are computed. ",
+      `(p ≤ ${data.settings.alpha}, approximate randomisation, ${formatCount(explanation.swaps)} swaps, ` +
+      "Holm’s correction over all pairs of systems and kinds of difference). The Methods say how costs are computed. ",
     forScreens("The segments below show every difference in its place."),
   );
   showLossTable();

@@ -176,7 +176,7 @@ function matchingRows() {
   const query = byId("query").value.trim().toLowerCase();
   const [, keep] = FILTERS[byId("filter").value] ?? FILTERS.all;
   const fits = pieceFilter();
-  const isAsked = needsExplanations()
+  const matchesExplanation = needsExplanations()
     ? (row) =>
         explainedPlaces().has(row) && (!fits || selectedPieces(row).some((each) => each.some(fits)))
     : () => true;
@@ -186,7 +186,7 @@ function matchingRows() {
     : () => true;
   const rows = details.texts
     .map((_, row) => row)
-    .filter(isAsked)
+    .filter(matchesExplanation)
     .filter((row) => keep(row, of) && inPart(row) && (!query || searchText(row).includes(query)));
   const sort = byId("sort").value;
   if (sort in EXPLAINED_SORTS) {
