@@ -119,7 +119,7 @@ def test_losses_are_tested_with_the_settings_of_the_comparison() -> None:
         summary = summary_of(comparison.to_html())
         assert (summary["settings"]["alpha"], summary["explanation"]["swaps"]) == (alpha, 2000)
     text = "".join(comparison.lines(Format.text))
-    assert "p: approximate randomisation, 2,000 swaps, corrected by Holm" in text
+    assert "p: approximate randomisation, 2,000 swaps, with Holm's correction" in text
 
 
 def test_a_test_of_losses_that_finds_nothing_says_why() -> None:

@@ -372,7 +372,7 @@ def test_the_closest_reference_explains() -> None:
         .score(["the cat sat on the mat"], [["dogs bark at night", "the cat lay on the mat"]])
         .system
     )
-    assert result.to_dict()["segments"][0]["reference"] == 2
+    assert result.to_dict()["segments"][0]["reference_number"] == 2
 
 
 def test_long_segments_are_bounded() -> None:

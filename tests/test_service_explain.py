@@ -98,7 +98,7 @@ def test_options_are_those_of_python(live: Live) -> None:
             expected = explain(segments, metric="chrf", **options)
         assert answer["segments"] == expected.to_dict()["segments"]
         assert len(answer["segments"]) == options.get("worst", 24)
-        assert {each["reference"] for each in answer["segments"]} == {2}
+        assert {each["reference_number"] for each in answer["segments"]} == {2}
 
 
 def test_rows_and_files_are_explained_as_columns(live: Live) -> None:

@@ -669,9 +669,9 @@ small { overflow-wrap: anywhere; }
 """
 
 
-def html_page(tables: Sequence[Table], body: Iterable[str] = ()) -> Iterator[str]:
+def html_page(tables: Sequence[Table], body: Iterable[str] = (), title: str = "") -> Iterator[str]:
     """A self-contained page that shows tables and then other HTML; it runs and loads nothing."""
-    title = html_text(tables[0].title if tables and tables[0].title else "adequa")
+    title = html_text(title or (tables[0].title if tables else "") or "adequa")
     yield '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
     yield (
         '<meta http-equiv="Content-Security-Policy" '

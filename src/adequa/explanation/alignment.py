@@ -297,6 +297,11 @@ def _similarity_gains(hypothesis: Sequence[Token], reference: Sequence[Token]) -
     return np.where(linked, _LEAST_LINK + (0.5 - _LEAST_LINK) * similarity, 0.0)
 
 
+def has_spaces(text: str) -> bool:
+    """Whether the script that a text begins with puts spaces between words."""
+    return not _IS_UNSPACED.match(text)
+
+
 def has_digit(text: str) -> bool:
     """Whether a text has a digit."""
     return any(map(str.isdigit, text))

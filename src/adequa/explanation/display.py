@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from adequa.errors import counted, printable
+from adequa.explanation.alignment import has_spaces
 from adequa.explanation.pieces import Kind, Piece, Severity
-from adequa.tables import decimal, html_lines, html_page, html_text, text_lines
+from adequa.tables import WARNING, decimal, html_lines, html_page, html_text, text_lines
 
 if TYPE_CHECKING:
     from adequa.explanation.results import ExplainedSegment, Explanation
@@ -76,7 +77,8 @@ def _segment_lines(
 ) -> Iterator[str]:
     score = decimal(segment.score, explanation.decimals)
     name = f"{printable(segment.system)}, segment {segment.segment}"
-    yield f"{name}: {explanation.metric} {score}{_reference_name(segment)}\n"
+    mark = WARNING if explanation.warning else ""
+    yield f"{name}: {explanation.metric} {score}{mark}{_reference_name(segment)}\n"
     is_empty = not segment.hypothesis.strip()
     yield f"  {'(empty)' if is_empty else _marked(segment, colour=colour)}\n"
     if not segment.pieces:
@@ -126,7 +128,7 @@ def change_in_words(kind: Kind, hypothesis: str, reference: str, between: str = 
     'space before "."'
     """
     if kind == "move":
-        return f"{_quoted(hypothesis)}, elsewhere in the reference"
+        return f"moved: {_quoted(hypothesis)}"
     if hypothesis == reference:
         return f"space before {_quoted(hypothesis)}"
     if not hypothesis:
@@ -146,14 +148,17 @@ def _quoted(words: str) -> str:
 
 def _marked(segment: ExplainedSegment, *, colour: bool) -> str:
     """The hypothesis with its pieces in marks or colours, and spaces around missing words."""
-    line = ""
+    line, after_missing = "", False
     for part in parts(segment):
         words = _in_colour(part) if colour else _in_marks(part)
-        if words and not part.text:
-            line += ("" if not line or line.endswith(" ") else " ") + words
+        is_missing = bool(words) and not part.text
+        starts_spaced = has_spaces(part.piece.reference if part.piece else "")
+        if is_missing:
+            is_apart = bool(line) and not line.endswith(" ") and starts_spaced
         else:
-            is_after_missing = line.endswith("+}") and part.text[:1].isalnum()
-            line += (" " if is_after_missing else "") + words
+            is_apart = after_missing and part.text[:1].isalnum() and has_spaces(part.text)
+        line += (" " if is_apart else "") + words
+        after_missing = is_missing
     return line
 
 
@@ -196,7 +201,10 @@ _STYLE = """\
 .adequa-explained mark.major { background: #f5a397; }
 .adequa-explained mark.minor { background: #fce8a6; }
 .adequa-explained mark.none { background: #ececec; }
-.adequa-explained mark.missing { background: none; border: 1px dashed #b3261e; color: inherit; }
+.adequa-explained mark.missing { background: none; border: 1px dashed #999; color: inherit; }
+.adequa-explained mark.missing.minor { border-color: #c99a00; }
+.adequa-explained mark.missing.major { border-color: #b3261e; color: #b3261e; }
+.adequa-explained mark.missing.critical { border: 2px solid #b3261e; color: #b3261e; }
 .adequa-explained .of { color: #5a5a5a; }
 .adequa-explained table { border-collapse: collapse; margin: 0.4rem 0; font-size: 0.9rem; }
 .adequa-explained th, .adequa-explained td { padding: 0.1rem 0.7rem; text-align: left; }
@@ -207,7 +215,9 @@ _STYLE = """\
 
 def page(explanation: Explanation) -> Iterator[str]:
     """One HTML file that runs no script and loads nothing."""
-    yield from html_page(explanation.loss_tables(), fragment(explanation, tables=False))
+    title = f"What differences cost under {explanation.metric}"
+    body = fragment(explanation, tables=False)
+    yield from html_page(explanation.loss_tables(), body, title=title)
 
 
 def fragment(explanation: Explanation, *, tables: bool = True) -> Iterator[str]:
@@ -229,7 +239,8 @@ def _segment_html(segment: ExplainedSegment, explanation: Explanation) -> Iterat
     score = decimal(segment.score, explanation.decimals)
     yield '<section class="adequa-explained">\n'
     yield f"<p><b>{html_text(segment.system)}</b>, segment {segment.segment}: "
-    yield f"{html_text(explanation.metric)} {score}{_reference_name(segment)}</p>\n"
+    mark = WARNING if explanation.warning else ""
+    yield f"{html_text(explanation.metric)} {score}{mark}{_reference_name(segment)}</p>\n"
     yield f'<p dir="auto">{"".join(map(_part_html, parts(segment))) or "<i>(empty)</i>"}</p>\n'
     yield f'<p dir="auto" class="of">{html_text(segment.reference)}</p>\n'
     if segment.pieces:
@@ -252,5 +263,6 @@ def _part_html(part: MarkedPart) -> str:
     title = html_text(f"{piece.severity}, {piece.kind}: {change}")
     if not part.text:
         missing = html_text(piece.reference)
-        return f' <mark class="{piece.severity} missing" title="{title}">+{missing}</mark>'
+        space = " " if has_spaces(piece.reference) else ""
+        return f'{space}<mark class="{piece.severity} missing" title="{title}">+{missing}</mark>'
     return f'<mark class="{piece.severity}" title="{title}">{words}</mark>'

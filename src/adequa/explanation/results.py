@@ -67,7 +67,7 @@ class ExplainedSegment:
 
     def to_dict(self) -> dict[str, Any]:
         """The segment as JSON has it."""
-        references = {"reference": self.reference_number} if self.reference_count > 1 else {}
+        references = {"reference_number": self.reference_number} if self.reference_count > 1 else {}
         return {
             "system": self.system,
             "segment": self.segment,
@@ -352,13 +352,15 @@ class Explanation(Result):
         losses = self.losses
         columns = (
             Column("system"),
+            Column("segments", "integer"),
             Column("loss", align="right"),
             *(Column(severity, align="right") for severity in SEVERITIES[:-1]),
-            Column("by"),
+            Column("share of the loss by kind"),
         )
         rows: list[Row] = [
             (
                 name,
+                int(losses.segments[index]),
                 decimal(losses.groups[index].sum(), self.decimals),
                 *(decimal(count, 2) for count in losses.severities[index, :-1]),
                 losses.sentence(index, len(GROUPS)),
@@ -366,8 +368,8 @@ class Explanation(Result):
             for index, name in enumerate(losses.systems)
         ]
         note = (
-            "loss: mean per segment of the summed positive costs; critical, major, minor: pieces "
-            "per segment"
+            "loss: mean over segments of the sum of positive costs; critical, major, minor: mean "
+            "number of pieces per segment"
         )
         if not title:
             worst = f": {len(self.segments):,} worst of {self.total:,} segments"
@@ -397,13 +399,13 @@ class Explanation(Result):
                  each.p_adjusted)
             )  # fmt: skip
         swaps = self.losses.settings.swap_count
-        note = f"p: approximate randomisation, {swaps:,} swaps, corrected by Holm"
+        note = f"p: approximate randomisation, {swaps:,} swaps, with Holm's correction"
         return Table(columns, rows, "Significant differences between these losses", notes=(note,))
 
     def legend(self) -> tuple[str, ...]:
         return (
             *warning_notes([self.warning]),
-            "cost: points of the metric; severity by cost and length; the costliest pieces first",
+            "cost: in points of the metric; severity depends on the cost and the segment length",
             self.signature,
             *self.notes,
         )

@@ -41,7 +41,7 @@ function sliceCodePoints(text, [start, end]) {
 
 // How a piece differs from the reference, in words; `change_in_words` of Python has the same cases.
 function changeOfPiece(piece) {
-  if (piece.kind === "move") return `“${piece.hypothesis}” stands elsewhere in the reference`;
+  if (piece.kind === "move") return `moved: “${piece.hypothesis}”`;
   if (piece.hypothesis === piece.reference) return `space before “${piece.hypothesis}”`;
   if (!piece.hypothesis) return `missing: “${piece.reference}”`;
   if (!piece.reference) return `“${piece.hypothesis}” is not in the reference`;
