@@ -250,6 +250,19 @@ def test_segments_unlike_those_that_were_rated_are_not_published() -> None:
     assert [BANDS[code] for code in wide.estimate(np.full(3, 0.99), texts).band][2] == "publish"
 
 
+def test_every_rating_is_at_least_zero_and_none_is_below() -> None:
+    """Bands that begin at 0: with `good` 0 all is good, and with `poor` 0 nothing is poor."""
+    shipped = read_confidence(METRIC_FOLDER / CONFIDENCE)
+    scores = np.array([0.0, 0.1, 0.3])
+    texts = TextFeatures(np.full(3, 0.5), np.full(3, 0.1), np.zeros(3, dtype=np.bool_))
+    for rule, expected in (
+        (BandRule(good=0, poor=0, probability=0.5), "publish"),
+        (BandRule(good=1, poor=0, probability=0.5), "check"),
+    ):
+        codes = replace(shipped, rule=rule).estimate(scores, texts).band
+        assert {BANDS[code] for code in codes} == {expected}
+
+
 def test_another_language_is_warned_of() -> None:
     german, references = (
         (EXAMPLES / f"german{name}.txt").read_text("utf-8").splitlines()

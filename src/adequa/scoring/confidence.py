@@ -229,7 +229,9 @@ class RatingModel:
         return np.maximum(medians - half, 0), np.minimum(medians + half, 1)
 
     def probability(self, scores: FloatArray, features: FloatArray, least: float) -> FloatArray:
-        """Return the probability that a rating is at least this, which is above 0."""
+        """Return the probability that a rating is at least `least`; all ratings are at least 0."""
+        if least <= 0:
+            return np.ones(len(scores))
         needed = (least - self.medians(scores)) / self.distances(features)
         below = np.searchsorted(self.quantiles, needed, side="left")
         return 1 - below / len(self.quantiles)
