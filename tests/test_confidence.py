@@ -1,4 +1,4 @@
-"""Confidence of segment scores: conformal intervals, expected errors, bands, files and verbs."""
+"""Confidence of segment scores: intervals, expected errors, bands, files and verbs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 METRIC = load_metric("adequa:threads=1")
 
 
-# Conformal quantiles and the fit
+# Quantiles and the fit
 
 
 def test_conformal_quantiles_by_hand() -> None:
@@ -270,7 +270,7 @@ def test_another_language_is_warned_of() -> None:
     )
     with pytest.warns(LanguageWarning, match="adequa knows English alone"):
         sure = adequa.confidence(german, references, METRIC)
-    assert any("longer than all that people rated, or not in English" in n for n in sure.notes)
+    assert any("longer than all rated segments, or not in English" in n for n in sure.notes)
 
 
 # Results
