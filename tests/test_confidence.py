@@ -26,6 +26,7 @@ from adequa.agreement.confidence import (
     median_line,
     on_scale,
 )
+from adequa.agreement.coverage import pair_coverage
 from adequa.cli.main import main
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, LanguageWarning
@@ -271,6 +272,22 @@ def test_another_language_is_warned_of() -> None:
     with pytest.warns(LanguageWarning, match="adequa knows English alone"):
         sure = adequa.confidence(german, references, METRIC)
     assert any("longer than all rated segments, or not in English" in n for n in sure.notes)
+
+
+def test_outputs_of_one_reference_are_not_independent() -> None:
+    """Each row of 300 stands there five times; the intervals of fractions stay as wide."""
+    shipped = replace(Estimator.of(METRIC), raters="panel")
+    rated = synthetic(300, seed=10, outputs=1)
+    once = pair_coverage("all", rated, shipped)
+    repeated = pair_coverage("all", rated.select(np.repeat(np.arange(300), 5)), shipped)
+    assert repeated.covered == once.covered
+    assert (repeated.covered_low, repeated.covered_high) == pytest.approx(
+        (once.covered_low, once.covered_high), abs=1e-3
+    )
+    for first, second in zip(once.bands, repeated.bands, strict=True):
+        assert (second.good_low, second.good_high, second.poor_low, second.poor_high) == (
+            pytest.approx((first.good_low, first.good_high, first.poor_low, first.poor_high), 0.01)
+        )
 
 
 # Results
